@@ -59,7 +59,7 @@ calls! {
 }
 
 impl Control {
-    /// All inboxes, private ones and the sandbox included.
+    /// Returns all inboxes, private ones and the sandbox included.
     pub async fn mailboxes(&self) -> Result<Vec<MailboxEntry>> {
         Ok(self.read(|world, _| world.mailboxes()))
     }

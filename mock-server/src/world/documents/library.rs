@@ -25,10 +25,10 @@ pub(crate) struct FiledDocument {
     pub document: Document,
 }
 
-/// An inbox and a kind.
+/// An inbox and a kind of document.
 type Shelf = (usize, Option<DocumentKind>);
 
-/// Where the documents are: by inbox and kind, and by their words. Not part of the world document.
+/// The index of documents, by inbox and kind, and by words. It is not part of the world document.
 #[derive(Clone, Default)]
 pub(in crate::world) struct Library {
     shelves: HashMap<Shelf, SortedSet>,
@@ -49,7 +49,7 @@ impl Searchable for FiledDocument {
 }
 
 impl World {
-    /// Files a document, which came in a conversation or not.
+    /// Files a document, in a conversation or without one.
     pub(in crate::world) fn file(
         &mut self,
         new: NewDocument,
@@ -69,7 +69,7 @@ impl World {
         id
     }
 
-    /// Puts all documents into the index.
+    /// Indexes all documents.
     pub(in crate::world) fn index_documents(&mut self) {
         (0..self.documents.len()).for_each(|at| self.add_to_index(at));
         self.library.words = SearchIndex::of(&self.documents);
@@ -80,7 +80,7 @@ impl World {
         Arc::make_mut(self.library.shelves.entry(shelf).or_default()).insert(rank);
     }
 
-    /// Takes a document from its shelf, before something about it changes.
+    /// Removes a document from the index before it changes.
     pub(super) fn remove_from_index(&mut self, at: usize) {
         let (shelf, rank) = self.shelf(at);
         if let Some(shelf) = self.library.shelves.get_mut(&shelf) {

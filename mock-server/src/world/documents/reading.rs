@@ -1,4 +1,4 @@
-//! Files that come with a mail or that a person files, and what the document-reading helper finds in them.
+//! Files that come with an email or that a person files, and the findings of the document-reading helper.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,13 +50,13 @@ impl InboundFile {
         fields(fields: DocumentFields) => fields = fields;
     }
 
-    /// As it is filed.
+    /// Returns the document to file.
     pub(in crate::world) fn document(self, mailbox: MailboxId) -> NewDocument {
         let Self { filename, title, kind, fields, .. } = self;
         NewDocument { mailbox, filename, title, kind, fields }
     }
 
-    /// As it shows on the message.
+    /// Returns the attachment of the message.
     pub(in crate::world) fn attachment(&self) -> Attachment {
         let Self { filename, content_type, size, .. } = self.clone();
         Attachment::new(filename, content_type, size)
@@ -145,7 +145,7 @@ impl Reading {
     }
 }
 
-/// What is wrong with a kind, if something is.
+/// Returns the problem of an unknown kind.
 pub(in crate::world) fn unknown_kind(kind: Option<&DocumentKind>) -> Option<String> {
     let kind = kind.filter(|kind| matches!(kind, DocumentKind::Unknown(_)))?;
     let known: Vec<_> = DocumentKind::KNOWN.iter().map(DocumentKind::as_str).collect();
@@ -157,7 +157,7 @@ fn check_kind(kind: Option<&DocumentKind>) -> Result<()> {
 }
 
 impl World {
-    /// A person puts a file into the library.
+    /// Files a document for a person.
     pub fn file_document(&mut self, new: NewDocument, now: Timestamp) -> Result<DocumentId> {
         check_kind(new.kind.as_ref())?;
         if new.filename.trim().is_empty() {
@@ -171,7 +171,7 @@ impl World {
         Ok(self.file(new, None, now))
     }
 
-    /// The document-reading helper looks at a document.
+    /// Applies the findings of the document-reading helper to a document.
     pub fn read_document(&mut self, id: &str, found: Reading) -> Result<()> {
         check_kind(found.kind.get())?;
         let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);

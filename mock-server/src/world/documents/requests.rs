@@ -1,4 +1,4 @@
-//! Asking a customer for documents: the checklist, the upload page, the reminders.
+//! Document requests: the checklist, the upload page, the reminders.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,12 +139,12 @@ pub struct RequestEntry {
 redacted_debug!(RequestEntry { id, sent_at, completed_at });
 
 impl DocumentRequest {
-    /// Whether every required item has an upload.
+    /// Returns whether every required item has an upload.
     fn is_complete(&self) -> bool {
         self.items.iter().all(|item| !item.required || !item.documents.is_empty())
     }
 
-    /// As the control API shows it.
+    /// Returns the request as the control API shows it.
     pub(in crate::world) fn entry(&self, world: &World) -> RequestEntry {
         let at = world.conversation(self.conversation.as_str()).ok();
         RequestEntry {
@@ -165,7 +165,7 @@ impl DocumentRequest {
         format!("https://upload.shared-inbox.example/{}", self.token)
     }
 
-    /// What is asked for, line by line.
+    /// Returns the checklist, one line per item.
     fn checklist(&self, missing_only: bool) -> String {
         let mut text = String::new();
         for item in self.items.iter().filter(|item| !missing_only || item.documents.is_empty()) {
@@ -188,7 +188,7 @@ impl DocumentRequest {
     }
 }
 
-/// Puts a part under a text, unless it is in there already.
+/// Appends a paragraph to a text, unless the text contains it.
 fn add_under(text: &mut String, part: &str) {
     if !text.contains(part) {
         if !text.is_empty() {
@@ -199,12 +199,12 @@ fn add_under(text: &mut String, part: &str) {
 }
 
 impl World {
-    /// Every document request, oldest first.
+    /// Returns all document requests, oldest first.
     pub fn document_requests(&self) -> Vec<RequestEntry> {
         self.document_requests.iter().map(|it| it.entry(self)).collect()
     }
 
-    /// Forgets a request that never went out.
+    /// Removes a request that was never sent.
     pub(in crate::world) fn forget_request(&mut self, id: &DocumentRequestId) {
         let others = self.document_requests.iter().filter(|request| request.id != *id);
         self.document_requests = others.cloned().collect();
@@ -218,7 +218,7 @@ impl World {
         }
     }
 
-    /// Makes a request that goes with a message.
+    /// Creates the document request of a message.
     pub(in crate::world) fn create_document_request(
         &mut self,
         at: usize,
@@ -248,7 +248,7 @@ impl World {
         id
     }
 
-    /// Puts the checklist under a text, and the upload link when the mail is to go out.
+    /// Appends the checklist to a text, and the upload link if the email will be sent.
     pub(in crate::world) fn add_checklist(
         &self,
         request: &DocumentRequestId,
@@ -264,7 +264,7 @@ impl World {
         }
     }
 
-    /// The mail with the request went out: reminders count from now.
+    /// Records that the email with the request was sent: reminders count from now.
     pub(in crate::world) fn request_went_out(&mut self, request: &DocumentRequestId, now: Timestamp) {
         let Some(at) = self.index.requests.get(request).copied() else { return };
         let record = &mut self.document_requests[at];
@@ -279,7 +279,7 @@ impl World {
         }
     }
 
-    /// Reminds the customer of what is missing: the service's own mail, which changes neither status nor turn.
+    /// Reminds the customer of missing documents. The reminder is the service's own email and changes neither status nor turn.
     pub(in crate::world) fn remind(&mut self, request: &DocumentRequestId, _number: u8, now: Timestamp) {
         let Some(record) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
             return;
@@ -300,7 +300,7 @@ impl World {
         self.deliver_reminder(&id, now);
     }
 
-    /// The customer uploads a file on the private page.
+    /// Files an upload of the customer.
     pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<Uploaded> {
         let id = DocumentRequestId::parse(request).ok();
         let at = id.and_then(|id| self.index.requests.get(&id).copied());

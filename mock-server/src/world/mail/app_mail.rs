@@ -1,4 +1,4 @@
-//! Mail that an app sent by itself and told us of, so that the answer finds its way.
+//! Email that an app sent itself and recorded, so that replies to it are recognized.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,18 +37,18 @@ pub(crate) struct AppMail {
 
 redacted_debug!(AppMail { livemode, recorded_at, conversation });
 
-/// All recorded mails, in the order of recording.
+/// All recorded emails, in the order of recording.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AppMails {
     mails: BTreeMap<u64, Arc<AppMail>>,
     next: u64,
-    /// Those that nobody answered, oldest first.
+    /// Those without a reply, oldest first.
     unanswered: BTreeSet<u64>,
     by_message_id: LayeredMap<(bool, String), u64>,
     by_reference: LayeredMap<(bool, String), Vec<u64>>,
 }
 
-/// A Message-ID as it is compared: without blanks around it and without angle brackets.
+/// Returns a Message-ID without surrounding blanks and angle brackets.
 pub(in crate::world) fn strip_angle_brackets(message_id: &str) -> &str {
     let id = message_id.trim();
     id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id)
@@ -92,7 +92,7 @@ impl AppMails {
         }
     }
 
-    /// The mails alone, without what it takes to find them.
+    /// Returns a copy without the indexes.
     pub(in crate::world) fn data(&self) -> Self {
         Self { mails: self.mails.clone(), ..Self::default() }
     }
@@ -109,12 +109,12 @@ impl AppMails {
         self.mails.values().map(Arc::as_ref)
     }
 
-    /// The mail with this Message-ID.
+    /// Returns the email with this Message-ID.
     pub(in crate::world) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
         self.mails.get(&self.number(livemode, strip_angle_brackets(message_id))?).map(Arc::as_ref)
     }
 
-    /// The latest mail with this reference that went to this address and that nobody answered.
+    /// Returns the latest email with this reference to this address that has no reply.
     pub(in crate::world) fn waiting_for(
         &self,
         livemode: bool,
@@ -126,7 +126,7 @@ impl AppMails {
         mails.map(Arc::as_ref).find(|mail| mail.conversation.is_none() && mail.went_to(address))
     }
 
-    /// Notes that it was answered: it stays with the conversation from now on.
+    /// Records a reply: the email now belongs to the conversation.
     pub(in crate::world) fn answered(
         &mut self,
         livemode: bool,
@@ -156,8 +156,8 @@ impl AppMail {
 }
 
 impl World {
-    /// Records what the app sent. Again for the same mail: updates it until someone replied, and then only fills in
-    /// what was missing.
+    /// Records an email of the app. The same email again updates the record until someone replies, and then only adds what was
+    /// missing.
     pub(in crate::world) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
         let message_id = strip_angle_brackets(&sent.message_id).to_owned();
         if let Some(number) = self.app_mail.number(livemode, &message_id) {
@@ -208,7 +208,7 @@ impl World {
         }
     }
 
-    /// How many recorded mails nobody answered.
+    /// Returns how many recorded emails have no reply.
     pub fn unanswered_app_mail(&self) -> usize {
         self.app_mail.unanswered.len()
     }

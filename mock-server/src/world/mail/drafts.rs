@@ -1,4 +1,4 @@
-//! What people do with the messages of agents: approve drafts, stop what is about to leave.
+//! What people do with messages: approve and discard drafts, stop scheduled messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// By anybody, unchanged.
+    /// An approval by the default person, unchanged.
     pub fn new() -> Self {
         Self::default()
     }
@@ -76,7 +76,7 @@ pub struct Discard {
 }
 
 impl Discard {
-    /// By anybody.
+    /// By the default person.
     pub fn new() -> Self {
         Self::default()
     }
@@ -130,13 +130,13 @@ impl World {
         Ok((place, self.resolve_actor(place.0, by)?))
     }
 
-    /// The newest message of a conversation with this status.
+    /// Returns the newest message of a conversation with this status.
     fn latest_message(&self, at: usize, status: &MessageStatus) -> Option<(usize, usize)> {
         let found = self.conversations[at].messages().rfind(|it| it.status.as_ref() == Some(status));
         found.and_then(|message| self.message(message.id.as_str()))
     }
 
-    /// A person approves a draft, which goes out when the undo window has passed.
+    /// Approves a draft, which is sent when the undo window has passed.
     pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved> {
         if let Some(body) = &approval.body {
             Reply::new(body.as_str()).check()?;
@@ -166,7 +166,7 @@ impl World {
         Ok(Approved { status: MessageStatus::Scheduled, sends_at })
     }
 
-    /// A person stops a scheduled message inside its undo window; it is a draft again.
+    /// Stops a scheduled message inside its undo window; it is a draft again.
     pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<()> {
         let (place, _) = self.message_for_person(id, stop.by.as_ref(), MessageStatus::Scheduled)?;
         let message = self.message_mut(place);
@@ -184,7 +184,7 @@ impl World {
         Ok(())
     }
 
-    /// A person throws a draft away: it is gone from the timeline, and what it asked for with it.
+    /// Discards a draft: removes it from the timeline, with its document request.
     pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<()> {
         let (place, by) = self.message_for_person(id, discard.by.as_ref(), MessageStatus::Draft)?;
         let message = self.message_at(place);
@@ -202,8 +202,7 @@ impl World {
         Ok(())
     }
 
-    /// A mail comes back. One that is still in its undo window will, when it leaves; one that has left fails now, and
-    /// it is the team's turn again.
+    /// Bounces an email. One in its undo window fails when it is sent; one that was sent fails now, and it is the team's turn again.
     pub fn bounce(&mut self, id: &str, now: Timestamp) -> Result<()> {
         let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
         let message = self.message_mut(place);
@@ -243,7 +242,7 @@ impl World {
         Ok(())
     }
 
-    /// The approval queue, oldest first.
+    /// Returns the approval queue, oldest first.
     pub fn approvals(&self) -> Vec<Waiting> {
         let waiting = |(_, at, item): &(Timestamp, u32, u32)| {
             let place = (*at as usize, *item as usize);

@@ -1,4 +1,4 @@
-//! Mail that comes in: filed, stripped of history, and what it does to its conversation.
+//! Incoming email: finds its conversation, strips quoted history, and changes the conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ pub struct InboundMail {
 redacted_debug!(InboundMail { conversation_id, dmarc, auto_reply, secure, held });
 
 impl InboundMail {
-    /// A mail to this inbox, from this address, that says this.
+    /// An email to this inbox, from this address, with this text.
     pub fn new(to: impl Into<String>, from: impl Into<String>, text: impl Into<String>) -> Self {
         Self { to: to.into(), from: from.into(), text: text.into(), ..Self::default() }
     }
@@ -121,17 +121,17 @@ pub struct Received {
     pub created: bool,
 }
 
-/// A mail on its way in, live or simulated, and where it goes.
+/// An incoming email, live or simulated, and its inbox.
 pub(in crate::world) struct IncomingMail {
     pub(in crate::world) mailbox: usize,
     pub(in crate::world) reference: Option<String>,
     pub(in crate::world) conversation: Option<usize>,
-    /// What it says; its own address and conversation are no longer looked at.
+    /// The email; its own `to` and `conversation_id` are ignored.
     pub(in crate::world) content: InboundMail,
 }
 
 impl World {
-    /// A live mail comes in.
+    /// Receives a live email.
     pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<Received> {
         let mut problems = Problems::default();
         let to = ReplyAddress::parse(&mail.to).ok();
@@ -179,7 +179,7 @@ impl World {
         Ok(self.receive(IncomingMail { mailbox, reference, conversation, content: mail }, now))
     }
 
-    /// Files a mail and does all that follows from it.
+    /// Receives an email with all its effects.
     pub(in crate::world) fn receive(&mut self, mail: IncomingMail, now: Timestamp) -> Received {
         let filing = self.route_mail(&mail);
         let created = filing.joins.is_none();
@@ -211,7 +211,7 @@ impl World {
         if mail.held {
             self.emit_held(at, now);
         }
-        // Held or not, someone wrote back.
+        // A held email is a reply too.
         if replied && !mail.auto_reply {
             self.emit_client_replied(at, &message_id, mail.secure, now);
         }
@@ -246,7 +246,7 @@ impl World {
         })
     }
 
-    /// A recorded mail that was answered stays with the conversation.
+    /// Links a recorded email to the conversation of its reply.
     fn link_app_mail(&mut self, at: usize, message_id: &str) {
         let livemode = !self.mailbox_of(at).sandbox;
         let conversation = self.conversations[at].id.clone();
@@ -257,7 +257,7 @@ impl World {
         self.conversations[at].app_sent.get_or_insert_with(|| message_id.to_owned());
     }
 
-    /// What the helpers found, and a name that was not known before.
+    /// Applies the findings of the helpers, and a name that was not known before.
     fn apply_findings(&mut self, at: usize, mail: &InboundMail) {
         let thread = &mut self.conversations[at];
         let same =

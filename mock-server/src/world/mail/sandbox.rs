@@ -1,4 +1,4 @@
-//! The sandbox: simulated mail in both directions, and recipients with a behaviour of their own.
+//! The sandbox: simulated email in both directions, and recipients with a behaviour of their own.
 
 use serde_json::json;
 use shared_inbox::{
@@ -14,10 +14,10 @@ use crate::world::{
     Job, Refusal, Result, World, conversation::Item, documents::InboundFile, people::SERVICE_NAME,
 };
 
-/// About how long a magic recipient takes to answer.
+/// How long a recipient takes to reply.
 const REPLY_DELAY: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// What a recipient does with mail.
+/// What a recipient does with an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecipientBehavior {
     Bounce,
@@ -28,7 +28,7 @@ enum RecipientBehavior {
     Nothing,
 }
 
-/// Read from the first part of the address, before any plus, at any `.test` domain.
+/// Returns the behaviour of an address: its first part, before any plus, at any `.test` domain.
 fn behavior_of(address: &str) -> RecipientBehavior {
     let address = address.to_ascii_lowercase();
     let Some((local, domain)) = address.rsplit_once('@') else { return RecipientBehavior::Nothing };
@@ -46,7 +46,7 @@ fn behavior_of(address: &str) -> RecipientBehavior {
 }
 
 impl World {
-    /// A mail that is made up for a test, through the same pipeline as any.
+    /// Receives a simulated email.
     pub(in crate::world) fn sandbox_inbound(
         &mut self,
         key: usize,
@@ -77,7 +77,7 @@ impl World {
         Ok(receipt)
     }
 
-    /// Scam checks run in the sandbox; the other helpers do not.
+    /// Receives an email in the sandbox, where only the scam check runs.
     fn simulate(&mut self, mut mail: IncomingMail, now: Timestamp) -> Received {
         let content = &mut mail.content;
         let found = scam::check(content.subject.as_deref().unwrap_or_default(), &content.text);
@@ -90,12 +90,12 @@ impl World {
         self.receive(mail, now)
     }
 
-    /// Whether mail to this sandbox address cannot be delivered.
+    /// Returns whether email to this sandbox address bounces.
     pub(in crate::world) fn bounces(&self, address: &str) -> bool {
         behavior_of(address) == RecipientBehavior::Bounce || self.complaints.contains(&address.to_ascii_lowercase())
     }
 
-    /// What a recipient in the sandbox does with a message that has just been delivered.
+    /// Performs what a sandbox recipient does with a delivered message.
     pub(in crate::world) fn react(&mut self, id: &MessageId, now: Timestamp) {
         let Some(place) = self.message(id.as_str()) else { return };
         let at = place.0;
@@ -132,7 +132,7 @@ impl World {
         IncomingMail { mailbox: self.index.positions[at].mailbox, reference: None, conversation: Some(at), content }
     }
 
-    /// A recipient who answers does so.
+    /// Sends the reply of a recipient.
     pub(in crate::world) fn send_sandbox_reply(&mut self, message: &MessageId, invoice: bool, now: Timestamp) {
         let Some((at, _)) = self.message(message.as_str()) else { return };
         let from = self.conversations[at].contact.email.clone().unwrap_or_default();
@@ -146,7 +146,7 @@ impl World {
         self.simulate(mail, now);
     }
 
-    /// Delivers a reminder and lets the recipient do what it does.
+    /// Delivers a reminder, with the recipient's reaction.
     pub(in crate::world) fn deliver_reminder(&mut self, id: &MessageId, now: Timestamp) {
         self.deliver(id, OutboxKind::Reminder, now);
         self.react(id, now);

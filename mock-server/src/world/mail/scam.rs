@@ -1,8 +1,8 @@
-//! The scam check of the sandbox: a few plain signs, two of which make a mail a likely scam.
+//! The scam check of the sandbox: an email with two signs is a likely scam.
 
 use crate::world::conversation::words;
 
-/// The warning that a likely scam gets.
+/// The risk label of a likely scam.
 pub(in crate::world) const LABEL: &str = "phishing";
 
 /// Signs of a scam, each with the words that show it.
@@ -24,9 +24,9 @@ const SIGNS: [(&str, &str); 3] = [
 
 const LINK: &str = "Has a link";
 
-/// The reasons to take a mail for a scam, or none when fewer than two signs are there.
+/// Returns the reasons why an email is a likely scam; none with fewer than two signs.
 pub(in crate::world) fn check(subject: &str, text: &str) -> Vec<String> {
-    // Words between blanks, so that a run of words is found whole.
+    // Words between blanks, so that only whole words match.
     let all: String =
         words(subject).chain(words(text)).map(|word| format!(" {word}")).collect::<String>() + " ";
     let shows = |runs: &str| runs.split(", ").any(|run| all.contains(&format!(" {run} ")));

@@ -1,4 +1,4 @@
-//! Replies: written as drafts or scheduled, and how they go out.
+//! Replies: written as drafts or scheduled, and sent.
 
 use shared_inbox::{
     ActorId, DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp, Turn,
@@ -11,7 +11,7 @@ use crate::world::{
     conversation::{Item, MessageRecord},
 };
 
-/// What stands above a checklist when nobody wrote anything.
+/// The text above a checklist without a message.
 const PLEASE_SEND: &str = "Please send us the following:";
 
 /// Who writes it.
@@ -105,7 +105,7 @@ impl World {
         result
     }
 
-    /// Lets a draft go out when the undo window has passed.
+    /// Schedules a draft for the end of its undo window.
     pub(in crate::world) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
         let Some(place) = self.message(id.as_str()) else { return now };
         let sends_at = now + self.undo_window(self.index.positions[place.0].mailbox);
@@ -132,7 +132,7 @@ impl World {
         self.react(id, now);
     }
 
-    /// What mail of the team that went out does to its conversation.
+    /// Updates the conversation of a sent message.
     fn went_out(&mut self, at: usize, request: Option<DocumentRequestId>, now: Timestamp) {
         let thread = &mut self.conversations[at];
         if thread.status == Status::Open {
@@ -142,13 +142,13 @@ impl World {
         if let Some(request) = request {
             self.request_went_out(&request, now);
         }
-        // A closed conversation is done, whatever was still on its way.
+        // A closed conversation stays done.
         if self.conversations[at].status != Status::Closed {
             self.turn(at, Turn::Theirs, now);
         }
     }
 
-    /// Hands a message that is on its way to its recipient: says whether it went out.
+    /// Delivers a message; returns whether it was sent.
     pub(in crate::world) fn deliver(&mut self, id: &MessageId, kind: OutboxKind, now: Timestamp) -> bool {
         let Some(place) = self.message(id.as_str()) else { return false };
         let thread = &self.conversations[place.0];

@@ -1,4 +1,4 @@
-//! What the team and its drafting helper write in the app.
+//! Replies of the team and drafts of the drafting helper.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ fn documents(_: &mut SchemaGenerator) -> Schema {
 redacted_debug!(TeamReply { by, send });
 
 impl TeamReply {
-    /// A reply that says this.
+    /// A reply with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), by: None, send: true, secure: false, documents: Vec::new() }
     }
@@ -92,7 +92,7 @@ pub struct HelperDraft {
 redacted_debug!(HelperDraft {});
 
 impl HelperDraft {
-    /// A draft that says this.
+    /// A draft with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), summary: None }
     }
@@ -104,7 +104,7 @@ impl HelperDraft {
 }
 
 impl World {
-    /// Someone on the team replies.
+    /// Writes a reply of someone on the team.
     pub fn reply_by_team(&mut self, id: &str, reply: TeamReply, now: Timestamp) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
         let by = self.resolve_actor(at, reply.by.as_ref())?;
@@ -119,7 +119,7 @@ impl World {
         Ok(written)
     }
 
-    /// The drafting helper writes a reply, which waits for a person.
+    /// Writes a draft of the drafting helper.
     pub fn draft_by_helper(&mut self, id: &str, draft: HelperDraft, now: Timestamp) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
         let mut checked = Reply::new(draft.body);

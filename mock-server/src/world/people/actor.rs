@@ -1,4 +1,4 @@
-//! Who does something in the app: a person, an agent, or the service itself.
+//! Actors: a person, an agent, or the service itself.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
@@ -8,7 +8,7 @@ use shared_inbox::{ActorId, AgentId, UserId};
 
 use crate::world::{MailboxRecord, Refusal, Result, World};
 
-/// The name of the service where it does something by itself.
+/// The name of the service as an actor.
 pub(in crate::world) const SERVICE_NAME: &str = "Shared inbox";
 
 /// Who does something: `usr_…`, `agt_…` or `system`.
@@ -91,8 +91,8 @@ impl JsonSchema for Actor {
 }
 
 impl World {
-    /// Who does something to a conversation; `None` is the service itself. When nobody is named it is the inbox's owner,
-    /// or else the first person of the workspace.
+    /// Returns the actor of a change to a conversation; `None` is the service itself. The default is the inbox's owner, or else the
+    /// first person of the workspace.
     pub(in crate::world) fn resolve_actor(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
         let mailbox = self.mailbox_of(at);
         let (who, sees) = match by {
@@ -114,12 +114,12 @@ impl World {
         if sees { Ok(Some(who)) } else { Err(Refusal::field("by", "cannot see this inbox")) }
     }
 
-    /// The agent of a key, as one who does something.
+    /// Returns the agent of a key as an actor.
     pub(in crate::world) fn agent_of(&self, key: usize) -> Option<ActorId> {
         Some(self.keys[key].agent_id.clone().into())
     }
 
-    /// The name under which something shows.
+    /// Returns the name of an actor.
     pub(in crate::world) fn actor_name(&self, by: Option<&ActorId>) -> String {
         by.map_or(SERVICE_NAME, |who| self.name_of(who).unwrap_or_default()).to_owned()
     }

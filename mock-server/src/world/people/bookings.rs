@@ -1,4 +1,4 @@
-//! Bookings: people book a time with someone on the team.
+//! Bookings of a time with someone on the team.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,12 +66,12 @@ impl NewBooking {
 }
 
 impl World {
-    /// Every booking, oldest first.
+    /// Returns all bookings, oldest first.
     pub fn bookings(&self) -> &[BookingRecord] {
         &self.bookings
     }
 
-    /// Books a time.
+    /// Creates a booking.
     pub fn create_booking(&mut self, new: NewBooking, now: Timestamp) -> Result<BookingId> {
         if new.ends_at <= new.starts_at {
             return Err(Refusal::field("endsAt", "must lie behind startsAt"));

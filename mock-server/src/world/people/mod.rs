@@ -1,5 +1,4 @@
-//! Who works in the workspace: people, their inboxes, bookings with them, the keys of their agents, who sees what, and
-//! how often each key may call.
+//! People, inboxes, bookings and keys of the workspace, visibility, and the rate limit.
 
 mod bookings;
 mod actor;

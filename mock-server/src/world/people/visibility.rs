@@ -1,4 +1,4 @@
-//! Who sees what: a live key the team inboxes and its maker's private ones, a test key the sandbox alone.
+//! Visibility: a live key sees the team inboxes and its maker's private ones, a test key only the sandbox.
 
 use shared_inbox::{ActorId, ActorType, Assignee, Team, TeamMember};
 
@@ -6,7 +6,7 @@ use super::{Key, MailboxRecord, User};
 use crate::world::{Refusal, Result, World};
 
 impl Key {
-    /// Whether the key sees an inbox and what is in it.
+    /// Returns whether the key sees an inbox.
     pub(in crate::world) fn sees(&self, mailbox: &MailboxRecord) -> bool {
         if !self.livemode {
             return mailbox.sandbox;
@@ -16,34 +16,34 @@ impl Key {
 }
 
 impl User {
-    /// Whether the person sees an inbox. Nobody in the app sees the sandbox.
+    /// Returns whether the person sees an inbox. Nobody sees the sandbox in the app.
     pub(in crate::world) fn sees(&self, mailbox: &MailboxRecord) -> bool {
         !mailbox.sandbox && mailbox.owner.as_ref().is_none_or(|owner| *owner == self.id)
     }
 }
 
 impl World {
-    /// The inboxes that a key sees.
+    /// Returns the inboxes that a key sees.
     pub(in crate::world) fn inboxes_of(&self, key: usize) -> impl Iterator<Item = usize> {
         let key = &self.keys[key];
         (0..self.mailboxes.len()).filter(|at| key.sees(&self.mailboxes[*at]))
     }
 
-    /// The conversation with this id, if the key sees it. One that it does not see is not there.
+    /// Returns the conversation with this id if the key sees it.
     pub(in crate::world) fn conversation_for(&self, key: usize, id: &str) -> Result<usize> {
         let at = self.conversation(id)?;
         let mailbox = &self.mailboxes[self.index.positions[at].mailbox];
         if self.keys[key].sees(mailbox) { Ok(at) } else { Err(Refusal::no_conversation()) }
     }
 
-    /// The conversation with this id, whoever may see it.
+    /// Returns the conversation with this id in any inbox.
     pub(in crate::world) fn conversation(&self, id: &str) -> Result<usize> {
         let at =
             shared_inbox::ConversationId::parse(id).ok().and_then(|id| self.index.conversations.get(&id));
         at.map(|at| *at as usize).ok_or_else(Refusal::no_conversation)
     }
 
-    /// The same for what people and customers do, where an address stands for that customer's newest conversation.
+    /// Returns the conversation with this id, or the newest one of the customer with this address.
     pub(in crate::world) fn conversation_or_customer(&self, id: &str) -> Result<usize> {
         self.conversation(id).or_else(|refused| {
             let theirs = |at: &usize| self.conversations[*at].contact.email.as_deref() == Some(id);
@@ -55,7 +55,7 @@ impl World {
         &self.mailboxes[self.index.positions[conversation].mailbox]
     }
 
-    /// Whom a conversation in this inbox can be assigned to.
+    /// Returns the team of an inbox.
     pub(in crate::world) fn team_of(&self, mailbox: &MailboxRecord) -> Team {
         let people = self.users.iter().filter(|user| user.sees(mailbox));
         let agents = self.keys.iter().filter(|key| !key.revoked && key.sees(mailbox));
@@ -65,7 +65,7 @@ impl World {
         team
     }
 
-    /// The name of a person or an agent.
+    /// Returns the name of a person or an agent.
     pub(in crate::world) fn name_of(&self, who: &ActorId) -> Option<&str> {
         match who {
             ActorId::User(id) => self.index.users.get(id).map(|at| self.users[*at].name.as_str()),
@@ -74,13 +74,13 @@ impl World {
         }
     }
 
-    /// A person or an agent as an assignee is shown.
+    /// Returns a person or an agent as an assignee.
     pub(in crate::world) fn assignee(&self, who: &ActorId) -> Assignee {
         Assignee::new(who.clone(), self.name_of(who).unwrap_or_default(), actor_type(who))
     }
 }
 
-/// Person or agent.
+/// Returns whether an actor is a person or an agent.
 pub(in crate::world) fn actor_type(who: &ActorId) -> ActorType {
     if matches!(who, ActorId::User(_)) { ActorType::User } else { ActorType::Agent }
 }

@@ -1,4 +1,4 @@
-//! Who works in the workspace and where: people and inboxes.
+//! People and inboxes of the workspace.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -151,7 +151,7 @@ impl World {
         Ok(user)
     }
 
-    /// The people.
+    /// Returns the people.
     pub fn users(&self) -> &[User] {
         &self.users
     }
@@ -188,7 +188,7 @@ impl World {
         Ok(self.mailbox_entry(self.mailboxes.len() - 1))
     }
 
-    /// All inboxes, private ones and the sandbox included.
+    /// Returns all inboxes, private ones and the sandbox included.
     pub fn mailboxes(&self) -> Vec<MailboxEntry> {
         (0..self.mailboxes.len()).map(|i| self.mailbox_entry(i)).collect()
     }
@@ -214,8 +214,8 @@ impl World {
         self.users.iter().find(|user| user.id == *id).ok_or_else(|| Refusal::no_such("user"))
     }
 
-    /// The inbox that receives for this address, which carries no reference any more. A plus tag that is not a
-    /// reference is an ordinary plus address: it is the inbox's own, or else that of the inbox without the tag.
+    /// Returns the inbox of an address without a reference. A plus tag that is not a reference belongs to the address of the inbox, or
+    /// else is ignored.
     pub(crate) fn mailbox_for(&self, address: &str) -> Option<usize> {
         self.mailbox_at(address).or_else(|| {
             let (local, domain) = address.rsplit_once('@')?;
@@ -224,7 +224,7 @@ impl World {
         })
     }
 
-    /// The inbox with exactly this address, in any case.
+    /// Returns the inbox with exactly this address, ignoring case.
     pub(in crate::world) fn mailbox_at(&self, address: &str) -> Option<usize> {
         self.mailboxes.iter().position(|m| m.address.eq_ignore_ascii_case(address))
     }
@@ -233,12 +233,12 @@ impl World {
         self.mailboxes.iter().position(|m| m.sandbox)
     }
 
-    /// How long a sent reply can still be stopped.
+    /// Returns the undo window of an inbox.
     pub(crate) fn undo_window(&self, mailbox: usize) -> std::time::Duration {
         if self.mailboxes[mailbox].sandbox { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW }
     }
 
-    /// The world that a sandbox, one team inbox, one person and nothing else make.
+    /// Returns a world with a sandbox, one team inbox and one person.
     pub(crate) fn minimal(seed: u64) -> World {
         let mut ids = IdGenerator::seeded(seed);
         let workspace = Workspace { id: ids.next_id(), plan: Plan::default() };
@@ -252,7 +252,7 @@ impl World {
         };
         let help = inbox(ids.next_id(), "help@acme.example", "Help", false);
         let sandbox = inbox(ids.next_id(), "sandbox@acme.test", "Sandbox", true);
-        // One more is drawn, as it always was: the ids of the demo stay the same.
+        // One number is skipped, so that the ids of the demo stay the same.
         ids.next_u64();
         let (users, mailboxes) = (vec![user], vec![help, sandbox]);
         let mut world = World { workspace, ids, users, mailboxes, ..World::default() };
