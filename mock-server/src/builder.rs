@@ -1,4 +1,4 @@
-//! How a server starts: its settings, and what can be wrong with them.
+//! Settings and start of a server.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -59,12 +59,12 @@ pub struct MockServerBuilder {
     pub(crate) behind_gateways: bool,
 }
 
-/// Connections that wait to be accepted; a test may open hundreds at once.
+/// How many connections may wait to be accepted; a test may open hundreds at once.
 const BACKLOG: u32 = 1_024;
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // So that a port can be taken again right after a server on it has stopped. Elsewhere it means something else.
+    // Lets a port be reused right after a server on it has stopped. On other systems the option means something else.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -198,7 +198,7 @@ impl MockServerBuilder {
         Ok(MockServer { ready: control.ready(), control, phase, ended: Some(ended), thread: Some(thread) })
     }
 
-    /// Builds the world and takes the port.
+    /// Builds the world and binds the port.
     pub(crate) fn bind(
         self,
         runtime: &Handle,

@@ -143,7 +143,7 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The first paragraph, on one line.
+/// Returns the first paragraph on one line.
 fn one_line(message: &str) -> String {
     let paragraph = message.lines().take_while(|line| !line.trim().is_empty());
     let line = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
@@ -153,12 +153,12 @@ fn one_line(message: &str) -> String {
 fn schema() -> Result<(), String> {
     let schema =
         serde_json::to_string_pretty(&schemars::schema_for!(World)).map_err(|error| error.to_string())?;
-    // A reader that has seen enough is no failure.
+    // A closed pipe is no failure.
     let _ = writeln!(io::stdout(), "{schema}");
     Ok(())
 }
 
-/// One request by hand: an image with nothing but this program has no other to ask with.
+/// Sends one request without an HTTP client: an image with only this program has no other.
 fn health(at: SocketAddr) -> Result<(), String> {
     const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
     let ask = || {
@@ -181,7 +181,7 @@ fn serve(options: Options) -> Result<(), String> {
     let with_parent = options.exit_with_parent;
     let console = cfg!(feature = "console") && !options.no_console;
     if let Some(file) = &ready_file {
-        // One that a former run left behind would speak too soon.
+        // A file of a former run would signal too early.
         let _ = std::fs::remove_file(file);
     }
     let seed = options.seed.clone();
@@ -237,7 +237,7 @@ fn announce(ready: &Ready, json: bool, console: bool, file: Option<&Path>) -> Re
             .map_err(|error| format!("--ready-file {}: cannot be written: {error}", file.display()))?;
     }
     let mut out = io::stdout().lock();
-    // A closed stdout does not keep anyone from using the server.
+    // The server is usable without stdout.
     let _ = if json { writeln!(out, "{document}") } else { writeln!(out, "{}", ready.banner(console)) };
     let _ = out.flush();
     Ok(())

@@ -226,7 +226,7 @@ impl Drop for MockServer {
     fn drop(&mut self) {
         self.phase.send_replace(Phase::Over);
         if let Some(thread) = self.thread.take() {
-            // Nothing is waited for any more, so this takes no time; afterwards the port is free.
+            // Requests are aborted, so this does not block; afterwards the port is free.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! What people do in the app, what its helpers do, and what customers do.
+//! Calls that act as people, customers and the helpers of the app.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -186,7 +186,7 @@ calls! {
 }
 
 impl Control {
-    /// One mail of the outbox, by its number there, from 1; with its headers and its source.
+    /// Returns one email of the outbox, by its number from 1, with its headers and its source.
     ///
     /// # Errors
     ///

@@ -78,7 +78,7 @@ impl Control {
         });
     }
 
-    /// What led to something, and what it led to: a request, a message, a note, an event, a booking, a conversation.
+    /// Returns what led to something and what it led to: a request, a message, a note, an event, a booking, a conversation.
     pub async fn trace(&self, id: impl AsRef<str>) -> Trace {
         let id = id.as_ref();
         let mut steps = self.read(|world, _| world.trace(id));

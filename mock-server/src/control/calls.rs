@@ -1,4 +1,4 @@
-//! The macro that the families of control calls are written with.
+//! The macro that declares the families of control calls.
 
 /// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of
 /// [`Control`] with what it takes, what it gives and how that is shown over HTTP, in brackets if it looks different there.
@@ -28,7 +28,7 @@ macro_rules! calls {
             }
         )*}
 
-        /// The calls of this family.
+        /// Returns the calls of this family.
         pub(super) fn calls() -> Vec<$crate::control::call::Call> {
             vec![
                 $($crate::control::calls::calls!(

@@ -16,7 +16,7 @@ use crate::{
     world::{Refusal, Result},
 };
 
-/// The calls of this family.
+/// Returns the calls of this family.
 pub(super) fn calls() -> Vec<Call> {
     vec![
         get("/clock", "get_clock", "What the clock shows", |it: Control, ()| async move {
@@ -35,13 +35,13 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 impl Control {
-    /// What the clock shows.
+    /// Returns what the clock shows.
     pub async fn clock(&self) -> ClockReading {
         self.runtime.clock()
     }
 
-    /// Moves the clock ahead. Everything that falls due on the way happens in order, each at its own time; webhook
-    /// tries that fell due or were under way have ended when this returns.
+    /// Advances the clock. Every job on the way runs in order, each at its own time; webhook attempts that were due or under way have
+    /// ended when this returns.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Control {
         self.runtime.advance(AdvanceTarget::By(by)).await
     }
 
-    /// Moves the clock ahead to a time, with everything that falls due on the way.
+    /// Advances the clock to a time, running every job on the way.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Control {
         self.runtime.advance(AdvanceTarget::Time(time)).await
     }
 
-    /// Moves the clock ahead to the next job, and runs all that is due at that time. Nothing happens when there is none.
+    /// Advances the clock to the next job, and runs all jobs that are due at that time. Does nothing if there is none.
     ///
     /// # Errors
     ///

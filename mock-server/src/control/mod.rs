@@ -1,8 +1,7 @@
-//! Everything a test can do that is not part of the service: what people and customers do, the passing of time, and
-//! failures on demand.
+//! Everything that a test can do beside the service: acting as people and customers, advancing the clock, failures on demand.
 //!
-//! [`Control`] is the control API, one file for each of its families. The HTTP handlers below `/_mock` and a test that
-//! embeds the server call the same methods.
+//! [`Control`] is the control API, one file for each family of calls. The HTTP handlers below `/_mock` and a test that embeds the
+//! server call the same methods.
 
 mod actions;
 mod browse;
@@ -34,7 +33,7 @@ pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
 
-/// Plays everyone but the program under test, in one world: people, customers, time, bad luck.
+/// Controls one world of the server: acts as people and customers, advances the clock, adds faults.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -78,12 +77,12 @@ impl Control {
         self.runtime.enter(|world, now| act(world, now))
     }
 
-    /// A copy of all that the document has, to be looked at without keeping others waiting; and the time.
+    /// Returns a copy of everything that the document contains, to be read outside the lock, and the time.
     fn copy(&self) -> (World, Timestamp) {
         self.read(|world, now| (world.data(now), now))
     }
 
-    /// Does something to the world.
+    /// Changes the world.
     fn act<R>(&self, what: &'static str, act: impl FnOnce(&mut World, Timestamp) -> Result<R>) -> Result<R> {
         self.runtime.change(Initiator::Control(what), act)
     }

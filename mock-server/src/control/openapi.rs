@@ -1,4 +1,4 @@
-//! The OpenAPI document of the control API, written from the table of calls that also serves the requests.
+//! The OpenAPI document of the control API, generated from the table of calls that also serves the requests.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ const SCHEMAS: &str = "#/components/schemas/";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table::all()));
 
-/// The document.
+/// Returns the document.
 pub(crate) fn document() -> &'static Value {
     &DOCUMENT
 }
@@ -30,7 +30,7 @@ impl Control {
 }
 
 fn document_of(families: Vec<Family>) -> Value {
-    // What is taken and what is given are not the same for a type with defaults.
+    // The input and output schemas of a type with defaults differ.
     let mut input_schemas = settings().for_deserialize().into_generator();
     let mut output_schemas = settings().for_serialize().into_generator();
     let (mut paths, mut tags) = (Map::new(), Vec::new());
@@ -48,7 +48,7 @@ fn document_of(families: Vec<Family>) -> Value {
         .map(|(n, _)| n.clone())
         .collect();
     for name in differ {
-        // Requests name what they take by a name of its own.
+        // A request body gets a schema name of its own.
         let (old, new) = (format!("{SCHEMAS}{name}"), format!("{SCHEMAS}{name}Input"));
         taken.values_mut().for_each(|schema| rename(schema, &old, &new));
         for operation in paths.values_mut().flat_map(|path| path.as_object_mut().into_iter().flatten()) {
@@ -186,13 +186,13 @@ fn settings() -> SchemaSettings {
         .with_transform(RecursiveTransform(for_all_languages))
 }
 
-/// A schema of the document, without what only concerns Rust.
+/// Returns a schema without details of Rust.
 fn plain(mut schema: Schema) -> Value {
     schemars::transform::Transform::transform(&mut RecursiveTransform(for_all_languages), &mut schema);
     schema.to_value()
 }
 
-/// Takes away what only concerns Rust: examples in doc comments, links, `None`, the widths of integers.
+/// Removes details of Rust: examples in doc comments, links, `None`, the widths of integers.
 fn for_all_languages(schema: &mut Schema) {
     if let Some(text) = schema.get("description").and_then(Value::as_str) {
         let first_paragraph = text.split("\n\n").next().unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Snapshots: the world as it is now, under a name, to come back to and to compare with.
+//! Snapshots of the world, to restore and to compare.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ calls! {
 }
 
 impl Control {
-    /// Keeps the world as it is now under a name; an older one of this name is replaced.
+    /// Takes a snapshot of the world under a name; an older one of this name is replaced.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Control {
         Ok(entry)
     }
 
-    /// The document of a snapshot.
+    /// Returns the document of a snapshot.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Control {
         String::from_utf8(document.to_vec()).map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
-    /// What is different in a second snapshot, or in the world as it is now.
+    /// Compares a snapshot with a second one, or with the world as it is now.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What an owner does with a webhook, and the check of its receiver.
+//! Calls for webhooks, and the check of a receiver.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -95,7 +95,7 @@ calls! {
 }
 
 impl Control {
-    /// The log of a webhook, newest first.
+    /// Returns the log of a webhook, newest first.
     ///
     /// # Errors
     ///

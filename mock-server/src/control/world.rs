@@ -1,4 +1,4 @@
-//! The world as a whole: its document, its clock, its journal, and worlds beside it.
+//! Calls for the whole world: its document, its journal, and other worlds.
 
 use std::{sync::Arc, time::Duration};
 
@@ -191,7 +191,7 @@ calls! {
 }
 
 impl Control {
-    /// The addresses and keys of this world.
+    /// Returns the addresses and keys of this world.
     pub fn ready(&self) -> Ready {
         self.addresses.ready(self.runtime.config.number, &self.runtime.config.keys)
     }
@@ -206,7 +206,7 @@ impl Control {
             .map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
-    /// The world becomes what the document says.
+    /// Replaces the world by that of a document.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl Control {
         Ok(())
     }
 
-    /// Looks until there is enough to see, or the span is over, in real time. Then what there is.
+    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result.
     pub(crate) async fn wait_for<T, F>(
         &self,
         span: Duration,
@@ -242,24 +242,24 @@ impl Control {
         }
     }
 
-    /// The requests to the service so far, oldest first.
+    /// Returns the requests to the service so far, oldest first.
     pub async fn requests(&self) -> Vec<JournalEntry> {
         let all = self.present_requests(RequestFilter::default(), Section::default().or_whole()).await;
         all.map(|page| page.items).unwrap_or_default()
     }
 
-    /// Forgets the requests so far.
+    /// Clears the journal.
     pub async fn clear_requests(&self) {
         self.runtime.journal(|journal| journal.clear());
         self.runtime.notify_control_change("requests");
     }
 
-    /// Every change of the world from now on.
+    /// Returns every change of the world from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.runtime.follow()
     }
 
-    /// A new world beside this one, with keys, data, clock, faults, journal and limits of its own.
+    /// Creates another world, with keys, data, clock, faults, journal and limits of its own.
     ///
     /// # Errors
     ///
@@ -275,7 +275,7 @@ impl Control {
         Ok(Self { runtime, ..self.clone() })
     }
 
-    /// The control of the world with this id.
+    /// Returns the control of the world with this id.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is different between two worlds, so that a person can read it.
+//! The differences between two world documents.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Compares JSON with a pattern.
 //!
-//! An object has to have the fields that are asked for, and may have others; a dot leads into one. A list has to be as long. `*` in a text
-//! stands for any run of characters. All else has to be equal.
+//! An object must have the fields of the pattern and may have others; a dot in a name leads into a field. A list must have the same
+//! length. `*` in a text stands for any run of characters. Everything else must be equal.
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// JSON on one line, cut where it gets long.
+/// Returns JSON on one line, shortened if it is long.
 pub(crate) fn short(value: &Value) -> String {
     const MAX_CHARS: usize = 120;
     let text = value.to_string();
@@ -39,7 +39,7 @@ pub(crate) fn matches(wanted: &Value, is: &Value) -> bool {
     differences(wanted, is).is_empty()
 }
 
-/// Every place where `is` is not what is wanted.
+/// Returns every place where `is` does not match.
 pub(crate) fn differences(wanted: &Value, is: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(String::new(), wanted, Some(is), &mut found);
@@ -71,7 +71,7 @@ fn compare(field: String, wanted: &Value, is: Option<&Value>, found: &mut Vec<Di
     }
 }
 
-/// A field; a dot in the name leads into it, as [`Difference::field`] writes it.
+/// Returns a field; a dot in the name leads into it, as in [`Difference::field`].
 fn look<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     fields.get(name).or_else(|| {
         let (first, rest) = name.split_once('.')?;

@@ -199,7 +199,7 @@ impl Expectation {
         }
     }
 
-    /// Whether it is decided: met, failed, or neither while there is time.
+    /// Returns whether the expectation is met or failed, or `None` while it is undecided.
     fn decide(&self, items: &[Value], over: bool) -> Option<bool> {
         let (least, most) = self.range();
         let count = items.iter().filter(|item| self.differences_in(item).is_empty()).count();
@@ -257,7 +257,7 @@ calls! {
 }
 
 impl Control {
-    /// Moves the clock on from job to job until it is decided, or the span is over.
+    /// Advances the clock from job to job until the expectation is decided, or the span has passed.
     async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
         let mut now = self.runtime.advance(AdvanceTarget::By(Duration::ZERO)).await?.now;
         let end = now + span;
@@ -271,7 +271,7 @@ impl Control {
         }
     }
 
-    /// Everything that an expectation looks at, oldest first.
+    /// Returns everything that an expectation may match, oldest first.
     async fn candidates(&self, expectation: &Expectation) -> Vec<Value> {
         let mut items: Vec<Value> = match expectation.of {
             Expected::Requests => {
@@ -312,7 +312,7 @@ impl Control {
     }
 }
 
-/// When something happened; of a delivery, when it was tried last.
+/// Returns when something happened; for a delivery, the time of its last attempt.
 fn time_of(item: &Value) -> Option<Timestamp> {
     let tried = item["tries"].as_array().and_then(|tries| tries.last()).map(|last| &last["at"]);
     let noted = ["at", "createdAt", "created_at"].into_iter().map(|field| &item[field]);

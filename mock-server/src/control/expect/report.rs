@@ -1,4 +1,4 @@
-//! What an expectation makes of what there is: what it misses in each, and the report when it was not met.
+//! Matches candidates with an expectation, and reports why it was not met.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{Expectation, Expected};
 use crate::json::matching::{self, Difference};
 
 impl Expectation {
-    /// What is different in one of them; nothing when it is what is expected.
+    /// Returns the differences between a candidate and what is expected.
     pub(super) fn differences_in(&self, item: &Value) -> Vec<Difference> {
         let mut wanted = self.fields.clone();
         if let Some(Value::String(path)) = wanted.get_mut("path").filter(|_| self.of == Expected::Requests)
@@ -60,7 +60,7 @@ impl Expectation {
         }
     }
 
-    /// What was expected, what there was, and what came nearest.
+    /// Reports what was expected, what there was, and the nearest candidates.
     pub(super) fn report(&self, items: &[Value], now: Timestamp) -> String {
         const MAX_NEAREST: usize = 3;
         let (least, most) = self.range();

@@ -1,4 +1,4 @@
-//! What the operations share: the schemas of answers, the one shape of an error, the key.
+//! What the operations share: the schemas of responses, the error body, the key.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::{ActorType, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, limits};
@@ -100,8 +100,8 @@ fn responses() -> Value {
     })
 }
 
-/// The types stay open for clients of a service that grows; this server knows every word and every kind of item that it
-/// will ever say, and in which form it writes a time.
+/// Closes enums, kinds of items and the format of times. The types stay open for clients of a growing service, but this server
+/// knows all its values.
 fn close_enums(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -114,7 +114,7 @@ fn close_enums(schema: &mut Value) {
                 fields.insert("enum".to_owned(), words.into());
             }
             if let Some(Value::Array(kinds)) = fields.get_mut("oneOf") {
-                // The one that stands for kinds yet to come.
+                // The variant for unknown kinds.
                 kinds.retain(|kind| kind["properties"]["type"]["not"].is_null());
             }
             if fields.get("format").is_some_and(|format| format == "date-time") {
@@ -142,7 +142,7 @@ fn closed_enums() -> [Value; 8] {
     ]
 }
 
-/// What holds for answers of this server beyond what the types say: schema, field, rules.
+/// Returns stricter rules for responses of this server: schema, field, rules.
 fn narrower() -> [(&'static str, &'static str, Value); 12] {
     [
         ("Assignee", "type", json!({ "enum": ["user", "agent"] })),

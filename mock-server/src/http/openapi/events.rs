@@ -1,9 +1,9 @@
-//! The webhooks of the document: what is sent to a receiver, and what its answer means.
+//! The webhooks of the document: what is sent to a receiver, and what its response means.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::{event::EventKind, limits};
 
-/// One entry for each kind of event, and the schemas that they share.
+/// Returns one entry for each kind of event, and the schemas that they share.
 pub(super) fn webhooks() -> (Map<String, Value>, Map<String, Value>) {
     let (kinds, parts) = EventKind::schemas("/components/schemas");
     let webhooks = kinds.into_iter().map(|(name, schema)| (name.to_owned(), webhook(name, schema))).collect();
@@ -114,7 +114,7 @@ fn describe_event(name: &str) -> (&'static str, Value) {
     }
 }
 
-/// The headers of a delivery, by the Standard Webhooks scheme.
+/// Returns the headers of a delivery, by the Standard Webhooks scheme.
 pub(super) fn headers() -> [(&'static str, Value); 3] {
     let header = |name: &str, about: &str, schema: Value, example: &str| json!({ "name": name, "in": "header", "required": true, "description": about, "schema": schema, "example": example });
     [

@@ -1,4 +1,4 @@
-//! Examples of requests and answers, one consistent little story.
+//! Examples of requests and responses, which form one consistent story.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::Operation;
@@ -9,9 +9,9 @@ pub(super) struct Examples {
     pub(super) query: Map<String, Value>,
     /// Named request bodies.
     pub(super) requests: Map<String, Value>,
-    /// What a good answer means.
+    /// The description of a successful response.
     pub(super) response_description: &'static str,
-    /// A good answer.
+    /// A successful response.
     pub(super) answer: Value,
 }
 

@@ -1,5 +1,4 @@
-//! The words of the document: what each operation is for, and how the points that a reader would have to guess
-//! were decided.
+//! The texts of the document: the purpose of each operation, and the rules that a reader would have to guess.
 
 use serde_json::{Value, json};
 use shared_inbox::Operation;

@@ -1,4 +1,4 @@
-//! Where a world comes from: a document, checked and prepared, or the demo workspace.
+//! Worlds to start from: a document, checked and prepared, or the demo workspace.
 
 mod check;
 mod demo;

@@ -1,4 +1,4 @@
-//! Making a world that was read from a document ready for use: checked, indexed, with its keys.
+//! Prepares a world that was read from a document: checks it, indexes it and adds its keys.
 
 use std::collections::HashSet;
 
@@ -33,8 +33,7 @@ impl World {
         Ok(())
     }
 
-    /// A document written by hand says that a conversation is snoozed or a message scheduled, and need not say a second
-    /// time, as a job, what follows from that.
+    /// Queues jobs that follow from the data: a document need not list the job of a snoozed conversation or a scheduled message.
     fn queue_what_is_missing(&mut self) {
         let snoozed = self.conversations.iter().filter_map(|thread| {
             Some((thread.snoozed_until?, Job::Wake { conversation: thread.id.clone() }))

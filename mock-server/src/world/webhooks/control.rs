@@ -1,4 +1,4 @@
-//! What an owner does with a webhook in the app: adds it, looks at it, pauses it, rotates its secret, sends again.
+//! What an owner does with a webhook in the app: create, list, pause, rotate the secret, redeliver.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::world::{
     people::Plan,
 };
 
-/// What an exam of a receiver needs to know of its webhook.
+/// The data of a webhook for a check of its receiver.
 #[derive(Debug, Clone)]
 pub struct ReceiverUnderTest {
     pub(crate) id: WebhookId,
@@ -32,7 +32,7 @@ pub struct ReceiverUnderTest {
 }
 
 impl World {
-    /// Adds a webhook. Whether its address may be sent to is for the shell to say, which can look names up.
+    /// Adds a webhook. The caller checks whether its address is permitted, since that may need a name lookup.
     pub fn create_webhook(&mut self, new: CreateWebhook) -> Result<CreatedWebhook> {
         new.check()?;
         if let Some(owner) = &new.owner {
@@ -59,7 +59,7 @@ impl World {
         Ok(CreatedWebhook { id, secret: shown })
     }
 
-    /// All webhooks, in the order in which they were added.
+    /// Returns all webhooks, in the order in which they were added.
     pub fn webhooks(&self) -> Vec<WebhookView> {
         let mut endpoints: Vec<_> = self.webhooks.endpoints.iter().collect();
         endpoints.sort_by_key(|(_, endpoint)| endpoint.number);
@@ -77,7 +77,7 @@ impl World {
         endpoints.into_iter().map(view).collect()
     }
 
-    /// Removes a webhook with its log; what is queued for it is not sent.
+    /// Removes a webhook with its log; queued events are not sent.
     pub fn delete_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         self.webhooks.drop_queued(&id, &mut self.jobs);
@@ -86,7 +86,7 @@ impl World {
         Ok(())
     }
 
-    /// Gives a webhook a new secret; the old one signs too for 24 hours.
+    /// Gives a webhook a new secret; the old one also signs for 24 hours.
     pub fn rotate_webhook(&mut self, id: &str, now: Timestamp) -> Result<RotatedSecret> {
         let id = self.webhook(id)?;
         let secret = self.new_secret();
@@ -95,7 +95,7 @@ impl World {
         Ok(RotatedSecret { secret: shown })
     }
 
-    /// Sends a `webhook.test` event to this webhook alone, whatever kinds it hears otherwise.
+    /// Sends a `webhook.test` event to this webhook alone, whatever it subscribes to.
     pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent> {
         let id = self.webhook(id)?;
         self.check_sendable(&id)?;
@@ -112,7 +112,7 @@ impl World {
         Ok(TestSent { event_id })
     }
 
-    /// Pauses a webhook: what is queued for it is not sent, and nothing more until it is resumed.
+    /// Pauses a webhook: queued events are not sent, and nothing is until it is resumed.
     pub fn pause_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
@@ -126,7 +126,7 @@ impl World {
         Ok(())
     }
 
-    /// Sends to a webhook again that was paused or turned off. What it missed can be redelivered where the log has it.
+    /// Resumes a webhook that was paused or turned off. Events of the log can be redelivered.
     pub fn resume_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
@@ -135,7 +135,7 @@ impl World {
         Ok(())
     }
 
-    /// The log of a webhook, newest first.
+    /// Returns the log of a webhook, newest first.
     pub fn deliveries(&self, id: &str, filter: &DeliveryFilter, now: Timestamp) -> Result<Vec<DeliveryView>> {
         let id = self.webhook(id)?;
         if filter.event_type.as_deref().is_some_and(|name| !EventKind::TYPES.contains(&name)) {
@@ -173,7 +173,7 @@ impl World {
         logged_event.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
     }
 
-    /// One delivery of the log, with exactly what was sent.
+    /// Returns one delivery of the log, with exactly what was sent.
     pub fn delivery(&self, id: &str, event: &str, now: Timestamp) -> Result<DeliveryDetail> {
         let id = self.webhook(id)?;
         let none = || Refusal::no_such("delivery");
@@ -192,7 +192,7 @@ impl World {
         })
     }
 
-    /// Sends an event of the log again, with the same id, at once and then by the whole schedule.
+    /// Sends an event of the log again, with the same id, now and then by the retry schedule.
     pub fn redeliver(&mut self, id: &str, event: &str, now: Timestamp) -> Result<()> {
         let id = self.webhook(id)?;
         let event = EventId::parse(event).map_err(|_| Refusal::no_such("delivery"))?;
@@ -203,7 +203,7 @@ impl World {
         Ok(())
     }
 
-    /// What an exam of this webhook's receiver needs.
+    /// Returns the data of a webhook for a check of its receiver.
     pub fn receiver_under_test(&self, id: &str, now: Timestamp) -> Result<ReceiverUnderTest> {
         let id = self.webhook(id)?;
         let endpoint = self.webhooks.endpoints.get(&id).ok_or_else(|| Refusal::no_such("webhook"))?;
@@ -217,13 +217,13 @@ impl World {
         })
     }
 
-    /// The earliest time at which a webhook try that is under way may have to be made again; `None` when there is none.
-    /// Whatever is due before it can be run without waiting for the try's answer.
+    /// Returns the earliest time at which a webhook attempt under way may be retried; `None` if there is none. Jobs that are due
+    /// before it can run without waiting for the attempt.
     pub fn webhooks_horizon(&self) -> Option<Timestamp> {
         self.webhooks.horizon()
     }
 
-    /// Takes in what came of a try.
+    /// Records the outcome of an attempt.
     pub fn finish_attempt(&mut self, outcome: AttemptOutcome) {
         let event = outcome.event.clone();
         if let Some(notice) = self.webhooks.finish(outcome, &mut self.jobs) {
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// Starts the try that fell due; `None` when it is not to be made now.
+    /// Starts an attempt that is due; returns `None` if it is not to be made now.
     pub(crate) fn start_attempt(
         &mut self,
         id: &WebhookId,
@@ -249,14 +249,14 @@ impl World {
         self.webhooks.start(id, event, due, &mut self.jobs)
     }
 
-    /// Bad luck puts off a try that has just been started: by so much, or until the next event has been tried.
+    /// Delays an attempt that was just started because of a fault: by a duration, or until the next event has been attempted.
     pub(crate) fn hold_attempt(&mut self, request: &AttemptRequest, by: Duration, swapped: bool) {
         self.webhooks.hold(request, request.due + by, swapped, &mut self.jobs);
     }
 
     fn notify_owner(&mut self, notice: &Notice) {
         let owner = notice.owner.as_ref().or(self.users.first().map(|user| &user.id));
-        // People have no address in this API; this one says whom it is for.
+        // People have no address in this API; this one names the recipient.
         let to = owner.map_or_else(|| "owner@people.test".to_owned(), |id| format!("{id}@people.test"));
         let (subject, text) = match notice.state {
             HookState::Off => (
@@ -308,7 +308,7 @@ impl World {
 }
 
 impl Webhooks {
-    /// `None` when the log does not have it.
+    /// Returns `None` if the log does not have the event.
     fn redeliver(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs, now: Timestamp) -> Option<()> {
         let it = Arc::make_mut(self.log.get_mut(self.numbers.get(event)?)?);
         let created = it.created_at();

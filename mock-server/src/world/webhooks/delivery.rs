@@ -1,5 +1,4 @@
-//! An event on its way to an endpoint, with every try; and what goes out to and comes back from the shell that makes
-//! the tries.
+//! Deliveries of events to endpoints with every attempt, and the requests and outcomes of attempts.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -52,7 +51,7 @@ pub struct Attempt {
     pub(crate) response: Option<Arc<ReceiverResponse>>,
 }
 
-/// What a receiver answered beside the status.
+/// The response of a receiver besides the status.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ReceiverResponse {
     pub(crate) headers: BTreeMap<String, String>,
@@ -70,19 +69,19 @@ impl ReceiverResponse {
     }
 }
 
-/// Which responses of receivers are kept: the latest that fit.
+/// The stored responses of receivers: the latest that fit.
 #[derive(Clone, Default)]
 pub(super) struct KeptResponses {
-    /// Which try of which delivery, and the size of its response.
+    /// The delivery and the number of an attempt, and the size of its response.
     tries: VecDeque<(WebhookId, EventId, usize, usize)>,
     bytes: usize,
 }
 
-/// Bytes of receivers' responses kept, all together.
+/// How many bytes of receivers' responses are stored.
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
 impl super::Webhooks {
-    /// Keeps the response to the latest try of a delivery, and lets go of the oldest beyond the limit.
+    /// Stores the response to the latest attempt of a delivery, and drops the oldest beyond the limit.
     pub(super) fn keep_response(&mut self, id: &WebhookId, event: &EventId) {
         let latest = |delivery: &mut Delivery| {
             let size = delivery.tries.last()?.response.as_ref()?.size();
@@ -103,7 +102,7 @@ impl super::Webhooks {
 }
 
 impl Attempt {
-    /// As lists show it: what it was signed with is for those who look at the one delivery.
+    /// Returns the attempt as lists show it, without its signature.
     pub(super) fn unsigned(&self) -> Self {
         Self { signed: None, response: None, ..self.clone() }
     }
@@ -149,7 +148,7 @@ impl Delivery {
         self.outcome == DeliveryOutcome::Pending
     }
 
-    /// Whether the log still shows it: 30 days from the event, or from the latest try where one came later.
+    /// Returns whether the log still shows it: 30 days from the event or the latest attempt.
     pub(super) fn in_log(&self, created: Timestamp, now: Timestamp) -> bool {
         let latest = self.tries.last().map_or(created, |last| last.at.max(created));
         self.is_pending() || now.duration_since(latest) <= limits::DELIVERY_LOG
@@ -161,8 +160,8 @@ impl Delivery {
     }
 }
 
-/// Tells one try from every other in this process, so that a response cannot be taken for that of another try: the
-/// world may have been reset or replaced while the try was under way.
+/// Identifies an attempt in this process, so that an outcome is not recorded for another one: the world may have been reset or
+/// replaced while the attempt was under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AttemptToken(u64);
 
@@ -173,7 +172,7 @@ impl AttemptToken {
     }
 }
 
-/// A try that is to be made now.
+/// An attempt that is to be made now.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct AttemptRequest {
@@ -182,11 +181,11 @@ pub struct AttemptRequest {
     pub endpoint: WebhookId,
     /// Which event.
     pub event: EventId,
-    /// When it fell due, on the mock's clock.
+    /// When it was due, on the mock's clock.
     pub due: Timestamp,
     /// The kind of event.
     pub(crate) kind: String,
-    /// Whether it has been held back before.
+    /// Whether a fault has delayed it before.
     pub(crate) held: bool,
     pub(crate) url: String,
     pub(crate) body: Bytes,
@@ -198,7 +197,7 @@ pub struct AttemptRequest {
 // The receiver's address may carry a password of its own, so it is left out.
 redacted_debug!(AttemptRequest { endpoint, event, due });
 
-/// What came of a try.
+/// The outcome of an attempt.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AttemptOutcome {

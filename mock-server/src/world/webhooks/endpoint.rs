@@ -1,4 +1,4 @@
-//! A webhook endpoint: where it points, what it hears, what it signs with.
+//! Webhook endpoints: address, subscription and signing keys.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The one place of the scoping rule.
+    /// Returns whether an event is sent to this endpoint: state, mode, scope and kind.
     pub(super) fn subscribes_to(&self, event: &Event, audience: &Audience) -> bool {
         let inbox = match (&audience.inbox, self.scope) {
             (EventSource::Team | EventSource::Workspace, HookScope::Team) => true,
@@ -81,7 +81,7 @@ impl Endpoint {
             && self.events.as_ref().is_none_or(|events| events.iter().any(|name| name == kind))
     }
 
-    /// Notes that a try at `at` failed; whether that makes it a day without one success.
+    /// Records a failure at `at`; returns whether there was no success for a day.
     pub(super) fn failed(&mut self, at: Timestamp) -> bool {
         let since = *self.failing_since.get_or_insert(at);
         at.duration_since(since) >= limits::WEBHOOK_PAUSE_AFTER
@@ -122,12 +122,12 @@ impl SigningKeys {
         &self.current
     }
 
-    /// The secret before the last rotation, and whether it still signs at `at`.
+    /// Returns the secret before the last rotation, and whether it still signs at `at`.
     pub(crate) fn previous(&self, at: Timestamp) -> Option<(&Secret, bool)> {
         self.previous.as_ref().map(|previous| (&previous.secret, at < previous.until))
     }
 
-    /// What signs a try at `at`, the newer secret first.
+    /// Returns the secrets that sign an attempt at `at`, the newer first.
     pub(crate) fn signing(&self, at: Timestamp) -> impl Iterator<Item = Secret> {
         let previous = self.previous(at).filter(|(_, signs)| *signs).map(|(secret, _)| secret);
         std::iter::once(&self.current).chain(previous).cloned()

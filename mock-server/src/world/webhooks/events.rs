@@ -1,6 +1,6 @@
-//! When a webhook event happens, and with what data.
+//! Webhook events: when they happen, and their data.
 //!
-//! Every summary is a sentence of ours: it never holds a word of a mail, a note, a name of a customer or of a file.
+//! Summaries never contain text of an email or a note, or the name of a customer or a file.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::world::{
     people::{Plan, actor_type},
 };
 
-/// Events that are kept for those who look at what happened.
+/// How many of the last events are stored.
 const MAX_EVENTS_KEPT: usize = 10_000;
 
-/// Where the app would show a conversation.
+/// Returns the address of a conversation in the app.
 fn url(conversation: &ConversationId) -> String {
     format!("https://app.shared-inbox.example/conversations/{conversation}")
 }
@@ -52,7 +52,7 @@ impl World {
         self.webhooks.emit(event, audience, &mut self.jobs, now);
     }
 
-    /// Keeps an event for those who look at what happened, whether or not a webhook hears it.
+    /// Stores an event, whether or not a webhook subscribes to it.
     pub(in crate::world) fn record_event(&mut self, event: Event) {
         if self.emitted.len() >= MAX_EVENTS_KEPT {
             self.emitted.pop_front();
@@ -65,7 +65,7 @@ impl World {
         self.emitted.iter().cloned().collect()
     }
 
-    /// An event about a conversation, for those who may hear of its inbox.
+    /// Emits an event about a conversation, with the audience of its inbox.
     fn emit_in(&mut self, at: usize, summary: &str, kind: EventKind, now: Timestamp) {
         let mailbox = self.mailbox_of(at);
         let inbox = mailbox.owner.clone().map_or(EventSource::Team, EventSource::Private);
@@ -81,7 +81,7 @@ impl World {
         Some(assignee)
     }
 
-    /// `None` is the service itself.
+    /// Returns an actor; `None` is the service itself.
     fn event_actor(&self, who: Option<&ActorId>) -> EventActor {
         let kind = who.map_or(ActorType::System, actor_type);
         let mut actor = EventActor::new(kind, self.actor_name(who));
@@ -125,7 +125,7 @@ impl World {
         self.emit_in(at, &summary, EventKind::ConversationAssigned(data), now);
     }
 
-    /// Makes it another one's turn, and tells of it if it was not so before.
+    /// Changes the turn, and emits an event if it was another's.
     pub(in crate::world) fn turn(&mut self, at: usize, turn: Turn, now: Timestamp) {
         let thread = &mut self.conversations[at];
         if thread.turn.as_ref() == Some(&turn) {
@@ -162,7 +162,7 @@ impl World {
 
     pub(in crate::world) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
         let Some(record) = self.message(message.as_str()).map(|place| self.message_at(place)) else { return };
-        // The drafting helper is an agent without an id; the service's own mail has no author.
+        // The drafting helper is an agent without an id; the service's own email has no author.
         let helper = record.helper.then(|| EventAuthor::new(ActorType::Agent));
         let someone = record.author.as_ref().map(|who| {
             let mut author = EventAuthor::new(actor_type(who));

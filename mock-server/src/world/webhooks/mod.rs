@@ -1,8 +1,8 @@
-//! Webhooks as plain data: endpoints, the events on their way to them, and the rules of section "delivery". No I/O: a
-//! try goes out as a [`AttemptRequest`] and comes back as a [`AttemptOutcome`].
+//! Webhooks as plain data: endpoints, deliveries and the retry rules. Attempts leave as [`AttemptRequest`] and come back as
+//! [`AttemptOutcome`].
 //!
-//! Each endpoint has at most one try under way, so a receiver hears of things in the order in which they fell due, and
-//! what a 410 or a pause cuts off is exact.
+//! Each endpoint has at most one attempt under way, so a receiver gets events in the order in which they were due, and a 410 or a
+//! pause takes effect exactly.
 
 mod control;
 mod delivery;
@@ -37,12 +37,12 @@ use log::LoggedEvent;
 
 use crate::world::{Job, Jobs, store::LayeredMap};
 
-/// Who may hear of an event.
+/// The audience of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Audience {
     /// `false` for the sandbox.
     pub livemode: bool,
-    /// The inbox it happened in.
+    /// Where it happened.
     pub inbox: EventSource,
 }
 
@@ -68,25 +68,25 @@ pub(crate) struct Webhooks {
     log: BTreeMap<u64, Arc<LoggedEvent>>,
     #[serde(skip)]
     numbers: LayeredMap<EventId, u64>,
-    /// How many deliveries the log holds.
+    /// How many deliveries the log has.
     #[serde(skip)]
     held: usize,
     #[serde(skip)]
     queues: BTreeMap<WebhookId, EndpointQueue>,
-    /// What is to come after the next event for the same endpoint, and when it comes at the latest.
+    /// The event that a fault delays until the next one for the same endpoint, and its latest time.
     #[serde(skip)]
     swapped: BTreeMap<WebhookId, (Timestamp, EventId)>,
     #[serde(skip)]
     responses: KeptResponses,
 }
 
-/// What an endpoint is busy with. Not part of the world document: a restored world makes those tries anew.
+/// The attempts of an endpoint. Not part of the world document: a restored world makes them again.
 #[derive(Clone)]
 struct EndpointQueue {
     in_flight: Option<InFlight>,
-    /// Fell due while another try was under way, in that order.
+    /// Attempts that were due while another was under way, in order.
     waiting: VecDeque<(Timestamp, EventId)>,
-    /// The earliest time at which any of these may have to be tried again.
+    /// The earliest time at which any of these may be retried.
     horizon: Timestamp,
 }
 
@@ -94,11 +94,11 @@ struct EndpointQueue {
 struct InFlight {
     token: AttemptToken,
     event: EventId,
-    /// Someone asked for a redelivery meanwhile.
+    /// Set by a redelivery meanwhile.
     again: Option<Timestamp>,
 }
 
-/// What an endpoint's owner is told by mail.
+/// A notice to an endpoint's owner by email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) endpoint: WebhookId,
@@ -109,7 +109,7 @@ pub(crate) struct Notice {
 }
 
 impl Webhooks {
-    /// Queues an event for every endpoint that may hear it and wants to.
+    /// Queues an event for every endpoint that subscribes to it.
     pub(crate) fn emit(&mut self, event: Event, audience: &Audience, jobs: &mut Jobs, now: Timestamp) {
         let to: Vec<WebhookId> = self
             .endpoints
@@ -135,8 +135,8 @@ impl Webhooks {
         self.log.insert(self.count, Arc::new(LoggedEvent { event, deliveries }));
     }
 
-    /// Starts the try that fell due at `due`. `None` when it is not to be made, or not yet: the endpoint is busy, and
-    /// the try is queued again when it no longer is.
+    /// Starts the attempt that was due at `due`. Returns `None` if it is not to be made, or if the endpoint is busy: then it is queued
+    /// until the endpoint is free.
     pub(crate) fn start(
         &mut self,
         id: &WebhookId,
@@ -177,7 +177,7 @@ impl Webhooks {
         })
     }
 
-    /// Puts a try off that has just been started; when it is swapped, until the next event has been tried.
+    /// Delays an attempt that was just started; a swapped one until the next event has been attempted.
     pub(crate) fn hold(
         &mut self,
         request: &AttemptRequest,
@@ -200,7 +200,7 @@ impl Webhooks {
         self.start_next(id, jobs);
     }
 
-    /// Lets go what waited for this event to be tried.
+    /// Queues the swapped event that waited for this attempt.
     fn release_swapped(&mut self, id: &WebhookId, tried: &EventId, at: Timestamp, jobs: &mut Jobs) {
         let Some((until, event)) = self.swapped.get(id).filter(|(_, event)| event != tried).cloned() else {
             return;
@@ -215,7 +215,7 @@ impl Webhooks {
         }
     }
 
-    /// Gives up the try that fell due, because the workspace's plan has no webhooks.
+    /// Fails an attempt because the workspace's plan has no webhooks.
     pub(crate) fn give_up(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs) {
         if let Some(delivery) = self.delivery_mut(id, event) {
             delivery.end(DeliveryOutcome::Failed);
@@ -223,7 +223,7 @@ impl Webhooks {
         self.start_next(id, jobs);
     }
 
-    /// Takes in what came of a try; the notice that its owner is to be sent, if any.
+    /// Records the outcome of an attempt; returns the notice to the owner, if any.
     pub(crate) fn finish(&mut self, outcome: AttemptOutcome, jobs: &mut Jobs) -> Option<Notice> {
         let AttemptOutcome { endpoint: id, event, made, timed_out, .. } = &outcome;
         let queue = self.queues.get_mut(id)?;
@@ -257,7 +257,7 @@ impl Webhooks {
         notice
     }
 
-    /// Adds the try to the log and queues the next one, if there is to be one.
+    /// Adds an attempt to the log and queues the retry, if any.
     fn record(
         &mut self,
         id: &WebhookId,
@@ -292,14 +292,14 @@ impl Webhooks {
         }
     }
 
-    /// The earliest time at which a try that is under way or waits for its endpoint may have to be made again: nothing
-    /// before it can change any more. `None` when there is no such try.
+    /// Returns the earliest time at which an attempt under way or queued may be retried: earlier times cannot change. `None` if there
+    /// is no such attempt.
     fn horizon(&self) -> Option<Timestamp> {
-        // A lane with nothing under way has its next try in the queue, where everything that comes later waits for it.
+        // Without an attempt under way the next one is in the job queue, before everything later.
         self.queues.values().filter(|queue| queue.in_flight.is_some()).map(|queue| queue.horizon).min()
     }
 
-    /// Queues what waits for this endpoint, if it is free now.
+    /// Queues the next waiting attempt if the endpoint is free.
     fn start_next(&mut self, id: &WebhookId, jobs: &mut Jobs) {
         let Some(queue) = self.queues.get_mut(id).filter(|queue| queue.in_flight.is_none()) else { return };
         match queue.waiting.pop_front() {
@@ -312,7 +312,7 @@ impl Webhooks {
         }
     }
 
-    /// Drops what is queued for an endpoint. A try that is under way is not called back.
+    /// Fails what is queued for an endpoint. An attempt under way is not cancelled.
     fn drop_queued(&mut self, id: &WebhookId, jobs: &mut Jobs) {
         jobs.remove(|job| matches!(job, Job::WebhookTry { endpoint, .. } if endpoint == id));
         let in_flight = self.queues.get_mut(id).and_then(|queue| {

@@ -1,4 +1,4 @@
-//! What the control API takes and gives for webhooks.
+//! Inputs and outputs of the control API for webhooks.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::Event
 use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
 use crate::world::empty_as_none;
 
-/// The longest address of a receiver.
+/// The longest address of a receiver, in characters.
 const MAX_URL_CHARS: usize = 2_048;
 
 /// A webhook to add.
@@ -287,5 +287,5 @@ impl AttemptSent {
     }
 }
 
-/// How the service calls itself to receivers.
+/// The user agent of webhook requests.
 pub(crate) const USER_AGENT: &str = concat!("shared-inbox-mock/", env!("CARGO_PKG_VERSION"));

@@ -1,7 +1,7 @@
 //! The built-in demo workspace: a small lamp shop with conversations in every state.
 //!
-//! Nothing is put together by hand: customers write, agents answer and people approve through the same methods as
-//! anywhere else, each at its time, so the demo obeys every rule. [`story`] is what happened in the shop.
+//! Customers write, agents reply and people approve through the same methods as anywhere else, each at its time, so the demo obeys
+//! every rule. [`story`] is what happened in the shop.
 
 mod story;
 
@@ -23,7 +23,7 @@ const BILLING: &str = "billing@acme.example";
 const ANNA: &str = "anna@acme.example";
 
 impl World {
-    /// The demo workspace as it stands at `now`.
+    /// Returns the demo workspace as of `now`.
     ///
     /// ```
     /// use shared_inbox::Timestamp;
@@ -47,17 +47,17 @@ impl World {
 struct Demo {
     world: World,
     now: Timestamp,
-    /// Places of the keys.
+    /// The indexes of the keys.
     live: usize,
     test: usize,
     billing: usize,
 }
 
-/// The demo is made of rules that all hold; a step that fails is a fault of the demo itself.
+/// A step that fails is a bug of the demo.
 const HOLDS: &str = "the demo keeps the rules";
 
 impl Demo {
-    /// So many minutes before now, with everything done that was due until then.
+    /// Returns the time some minutes before now, after running the jobs that were due until then.
     fn ago(&mut self, minutes: u64) -> Timestamp {
         let at = self.now - Duration::from_secs(60 * minutes);
         while self.world.run_due(at).is_some() {}
@@ -74,7 +74,7 @@ impl Demo {
         world.create_key(NewKey::live("Billing agent", scopes).created_by(anna)).expect(HOLDS);
     }
 
-    /// A mail comes in; gives the place of its conversation.
+    /// Receives an email; returns the index of its conversation.
     fn mail(&mut self, minutes: u64, mail: InboundMail) -> usize {
         let at = self.ago(minutes);
         let received = self.world.inbound(mail, at).expect(HOLDS);
@@ -124,7 +124,7 @@ impl Demo {
     fn finish(mut self) -> World {
         self.ago(0);
         let mut world = self.world;
-        // The conversations were told one after the other, not in the order of time.
+        // The conversations were created one after the other, not in the order of time.
         let mut outbox = world.outbox();
         outbox.sort_by_key(|mail| mail.at);
         world.outbox = outbox.into_iter().collect();

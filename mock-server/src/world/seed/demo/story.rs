@@ -1,4 +1,4 @@
-//! What happened in the lamp shop, told in the order of its kinds.
+//! What happened in the lamp shop, by kind.
 
 use std::time::Duration;
 
