@@ -38,7 +38,8 @@ fn document_of(families: Vec<Family>) -> Value {
         tags.push(json!({ "name": name, "description": about }));
         for call in calls {
             let path = paths.entry(call.path).or_insert_with(|| json!({}));
-            path[call.method.as_str().to_lowercase()] = describe(&call, name, &mut input_schemas, &mut output_schemas);
+            path[call.method.as_str().to_lowercase()] =
+                describe(&call, name, &mut input_schemas, &mut output_schemas);
         }
     }
     let (mut taken, given) = (input_schemas.take_definitions(true), output_schemas.take_definitions(true));
@@ -106,7 +107,12 @@ is a foreign one, is a 403. There is no rate limit, and nothing of it stands in 
 `by` says who does something: a person (`usr_…`), an agent (`agt_…`) or the service itself (`system`). Without it, it is \
 the owner of a private inbox, or else the first person of the workspace.";
 
-fn describe(call: &Call, family: &str, input_schemas: &mut SchemaGenerator, output_schemas: &mut SchemaGenerator) -> Value {
+fn describe(
+    call: &Call,
+    family: &str,
+    input_schemas: &mut SchemaGenerator,
+    output_schemas: &mut SchemaGenerator,
+) -> Value {
     let mut taken = InputSchema::default();
     (call.describe_input)(&mut taken, input_schemas);
     let mut described = json!({

@@ -9,7 +9,7 @@ use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
 use super::guard;
 use crate::{
     runtime::{WorldRuntime, registry::WorldRegistry},
-    world::{Initiator, CallInput, KeyHash, Refusal, Result, ServiceResponse, World},
+    world::{CallInput, Initiator, KeyHash, Refusal, Result, ServiceResponse, World},
 };
 
 /// The agent behind a valid key.

@@ -30,7 +30,8 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
     let path = parts.uri.path().strip_prefix(CONTROL_PREFIX).unwrap_or_default();
     // A container's health check has no token.
     let probe = parts.method == http::Method::GET && path == "/health";
-    let allowed = if probe { app.guard.check_host_and_origin(&parts) } else { app.guard.check_control(&parts) };
+    let allowed =
+        if probe { app.guard.check_host_and_origin(&parts) } else { app.guard.check_control(&parts) };
     if let Err(refused) = allowed {
         return refused.into_response();
     }
@@ -52,7 +53,12 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
 }
 
 /// Makes a control call in a world; returns the status of its response.
-pub(crate) async fn make_call(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, call: &ControlCall) -> u16 {
+pub(crate) async fn make_call(
+    app: &App,
+    routes: &Router,
+    runtime: &Arc<WorldRuntime>,
+    call: &ControlCall,
+) -> u16 {
     let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
     let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };
     let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -17,7 +17,7 @@ use super::{
     app::App,
     body,
     caller::Caller,
-    connection::{Phase, HttpReply, stopped},
+    connection::{HttpReply, Phase, stopped},
     control, log, mcp, response, rest,
 };
 use crate::{
@@ -118,7 +118,13 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
 }
 
 /// Makes the control calls of a fault for this moment.
-async fn make_control_calls(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: FaultTiming) {
+async fn make_control_calls(
+    app: &App,
+    routes: &Router,
+    runtime: &Arc<WorldRuntime>,
+    fault: &FaultMatch,
+    at: FaultTiming,
+) {
     for (id, when, calls) in &fault.calls {
         if *when != at {
             continue;

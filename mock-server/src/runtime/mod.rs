@@ -42,7 +42,7 @@ use self::{
 };
 use crate::{
     faults::{FaultAction, FaultMatch, Faults, RequestParts},
-    world::{AttemptRequest, Initiator, Fired, FiredJob, KeyHash, Refusal, Result, World},
+    world::{AttemptRequest, Fired, FiredJob, Initiator, KeyHash, Refusal, Result, World},
 };
 
 /// How long a swapped webhook waits for the next one.

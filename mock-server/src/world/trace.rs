@@ -235,7 +235,8 @@ impl Traces {
 
     /// Returns the first stored step of a step's trace.
     fn root(&self, mut number: u64) -> u64 {
-        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.dropped) {
+        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.dropped)
+        {
             number = cause;
         }
         number

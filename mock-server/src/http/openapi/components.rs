@@ -105,7 +105,9 @@ fn responses() -> Value {
 fn close_enums(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            if let Some(words) = fields.get("examples").filter(|words| closed_enums().contains(words)).cloned() {
+            if let Some(words) =
+                fields.get("examples").filter(|words| closed_enums().contains(words)).cloned()
+            {
                 let mut words = words.as_array().cloned().unwrap_or_default();
                 if fields["type"].is_array() {
                     words.push(Value::Null);

@@ -17,7 +17,7 @@ use shared_inbox::{
 
 use super::{
     ConversationRecord, Item, MessageRecord,
-    search::{Searchable, SearchIndex},
+    search::{SearchIndex, Searchable},
 };
 use crate::world::{
     StepKind, World,
@@ -44,7 +44,8 @@ pub(in crate::world) enum ListView {
 }
 
 impl ListView {
-    pub(in crate::world) const ALL: [ListView; 4] = [ListView::Open, ListView::Waiting, ListView::Closed, ListView::Snoozed];
+    pub(in crate::world) const ALL: [ListView; 4] =
+        [ListView::Open, ListView::Waiting, ListView::Closed, ListView::Snoozed];
 }
 
 /// The position of a conversation in the lists.

@@ -3,9 +3,9 @@
 use shared_inbox::{Assigned, ConversationSummary, Mailbox, View, input::ListConversations, limits};
 
 use super::{
-    index::{UNASSIGNED, NewestFirst, ListView},
+    index::{ListView, NewestFirst, UNASSIGNED},
     read::start,
-    search::{SearchPlan, Query},
+    search::{Query, SearchPlan},
 };
 use crate::world::{ConversationFilter, Result, ServiceResponse, World};
 

@@ -11,7 +11,7 @@ use shared_inbox::{
 use super::NewDocument;
 use crate::world::{
     Result, ServiceResponse, StepKind, World,
-    conversation::{NewestFirst, SearchPlan, Query, SortKey, SortedSet, Searchable, SearchIndex, sort_key},
+    conversation::{NewestFirst, Query, SearchIndex, SearchPlan, Searchable, SortKey, SortedSet, sort_key},
 };
 
 /// A document and where it was filed.

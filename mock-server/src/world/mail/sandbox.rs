@@ -71,7 +71,8 @@ impl World {
             in_reply_to: mail.in_reply_to,
             ..InboundMail::new("", mail.from, mail.text)
         };
-        let received = self.simulate(IncomingMail { mailbox: sandbox, reference, conversation, content }, now);
+        let received =
+            self.simulate(IncomingMail { mailbox: sandbox, reference, conversation, content }, now);
         let mut receipt = SandboxReceipt::new(received.conversation_id);
         receipt.message_id = Some(received.message_id);
         Ok(receipt)
@@ -92,7 +93,8 @@ impl World {
 
     /// Returns whether email to this sandbox address bounces.
     pub(in crate::world) fn bounces(&self, address: &str) -> bool {
-        behavior_of(address) == RecipientBehavior::Bounce || self.complaints.contains(&address.to_ascii_lowercase())
+        behavior_of(address) == RecipientBehavior::Bounce
+            || self.complaints.contains(&address.to_ascii_lowercase())
     }
 
     /// Performs what a sandbox recipient does with a delivered message.
@@ -110,10 +112,18 @@ impl World {
                 self.append(at, event);
             }
             RecipientBehavior::Reply => {
-                self.schedule_job(now + REPLY_DELAY, Job::SandboxReply { message: id.clone(), invoice: false }, now);
+                self.schedule_job(
+                    now + REPLY_DELAY,
+                    Job::SandboxReply { message: id.clone(), invoice: false },
+                    now,
+                );
             }
             RecipientBehavior::Docs => {
-                self.schedule_job(now + REPLY_DELAY, Job::SandboxReply { message: id.clone(), invoice: true }, now);
+                self.schedule_job(
+                    now + REPLY_DELAY,
+                    Job::SandboxReply { message: id.clone(), invoice: true },
+                    now,
+                );
             }
             RecipientBehavior::OutOfOffice => {
                 let text = "I am out of the office and will answer when I am back.";
@@ -129,11 +139,21 @@ impl World {
     fn answer_on(&self, at: usize, from: String, text: &str) -> IncomingMail {
         let name = self.conversations[at].contact.name.clone();
         let content = InboundMail { name, ..InboundMail::new("", from, text) };
-        IncomingMail { mailbox: self.index.positions[at].mailbox, reference: None, conversation: Some(at), content }
+        IncomingMail {
+            mailbox: self.index.positions[at].mailbox,
+            reference: None,
+            conversation: Some(at),
+            content,
+        }
     }
 
     /// Sends the reply of a recipient.
-    pub(in crate::world) fn send_sandbox_reply(&mut self, message: &MessageId, invoice: bool, now: Timestamp) {
+    pub(in crate::world) fn send_sandbox_reply(
+        &mut self,
+        message: &MessageId,
+        invoice: bool,
+        now: Timestamp,
+    ) {
         let Some((at, _)) = self.message(message.as_str()) else { return };
         let from = self.conversations[at].contact.email.clone().unwrap_or_default();
         let mail = if invoice {

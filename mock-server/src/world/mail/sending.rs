@@ -80,7 +80,8 @@ impl World {
         message.status = Some(MessageStatus::Draft);
         let id = message.id.clone();
         let documents = reply.documents.unwrap_or_default();
-        let request_id = (!documents.is_empty()).then(|| self.create_document_request(at, &id, documents, due_date));
+        let request_id =
+            (!documents.is_empty()).then(|| self.create_document_request(at, &id, documents, due_date));
         if let Some(request) = &request_id {
             self.add_checklist(request, &mut message.text, reply.send);
         }

@@ -31,7 +31,7 @@ pub use view::{
     TestSent, WebhookView,
 };
 
-use delivery::{Delivery, KeptResponses, AttemptToken};
+use delivery::{AttemptToken, Delivery, KeptResponses};
 use endpoint::Endpoint;
 use log::LoggedEvent;
 
@@ -153,8 +153,11 @@ impl Webhooks {
         let failures = delivery.tries.len() - delivery.earlier + 1;
         let again = schedule::wait(id, event_id, failures, delivery.tries.len() + 1);
         let horizon = again.map_or(Timestamp::from_millis(i64::MAX), |wait| due + wait);
-        let queue =
-            self.queues.entry(id.clone()).or_insert(EndpointQueue { in_flight: None, waiting: VecDeque::new(), horizon });
+        let queue = self.queues.entry(id.clone()).or_insert(EndpointQueue {
+            in_flight: None,
+            waiting: VecDeque::new(),
+            horizon,
+        });
         queue.horizon = queue.horizon.min(horizon);
         if queue.in_flight.is_some() {
             queue.waiting.push_back((due, event_id.clone()));
