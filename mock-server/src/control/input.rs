@@ -76,7 +76,12 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for QueryParams<
         taken.query.push(T::json_schema(generator));
     }
     fn extract(request: &mut CallRequest) -> Result<Self> {
-        let Query(query) = Query::try_from_uri(&request.uri).map_err(|rejection| {
+        // An empty value is none.
+        let given = form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes());
+        let given = given.filter(|(_, value)| !value.is_empty());
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish();
+        let uri = format!("/?{query}").parse().unwrap_or_default();
+        let Query(query) = Query::try_from_uri(&uri).map_err(|rejection| {
             let text = rejection.body_text();
             Refusal::field("query", text.rsplit("query string: ").next().unwrap_or(&text).to_owned())
         })?;

@@ -4,7 +4,7 @@
 //! data; the page reads it from the control API.
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Response, header};
+use http::{HeaderValue, Method, Response};
 
 use super::response;
 
@@ -117,19 +117,16 @@ pub(crate) fn respond(method: &Method, path: &str) -> Option<Response<Bytes>> {
     }
     let mut response = Response::new(Bytes::from_static(text.as_bytes()));
     let headers = [
-        (header::CONTENT_TYPE, kind),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        ("content-type", kind),
+        ("content-security-policy", POLICY),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
         // Another version of the server may listen on this port later.
-        (header::CACHE_CONTROL, "no-cache"),
+        ("cache-control", "no-cache"),
     ];
     for (name, value) in headers {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    let isolated =
-        [("cross-origin-opener-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin")];
-    for (name, value) in isolated {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     Some(response)

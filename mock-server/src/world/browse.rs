@@ -1,9 +1,7 @@
 //! Reads across all inboxes, private ones and the sandbox included.
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::IntoDeserializer};
+use serde::{Deserialize, Serialize};
 use shared_inbox::{
     Assignee, Contact, ConversationId, ConversationSummary, Document, DocumentKind, MailboxId, MessageStatus,
     Status, Tag, Team, Timestamp, Turn, Urgency, View,
@@ -29,7 +27,7 @@ pub struct Page<T> {
 ///
 /// ```
 /// use shared_inbox_mock::Section;
-/// let part: Section = serde_json::from_str(r#"{ "offset": "200", "limit": "50" }"#)?;
+/// let part: Section = serde_json::from_str(r#"{ "offset": 200, "limit": 50 }"#)?;
 /// assert_eq!(part, Section::new(200, 50));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -37,23 +35,9 @@ pub struct Page<T> {
 #[non_exhaustive]
 pub struct Section {
     /// So many are left out first.
-    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
     /// At most so many, from 1 to 1000; 100 unless said.
-    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-}
-
-/// Reads a value of a query, which is text; an empty one is `None`.
-pub(crate) fn from_text<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: std::str::FromStr<Err: fmt::Display>,
-{
-    match Option::<String>::deserialize(d)? {
-        Some(text) if !text.is_empty() => text.parse().map(Some).map_err(serde::de::Error::custom),
-        _ => Ok(None),
-    }
 }
 
 impl Section {
@@ -95,31 +79,17 @@ impl Section {
 #[non_exhaustive]
 pub struct ConversationFilter {
     /// In which view: `open`, `waiting`, `snoozed`, `closed`, or `all` (unless said).
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub view: Option<View>,
     /// In which inbox.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub mailbox: Option<MailboxId>,
     /// With these words in the subject or a message.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// With this tag.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
 }
 
 redacted_debug!(ConversationFilter { view, mailbox });
-
-/// Reads a value of a query; an empty one is `None`.
-pub(crate) fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    d: D,
-) -> Result<Option<T>, D::Error> {
-    match Option::<String>::deserialize(d)? {
-        Some(text) if !text.is_empty() => T::deserialize(text.into_deserializer()).map(Some),
-        _ => Ok(None),
-    }
-}
 
 impl ConversationFilter {
     setters! {
@@ -208,10 +178,8 @@ redacted_debug!(ConversationView { id, status });
 #[non_exhaustive]
 pub struct DocumentFilter {
     /// With these words in the title, the file name or the fields.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Of this kind.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
 }
 

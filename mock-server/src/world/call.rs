@@ -133,14 +133,8 @@ impl World {
                     ServiceResponse::json(200, &me)
                 }
                 Operation::ListConversations => self.list(key, &input.read::<ListConversations>()?),
-                Operation::ListMailboxes => {
-                    nothing(input)?;
-                    self.list_mailboxes(key)
-                }
-                Operation::ListTags => {
-                    nothing(input)?;
-                    self.list_tags(key)
-                }
+                Operation::ListMailboxes => nothing(input).and_then(|()| self.list_mailboxes(key)),
+                Operation::ListTags => nothing(input).and_then(|()| self.list_tags(key)),
                 Operation::SearchDocuments => self.search_documents(key, &input.read::<SearchDocuments>()?),
                 Operation::RecordSent => {
                     let mail = input.read::<RecordSent>()?;

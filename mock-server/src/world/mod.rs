@@ -41,7 +41,6 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, event::Event};
 
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
-pub(crate) use browse::{empty_as_none, from_text};
 pub use call::CallInput;
 pub use conversation::{Assignment, NoteAdded, Snooze, Sorting, StatusChange, TagChange, TeamNote};
 pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord};

@@ -40,7 +40,7 @@ impl Assignment {
 
 impl World {
     /// Assigns a conversation to a member of its team, or to nobody. The same assignee again changes nothing.
-    pub(in crate::world) fn assign(
+    pub(crate) fn assign(
         &mut self,
         at: usize,
         to: AssignTo,

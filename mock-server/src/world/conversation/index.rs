@@ -26,17 +26,17 @@ use crate::world::{
 };
 
 /// Sorts newest first; of two with the same time, the one created later comes first.
-pub(in crate::world) type SortKey = (Reverse<i64>, Reverse<u32>);
+pub(crate) type SortKey = (Reverse<i64>, Reverse<u32>);
 
 /// A list in the order in which it is shown.
-pub(in crate::world) type SortedSet = Arc<BTreeSet<SortKey>>;
+pub(crate) type SortedSet = Arc<BTreeSet<SortKey>>;
 
 /// The assignee number of unassigned conversations.
-pub(in crate::world) const UNASSIGNED: u32 = 0;
+pub(crate) const UNASSIGNED: u32 = 0;
 
 /// One of the four views of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::world) enum ListView {
+pub(crate) enum ListView {
     Open,
     Waiting,
     Closed,
@@ -44,53 +44,53 @@ pub(in crate::world) enum ListView {
 }
 
 impl ListView {
-    pub(in crate::world) const ALL: [ListView; 4] =
+    pub(crate) const ALL: [ListView; 4] =
         [ListView::Open, ListView::Waiting, ListView::Closed, ListView::Snoozed];
 }
 
 /// The position of a conversation in the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::world) struct ListPosition {
-    pub(in crate::world) mailbox: usize,
-    pub(in crate::world) slot: ListView,
-    pub(in crate::world) rank: SortKey,
+pub(crate) struct ListPosition {
+    pub(crate) mailbox: usize,
+    pub(crate) slot: ListView,
+    pub(crate) rank: SortKey,
     /// By number.
-    pub(in crate::world) assignee: u32,
+    pub(crate) assignee: u32,
 }
 
 #[derive(Clone, Default)]
-pub(in crate::world) struct Index {
-    pub(in crate::world) keys_by_hash: HashMap<KeyHash, usize>,
-    pub(in crate::world) agents: HashMap<AgentId, usize>,
-    pub(in crate::world) users: HashMap<UserId, usize>,
-    pub(in crate::world) mailboxes: HashMap<MailboxId, usize>,
+pub(crate) struct Index {
+    pub(crate) keys_by_hash: HashMap<KeyHash, usize>,
+    pub(crate) agents: HashMap<AgentId, usize>,
+    pub(crate) users: HashMap<UserId, usize>,
+    pub(crate) mailboxes: HashMap<MailboxId, usize>,
     /// The team of each inbox, as a read shows it.
-    pub(in crate::world) teams: Vec<Box<RawValue>>,
-    pub(in crate::world) conversations: LayeredMap<ConversationId, u32>,
+    pub(crate) teams: Vec<Box<RawValue>>,
+    pub(crate) conversations: LayeredMap<ConversationId, u32>,
     /// The conversation of a message, and its index in the timeline.
-    pub(in crate::world) messages: LayeredMap<MessageId, (u32, u32)>,
-    pub(in crate::world) positions: Vec<ListPosition>,
+    pub(crate) messages: LayeredMap<MessageId, (u32, u32)>,
+    pub(crate) positions: Vec<ListPosition>,
     /// The numbers of assignees, from 1.
     pub(super) actors: HashMap<ActorId, u32>,
     views: HashMap<(usize, ListView), SortedSet>,
     assigned: HashMap<(usize, ListView, u32), SortedSet>,
     /// By time, conversation and index in the timeline.
-    pub(in crate::world) drafts: BTreeSet<(Timestamp, u32, u32)>,
-    pub(in crate::world) references: LayeredMap<String, Vec<u32>>,
-    pub(in crate::world) tags: HashMap<String, usize>,
-    pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
-    pub(in crate::world) requests: LayeredMap<DocumentRequestId, usize>,
-    pub(in crate::world) words: SearchIndex<ConversationRecord>,
+    pub(crate) drafts: BTreeSet<(Timestamp, u32, u32)>,
+    pub(crate) references: LayeredMap<String, Vec<u32>>,
+    pub(crate) tags: HashMap<String, usize>,
+    pub(crate) tag_counts: HashMap<(usize, usize), u64>,
+    pub(crate) requests: LayeredMap<DocumentRequestId, usize>,
+    pub(crate) words: SearchIndex<ConversationRecord>,
 }
 
 impl Index {
     /// Returns how many conversations of an inbox are open.
-    pub(in crate::world) fn open_in(&self, mailbox: usize) -> u64 {
+    pub(crate) fn open_in(&self, mailbox: usize) -> u64 {
         self.views.get(&(mailbox, ListView::Open)).map_or(0, |set| set.len() as u64)
     }
 
     /// Returns the list of one inbox and view, of all assignees or of one.
-    pub(in crate::world) fn list(
+    pub(crate) fn list(
         &self,
         mailbox: usize,
         slot: ListView,
@@ -142,10 +142,10 @@ impl Index {
 }
 
 /// Merges several lists, newest first.
-pub(in crate::world) struct NewestFirst<'a>(Vec<Peekable<btree_set::Iter<'a, SortKey>>>);
+pub(crate) struct NewestFirst<'a>(Vec<Peekable<btree_set::Iter<'a, SortKey>>>);
 
 impl<'a> NewestFirst<'a> {
-    pub(in crate::world) fn merge(lists: impl Iterator<Item = &'a SortedSet>) -> Self {
+    pub(crate) fn merge(lists: impl Iterator<Item = &'a SortedSet>) -> Self {
         Self(lists.map(|list| list.iter().peekable()).collect())
     }
 }
@@ -167,13 +167,13 @@ impl Searchable for ConversationRecord {
 }
 
 /// Returns the sort key of the item at `at` with this time.
-pub(in crate::world) fn sort_key(time: shared_inbox::Timestamp, at: usize) -> SortKey {
+pub(crate) fn sort_key(time: shared_inbox::Timestamp, at: usize) -> SortKey {
     (Reverse(time.as_millis()), Reverse(at as u32))
 }
 
 impl World {
     /// Indexes people, inboxes, keys and teams. Called whenever they change.
-    pub(in crate::world) fn index_people(&mut self) {
+    pub(crate) fn index_people(&mut self) {
         let by = |(at, key): (usize, &Key)| (key.key_hash, at);
         self.index.keys_by_hash = self.keys.iter().enumerate().map(by).collect();
         self.index.agents = self.keys.iter().enumerate().map(|(at, k)| (k.agent_id.clone(), at)).collect();
@@ -197,7 +197,7 @@ impl World {
     }
 
     /// Indexes all conversations.
-    pub(in crate::world) fn index_conversations(&mut self) {
+    pub(crate) fn index_conversations(&mut self) {
         (0..self.conversations.len()).for_each(|at| self.index_conversation(at));
         self.index.words = SearchIndex::of(&self.conversations);
     }
@@ -227,7 +227,7 @@ impl World {
     }
 
     /// Adds a new conversation.
-    pub(in crate::world) fn add_conversation(&mut self, thread: ConversationRecord) -> usize {
+    pub(crate) fn add_conversation(&mut self, thread: ConversationRecord) -> usize {
         let at = self.conversations.len();
         self.conversations.push(thread);
         self.index_conversation(at);
@@ -236,7 +236,7 @@ impl World {
     }
 
     /// Updates the lists after a change of a conversation.
-    pub(in crate::world) fn update_lists(&mut self, at: usize) {
+    pub(crate) fn update_lists(&mut self, at: usize) {
         let new = self.place(at);
         let old = std::mem::replace(&mut self.index.positions[at], new);
         if old != new {
@@ -246,7 +246,7 @@ impl World {
     }
 
     /// Appends an item to a timeline.
-    pub(in crate::world) fn append(&mut self, at: usize, item: Item) {
+    pub(crate) fn append(&mut self, at: usize, item: Item) {
         let thread = &mut self.conversations[at];
         // A note changes no list, and finding the latest message behind thousands of notes would take long.
         let moves = !matches!(item, Item::Note(_));
@@ -283,7 +283,7 @@ impl World {
     }
 
     /// Removes a message from its timeline.
-    pub(in crate::world) fn remove_message(&mut self, (at, item): (usize, usize)) {
+    pub(crate) fn remove_message(&mut self, (at, item): (usize, usize)) {
         for (place, item) in self.conversations[at].timeline.iter().enumerate().skip(item) {
             self.index.drafts.remove(&(item.at(), at as u32, place as u32));
         }
@@ -300,12 +300,12 @@ impl World {
     }
 
     /// Indexes the words of a conversation again after a text was replaced.
-    pub(in crate::world) fn reindex_words(&mut self, at: usize) {
+    pub(crate) fn reindex_words(&mut self, at: usize) {
         self.index.words.reindex(at, &self.conversations[at]);
     }
 
     /// Sets the status of a message and updates the approval queue.
-    pub(in crate::world) fn set_message_status(&mut self, place: (usize, usize), status: MessageStatus) {
+    pub(crate) fn set_message_status(&mut self, place: (usize, usize), status: MessageStatus) {
         let is_draft = status == MessageStatus::Draft;
         let message = self.message_mut(place);
         message.status = Some(status);
@@ -317,19 +317,19 @@ impl World {
         }
     }
 
-    pub(in crate::world) fn message(&self, id: &str) -> Option<(usize, usize)> {
+    pub(crate) fn message(&self, id: &str) -> Option<(usize, usize)> {
         let id = MessageId::parse(id).ok()?;
         self.index.messages.get(&id).map(|(at, item)| (*at as usize, *item as usize))
     }
 
-    pub(in crate::world) fn message_mut(&mut self, (at, item): (usize, usize)) -> &mut MessageRecord {
+    pub(crate) fn message_mut(&mut self, (at, item): (usize, usize)) -> &mut MessageRecord {
         match &mut self.conversations[at].timeline[item] {
             Item::Message(message) => message,
             _ => unreachable!("the index of messages points at messages"),
         }
     }
 
-    pub(in crate::world) fn message_at(&self, (at, item): (usize, usize)) -> &MessageRecord {
+    pub(crate) fn message_at(&self, (at, item): (usize, usize)) -> &MessageRecord {
         match &self.conversations[at].timeline[item] {
             Item::Message(message) => message,
             _ => unreachable!("the index of messages points at messages"),

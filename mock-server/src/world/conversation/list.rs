@@ -32,7 +32,7 @@ fn slots(view: &View) -> Vec<ListView> {
 }
 
 impl World {
-    pub(in crate::world) fn list(&self, key: usize, asked: &ListConversations) -> Result<ServiceResponse> {
+    pub(crate) fn list(&self, key: usize, asked: &ListConversations) -> Result<ServiceResponse> {
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
         let narrowed = ListScope {
             mailboxes: self
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// Returns a conversation as a list shows it.
-    pub(in crate::world) fn summary(&self, at: usize) -> ConversationSummary {
+    pub(crate) fn summary(&self, at: usize) -> ConversationSummary {
         let record = &self.conversations[at];
         let latest = record.messages().next_back();
         let mut summary = ConversationSummary::new(
@@ -119,7 +119,7 @@ impl World {
     }
 
     /// Returns conversations of all inboxes, newest first.
-    pub(in crate::world) fn find_anywhere(&self, filter: &ConversationFilter) -> Vec<usize> {
+    pub(crate) fn find_anywhere(&self, filter: &ConversationFilter) -> Vec<usize> {
         let wanted = |at: &usize| filter.mailbox.as_ref().is_none_or(|id| *id == self.mailboxes[*at].id);
         let narrowed = ListScope {
             mailboxes: (0..self.mailboxes.len()).filter(wanted).collect(),
@@ -134,7 +134,7 @@ impl World {
         self.newest(&narrowed).filter(fits).collect()
     }
 
-    pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse> {
+    pub(crate) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse> {
         let shown = |at: usize| {
             let record = &self.mailboxes[at];
             let mut mailbox = Mailbox::new(record.id.clone(), &record.address, &record.name);

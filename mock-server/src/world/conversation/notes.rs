@@ -102,7 +102,7 @@ impl World {
         Ok(())
     }
 
-    pub(in crate::world) fn add_note(
+    pub(crate) fn add_note(
         &mut self,
         at: usize,
         by: Option<&ActorId>,
@@ -116,7 +116,7 @@ impl World {
     }
 
     /// Sets the status. The same status again changes nothing.
-    pub(in crate::world) fn set_status(
+    pub(crate) fn set_status(
         &mut self,
         at: usize,
         by: Option<&ActorId>,

@@ -99,7 +99,7 @@ fn timeline<S: Serializer>(items: &&[Item], s: S) -> Result<S::Ok, S::Error> {
 }
 
 /// Returns the first `max` characters.
-pub(in crate::world) fn start(text: &str, max: usize) -> &str {
+pub(crate) fn start(text: &str, max: usize) -> &str {
     // A text of so many bytes has no more characters: most texts need no counting.
     if text.len() <= max {
         return text;
@@ -108,7 +108,7 @@ pub(in crate::world) fn start(text: &str, max: usize) -> &str {
 }
 
 impl World {
-    pub(in crate::world) fn read_conversation(&self, at: usize) -> Result<ServiceResponse> {
+    pub(crate) fn read_conversation(&self, at: usize) -> Result<ServiceResponse> {
         let thread = &self.conversations[at];
         let mailbox = self.index.positions[at].mailbox;
         let livemode = !self.mailboxes[mailbox].sandbox;

@@ -22,7 +22,7 @@ const MAX_POSTINGS: usize = 4_096;
 const MAX_READ_INLINE: usize = 1_000;
 
 /// Returns the words of a text: runs of letters and digits, folded.
-pub(in crate::world) fn words(text: &str) -> impl Iterator<Item = String> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric() && !is_mark(c)).map(fold).filter(|word| !word.is_empty())
 }
 
@@ -49,7 +49,7 @@ fn is_mark(c: char) -> bool {
 }
 
 /// An item that can be searched.
-pub(in crate::world) trait Searchable {
+pub(crate) trait Searchable {
     /// Visits each of its texts.
     fn visit_texts(&self, visit: &mut dyn FnMut(&str));
 }
@@ -91,13 +91,13 @@ impl WordText {
 
 /// A query: each of its words must be a prefix of some word.
 #[derive(Debug, Clone)]
-pub(in crate::world) struct Query {
+pub(crate) struct Query {
     /// Each with a line break in front.
     needles: Vec<String>,
 }
 
 impl Query {
-    pub(in crate::world) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self { needles: words(text).map(|word| format!("\n{word}")).collect() }
     }
 
@@ -117,7 +117,7 @@ fn add_posting(postings: &mut Postings, number: u32) {
 }
 
 /// The items that a world started with.
-pub(in crate::world) struct SearchBase<T> {
+pub(crate) struct SearchBase<T> {
     things: SharedVec<T>,
     read: OnceLock<IndexedWords>,
 }
@@ -130,7 +130,7 @@ struct IndexedWords {
 
 impl<T: Searchable> SearchBase<T> {
     /// Builds the index, unless it exists.
-    pub(in crate::world) fn read(&self) {
+    pub(crate) fn read(&self) {
         self.words();
     }
 
@@ -157,7 +157,7 @@ impl<T: Searchable> SearchBase<T> {
 }
 
 /// The search index of all conversations, or of all documents.
-pub(in crate::world) struct SearchIndex<T> {
+pub(crate) struct SearchIndex<T> {
     base: Arc<SearchBase<T>>,
     /// The words of later items and changes.
     dictionary: BTreeMap<Box<str>, Postings>,
@@ -179,7 +179,7 @@ impl<T> Default for SearchIndex<T> {
 }
 
 /// How to find the results of a search.
-pub(in crate::world) enum SearchPlan {
+pub(crate) enum SearchPlan {
     /// Only these items can match.
     Few(Vec<u32>),
     /// Too many may match: scanning the list newest first is faster.
@@ -188,19 +188,19 @@ pub(in crate::world) enum SearchPlan {
 
 impl<T: Searchable> SearchIndex<T> {
     /// Creates an index of these items, which is built on first use.
-    pub(in crate::world) fn of(things: &SharedVec<T>) -> Self {
+    pub(crate) fn of(things: &SharedVec<T>) -> Self {
         let base = SearchBase { things: things.clone(), read: OnceLock::new() };
         Self { base: Arc::new(base), ..Self::default() }
     }
 
     /// Returns the base if its index is not built yet and building takes a while.
-    pub(in crate::world) fn unread(&self) -> Option<Weak<SearchBase<T>>> {
+    pub(crate) fn unread(&self) -> Option<Weak<SearchBase<T>>> {
         let unread = self.base.things.len() > MAX_READ_INLINE && self.base.read.get().is_none();
         unread.then(|| Arc::downgrade(&self.base))
     }
 
     /// Adds a text to an item; `thing` is the item with that text.
-    pub(in crate::world) fn add(&mut self, number: usize, thing: &T, text: &str) {
+    pub(crate) fn add(&mut self, number: usize, thing: &T, text: &str) {
         if number < self.base.things.len() && !self.haystacks.contains_key(&(number as u32)) {
             self.reindex(number, thing);
             return;
@@ -214,13 +214,13 @@ impl<T: Searchable> SearchIndex<T> {
     }
 
     /// Indexes an item that has changed or is new.
-    pub(in crate::world) fn reindex(&mut self, number: usize, thing: &T) {
+    pub(crate) fn reindex(&mut self, number: usize, thing: &T) {
         self.haystacks.insert(number as u32, WordText::new());
         thing.visit_texts(&mut |text| self.add(number, thing, text));
     }
 
     /// Returns whether an item matches a query.
-    pub(in crate::world) fn has(&self, number: usize, query: &Query) -> bool {
+    pub(crate) fn has(&self, number: usize, query: &Query) -> bool {
         match self.haystacks.get(&(number as u32)) {
             Some(haystack) => query.matches(&haystack.0),
             None => self.base.words().haystacks.get(number).is_some_and(|haystack| query.matches(haystack)),
@@ -228,7 +228,7 @@ impl<T: Searchable> SearchIndex<T> {
     }
 
     /// Chooses how to find a page of `page` results among `all` items.
-    pub(in crate::world) fn plan(&self, query: &Query, page: usize, all: usize) -> SearchPlan {
+    pub(crate) fn plan(&self, query: &Query, page: usize, all: usize) -> SearchPlan {
         // With m matches among n items, a scan finds a page after about page * n / m steps, and the dictionary after m.
         let most = (page * all).isqrt().max(page);
         let few = query.needles.iter().filter_map(|needle| self.starting_with(&needle[1..], most));

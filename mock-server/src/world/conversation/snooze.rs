@@ -62,7 +62,7 @@ impl World {
     }
 
     /// Ends the snooze of a conversation. The caller updates the lists.
-    pub(in crate::world) fn end_snooze(&mut self, at: usize) {
+    pub(crate) fn end_snooze(&mut self, at: usize) {
         let thread = &mut self.conversations[at];
         if let Some(until) = thread.snoozed_until.take() {
             let conversation = thread.id.clone();
@@ -71,7 +71,7 @@ impl World {
     }
 
     /// Ends a snooze whose time has come.
-    pub(in crate::world) fn wake(&mut self, conversation: &str) {
+    pub(crate) fn wake(&mut self, conversation: &str) {
         if let Ok(at) = self.conversation(conversation) {
             self.conversations[at].snoozed_until = None;
             self.update_lists(at);

@@ -70,7 +70,7 @@ impl Sorting {
 }
 
 /// Changes a field unless the new value is missing.
-pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
+pub(crate) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
     match new {
         Nullable::Missing => {}
         Nullable::Null => *field = None,

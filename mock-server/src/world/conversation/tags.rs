@@ -74,7 +74,7 @@ impl World {
         Ok(())
     }
 
-    pub(in crate::world) fn list_tags(&self, key: usize) -> Result<ServiceResponse> {
+    pub(crate) fn list_tags(&self, key: usize) -> Result<ServiceResponse> {
         let key_record = &self.keys[key];
         let inboxes: Vec<_> = self.inboxes_of(key).collect();
         let count = |tag: usize| {
@@ -90,7 +90,7 @@ impl World {
     }
 
     /// Adds tags, then removes tags. No tag is added twice.
-    pub(in crate::world) fn tag(
+    pub(crate) fn tag(
         &mut self,
         at: usize,
         by: Option<&ActorId>,
@@ -126,7 +126,7 @@ impl World {
     }
 
     /// Creates a tag, or makes a private one public when another inbox uses it.
-    pub(in crate::world) fn tag_named(&mut self, name: &str, at: usize) {
+    pub(crate) fn tag_named(&mut self, name: &str, at: usize) {
         let owner = self.mailbox_of(at).owner.clone();
         if let Some(tag) = self.index.tags.get(name) {
             let tag = &mut self.tags[*tag];

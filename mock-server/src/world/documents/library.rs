@@ -30,9 +30,9 @@ type Shelf = (usize, Option<DocumentKind>);
 
 /// The index of documents, by inbox and kind, and by words. It is not part of the world document.
 #[derive(Clone, Default)]
-pub(in crate::world) struct Library {
+pub(crate) struct Library {
     shelves: HashMap<Shelf, SortedSet>,
-    pub(in crate::world) words: SearchIndex<FiledDocument>,
+    pub(crate) words: SearchIndex<FiledDocument>,
 }
 
 impl Searchable for FiledDocument {
@@ -50,7 +50,7 @@ impl Searchable for FiledDocument {
 
 impl World {
     /// Files a document, in a conversation or without one.
-    pub(in crate::world) fn file(
+    pub(crate) fn file(
         &mut self,
         new: NewDocument,
         conversation: Option<usize>,
@@ -70,7 +70,7 @@ impl World {
     }
 
     /// Indexes all documents.
-    pub(in crate::world) fn index_documents(&mut self) {
+    pub(crate) fn index_documents(&mut self) {
         (0..self.documents.len()).for_each(|at| self.add_to_index(at));
         self.library.words = SearchIndex::of(&self.documents);
     }
@@ -93,7 +93,7 @@ impl World {
         ((self.index.mailboxes[mailbox], document.kind.clone()), sort_key(document.created_at, at))
     }
 
-    pub(in crate::world) fn search_documents(
+    pub(crate) fn search_documents(
         &self,
         key: usize,
         asked: &SearchDocuments,
@@ -129,7 +129,7 @@ impl World {
     }
 
     /// Returns documents of all inboxes, newest first.
-    pub(in crate::world) fn find_documents(
+    pub(crate) fn find_documents(
         &self,
         q: Option<&str>,
         kind: Option<&DocumentKind>,

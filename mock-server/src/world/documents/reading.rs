@@ -51,13 +51,13 @@ impl InboundFile {
     }
 
     /// Returns the document to file.
-    pub(in crate::world) fn document(self, mailbox: MailboxId) -> NewDocument {
+    pub(crate) fn document(self, mailbox: MailboxId) -> NewDocument {
         let Self { filename, title, kind, fields, .. } = self;
         NewDocument { mailbox, filename, title, kind, fields }
     }
 
     /// Returns the attachment of the message.
-    pub(in crate::world) fn attachment(&self) -> Attachment {
+    pub(crate) fn attachment(&self) -> Attachment {
         let Self { filename, content_type, size, .. } = self.clone();
         Attachment::new(filename, content_type, size)
     }
@@ -146,7 +146,7 @@ impl Reading {
 }
 
 /// Returns the problem of an unknown kind.
-pub(in crate::world) fn unknown_kind(kind: Option<&DocumentKind>) -> Option<String> {
+pub(crate) fn unknown_kind(kind: Option<&DocumentKind>) -> Option<String> {
     let kind = kind.filter(|kind| matches!(kind, DocumentKind::Unknown(_)))?;
     let known: Vec<_> = DocumentKind::KNOWN.iter().map(DocumentKind::as_str).collect();
     Some(format!("{kind} is none of {}", known.join(", ")))

@@ -145,7 +145,7 @@ impl DocumentRequest {
     }
 
     /// Returns the request as the control API shows it.
-    pub(in crate::world) fn entry(&self, world: &World) -> RequestEntry {
+    pub(crate) fn entry(&self, world: &World) -> RequestEntry {
         let at = world.conversation(self.conversation.as_str()).ok();
         RequestEntry {
             id: self.id.clone(),
@@ -205,13 +205,13 @@ impl World {
     }
 
     /// Removes a request that was never sent.
-    pub(in crate::world) fn forget_request(&mut self, id: &DocumentRequestId) {
+    pub(crate) fn forget_request(&mut self, id: &DocumentRequestId) {
         let others = self.document_requests.iter().filter(|request| request.id != *id);
         self.document_requests = others.cloned().collect();
         self.index_requests();
     }
 
-    pub(in crate::world) fn index_requests(&mut self) {
+    pub(crate) fn index_requests(&mut self) {
         self.index.requests = LayeredMap::default();
         for (at, request) in self.document_requests.iter().enumerate() {
             self.index.requests.insert(request.id.clone(), at);
@@ -219,7 +219,7 @@ impl World {
     }
 
     /// Creates the document request of a message.
-    pub(in crate::world) fn create_document_request(
+    pub(crate) fn create_document_request(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -249,7 +249,7 @@ impl World {
     }
 
     /// Appends the checklist to a text, and the upload link if the email will be sent.
-    pub(in crate::world) fn add_checklist(
+    pub(crate) fn add_checklist(
         &self,
         request: &DocumentRequestId,
         text: &mut String,
@@ -265,7 +265,7 @@ impl World {
     }
 
     /// Records that the email with the request was sent: reminders count from now.
-    pub(in crate::world) fn request_went_out(&mut self, request: &DocumentRequestId, now: Timestamp) {
+    pub(crate) fn request_went_out(&mut self, request: &DocumentRequestId, now: Timestamp) {
         let Some(at) = self.index.requests.get(request).copied() else { return };
         let record = &mut self.document_requests[at];
         if record.sent_at.is_some() {
@@ -280,7 +280,7 @@ impl World {
     }
 
     /// Reminds the customer of missing documents. The reminder is the service's own email and changes neither status nor turn.
-    pub(in crate::world) fn remind(&mut self, request: &DocumentRequestId, _number: u8, now: Timestamp) {
+    pub(crate) fn remind(&mut self, request: &DocumentRequestId, _number: u8, now: Timestamp) {
         let Some(record) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
             return;
         };

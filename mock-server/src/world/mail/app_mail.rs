@@ -49,7 +49,7 @@ pub(crate) struct AppMails {
 }
 
 /// Returns a Message-ID without surrounding blanks and angle brackets.
-pub(in crate::world) fn strip_angle_brackets(message_id: &str) -> &str {
+pub(crate) fn strip_angle_brackets(message_id: &str) -> &str {
     let id = message_id.trim();
     id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id)
 }
@@ -93,11 +93,11 @@ impl AppMails {
     }
 
     /// Returns a copy without the indexes.
-    pub(in crate::world) fn data(&self) -> Self {
+    pub(crate) fn data(&self) -> Self {
         Self { mails: self.mails.clone(), ..Self::default() }
     }
 
-    pub(in crate::world) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.mails.len()
     }
 
@@ -105,17 +105,17 @@ impl AppMails {
         self.by_message_id.get(&(livemode, message_id.to_owned())).copied()
     }
 
-    pub(in crate::world) fn iter(&self) -> impl Iterator<Item = &AppMail> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &AppMail> {
         self.mails.values().map(Arc::as_ref)
     }
 
     /// Returns the email with this Message-ID.
-    pub(in crate::world) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
+    pub(crate) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
         self.mails.get(&self.number(livemode, strip_angle_brackets(message_id))?).map(Arc::as_ref)
     }
 
     /// Returns the latest email with this reference to this address that has no reply.
-    pub(in crate::world) fn waiting_for(
+    pub(crate) fn waiting_for(
         &self,
         livemode: bool,
         reference: &str,
@@ -127,7 +127,7 @@ impl AppMails {
     }
 
     /// Records a reply: the email now belongs to the conversation.
-    pub(in crate::world) fn answered(
+    pub(crate) fn answered(
         &mut self,
         livemode: bool,
         message_id: &str,
@@ -140,7 +140,7 @@ impl AppMails {
         Some(mail.recorded_at)
     }
 
-    pub(in crate::world) fn forget(&mut self, livemode: bool, message_id: &str) {
+    pub(crate) fn forget(&mut self, livemode: bool, message_id: &str) {
         if let Some(number) = self.number(livemode, message_id)
             && self.unanswered.contains(&number)
         {
@@ -150,7 +150,7 @@ impl AppMails {
 }
 
 impl AppMail {
-    pub(in crate::world) fn went_to(&self, address: &str) -> bool {
+    pub(crate) fn went_to(&self, address: &str) -> bool {
         self.to.iter().any(|to| to.eq_ignore_ascii_case(address))
     }
 }
@@ -158,7 +158,7 @@ impl AppMail {
 impl World {
     /// Records an email of the app. The same email again updates the record until someone replies, and then only adds what was
     /// missing.
-    pub(in crate::world) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
+    pub(crate) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
         let message_id = strip_angle_brackets(&sent.message_id).to_owned();
         if let Some(number) = self.app_mail.number(livemode, &message_id) {
             self.update_recorded(number, sent);

@@ -122,12 +122,12 @@ pub struct Received {
 }
 
 /// An incoming email, live or simulated, and its inbox.
-pub(in crate::world) struct IncomingMail {
-    pub(in crate::world) mailbox: usize,
-    pub(in crate::world) reference: Option<String>,
-    pub(in crate::world) conversation: Option<usize>,
+pub(crate) struct IncomingMail {
+    pub(crate) mailbox: usize,
+    pub(crate) reference: Option<String>,
+    pub(crate) conversation: Option<usize>,
     /// The email; its own `to` and `conversation_id` are ignored.
-    pub(in crate::world) content: InboundMail,
+    pub(crate) content: InboundMail,
 }
 
 impl World {
@@ -180,7 +180,7 @@ impl World {
     }
 
     /// Receives an email with all its effects.
-    pub(in crate::world) fn receive(&mut self, mail: IncomingMail, now: Timestamp) -> Received {
+    pub(crate) fn receive(&mut self, mail: IncomingMail, now: Timestamp) -> Received {
         let filing = self.route_mail(&mail);
         let created = filing.joins.is_none();
         let message_id: MessageId = self.ids.next_id();

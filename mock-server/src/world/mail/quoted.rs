@@ -5,7 +5,7 @@
 //! and so does an email that is nothing but history.
 
 /// Returns the text without history.
-pub(in crate::world) fn strip(text: &str) -> String {
+pub(crate) fn strip(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut kept: Vec<&str> = Vec::new();
     let mut at = 0;

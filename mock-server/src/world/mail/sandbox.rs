@@ -47,7 +47,7 @@ fn behavior_of(address: &str) -> RecipientBehavior {
 
 impl World {
     /// Receives a simulated email.
-    pub(in crate::world) fn sandbox_inbound(
+    pub(crate) fn sandbox_inbound(
         &mut self,
         key: usize,
         mail: SandboxInbound,
@@ -92,13 +92,13 @@ impl World {
     }
 
     /// Returns whether email to this sandbox address bounces.
-    pub(in crate::world) fn bounces(&self, address: &str) -> bool {
+    pub(crate) fn bounces(&self, address: &str) -> bool {
         behavior_of(address) == RecipientBehavior::Bounce
             || self.complaints.contains(&address.to_ascii_lowercase())
     }
 
     /// Performs what a sandbox recipient does with a delivered message.
-    pub(in crate::world) fn react(&mut self, id: &MessageId, now: Timestamp) {
+    pub(crate) fn react(&mut self, id: &MessageId, now: Timestamp) {
         let Some(place) = self.message(id.as_str()) else { return };
         let at = place.0;
         if !self.mailbox_of(at).sandbox || self.message_at(place).status != Some(MessageStatus::Sent) {
@@ -148,7 +148,7 @@ impl World {
     }
 
     /// Sends the reply of a recipient.
-    pub(in crate::world) fn send_sandbox_reply(
+    pub(crate) fn send_sandbox_reply(
         &mut self,
         message: &MessageId,
         invoice: bool,
@@ -167,7 +167,7 @@ impl World {
     }
 
     /// Delivers a reminder, with the recipient's reaction.
-    pub(in crate::world) fn deliver_reminder(&mut self, id: &MessageId, now: Timestamp) {
+    pub(crate) fn deliver_reminder(&mut self, id: &MessageId, now: Timestamp) {
         self.deliver(id, OutboxKind::Reminder, now);
         self.react(id, now);
     }

@@ -3,7 +3,7 @@
 use crate::world::conversation::words;
 
 /// The risk label of a likely scam.
-pub(in crate::world) const LABEL: &str = "phishing";
+pub(crate) const LABEL: &str = "phishing";
 
 /// Signs of a scam, each with the words that show it.
 const SIGNS: [(&str, &str); 3] = [
@@ -25,7 +25,7 @@ const SIGNS: [(&str, &str); 3] = [
 const LINK: &str = "Has a link";
 
 /// Returns the reasons why an email is a likely scam; none with fewer than two signs.
-pub(in crate::world) fn check(subject: &str, text: &str) -> Vec<String> {
+pub(crate) fn check(subject: &str, text: &str) -> Vec<String> {
     // Words between blanks, so that only whole words match.
     let all: String =
         words(subject).chain(words(text)).map(|word| format!(" {word}")).collect::<String>() + " ";

@@ -31,7 +31,7 @@ impl Author {
 }
 
 impl World {
-    pub(in crate::world) fn reply(
+    pub(crate) fn reply(
         &mut self,
         at: usize,
         by: Option<ActorId>,
@@ -41,7 +41,7 @@ impl World {
         self.write(at, Author::of(by), reply, None, now)
     }
 
-    pub(in crate::world) fn request_documents(
+    pub(crate) fn request_documents(
         &mut self,
         at: usize,
         by: Option<ActorId>,
@@ -107,7 +107,7 @@ impl World {
     }
 
     /// Schedules a draft for the end of its undo window.
-    pub(in crate::world) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
+    pub(crate) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
         let Some(place) = self.message(id.as_str()) else { return now };
         let sends_at = now + self.undo_window(self.index.positions[place.0].mailbox);
         self.set_message_status(place, MessageStatus::Scheduled);
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// A scheduled message leaves.
-    pub(in crate::world) fn send(&mut self, id: &MessageId, now: Timestamp) {
+    pub(crate) fn send(&mut self, id: &MessageId, now: Timestamp) {
         let Some(place) = self.message(id.as_str()) else { return };
         let message = self.message_mut(place);
         if message.status != Some(MessageStatus::Scheduled) {
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// Delivers a message; returns whether it was sent.
-    pub(in crate::world) fn deliver(&mut self, id: &MessageId, kind: OutboxKind, now: Timestamp) -> bool {
+    pub(crate) fn deliver(&mut self, id: &MessageId, kind: OutboxKind, now: Timestamp) -> bool {
         let Some(place) = self.message(id.as_str()) else { return false };
         let thread = &self.conversations[place.0];
         let to = thread.contact.email.clone().unwrap_or_default();

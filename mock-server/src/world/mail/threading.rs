@@ -11,13 +11,13 @@ use crate::world::World;
 
 /// Where an incoming email belongs.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::world) struct Filing {
+pub(crate) struct Filing {
     /// The conversation that it joins; a new one starts without.
-    pub(in crate::world) joins: Option<usize>,
+    pub(crate) joins: Option<usize>,
     /// The reference that a new conversation gets.
-    pub(in crate::world) reference: Option<String>,
+    pub(crate) reference: Option<String>,
     /// The recorded app mail that it answers, by Message-ID.
-    pub(in crate::world) answers: Option<String>,
+    pub(crate) answers: Option<String>,
 }
 
 impl Filing {
@@ -31,7 +31,7 @@ impl Filing {
 }
 
 impl World {
-    pub(in crate::world) fn route_mail(&self, mail: &IncomingMail) -> Filing {
+    pub(crate) fn route_mail(&self, mail: &IncomingMail) -> Filing {
         if let Some(at) = mail.conversation {
             return Filing::join(at);
         }

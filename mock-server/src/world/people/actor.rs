@@ -9,7 +9,7 @@ use shared_inbox::{ActorId, AgentId, UserId};
 use crate::world::{MailboxRecord, Refusal, Result, World};
 
 /// The name of the service as an actor.
-pub(in crate::world) const SERVICE_NAME: &str = "Shared inbox";
+pub(crate) const SERVICE_NAME: &str = "Shared inbox";
 
 /// Who does something: `usr_…`, `agt_…` or `system`.
 ///
@@ -93,7 +93,7 @@ impl JsonSchema for Actor {
 impl World {
     /// Returns the actor of a change to a conversation; `None` is the service itself. The default is the inbox's owner, or else the
     /// first person of the workspace.
-    pub(in crate::world) fn resolve_actor(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
+    pub(crate) fn resolve_actor(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
         let mailbox = self.mailbox_of(at);
         let (who, sees) = match by {
             Some(Actor::System) => return Ok(None),
@@ -115,17 +115,17 @@ impl World {
     }
 
     /// Returns the agent of a key as an actor.
-    pub(in crate::world) fn agent_of(&self, key: usize) -> Option<ActorId> {
+    pub(crate) fn agent_of(&self, key: usize) -> Option<ActorId> {
         Some(self.keys[key].agent_id.clone().into())
     }
 
     /// Returns the name of an actor.
-    pub(in crate::world) fn actor_name(&self, by: Option<&ActorId>) -> String {
+    pub(crate) fn actor_name(&self, by: Option<&ActorId>) -> String {
         by.map_or(SERVICE_NAME, |who| self.name_of(who).unwrap_or_default()).to_owned()
     }
 
     /// Refuses what the helpers of the app would do in the sandbox, where they do not run.
-    pub(in crate::world) fn check_helpers_run(&self, mailbox: &MailboxRecord) -> Result<()> {
+    pub(crate) fn check_helpers_run(&self, mailbox: &MailboxRecord) -> Result<()> {
         if mailbox.sandbox {
             return Err(Refusal::conflict("The helpers do not run in the sandbox."));
         }

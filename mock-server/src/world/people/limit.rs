@@ -8,7 +8,7 @@ use shared_inbox::{AgentId, Timestamp, limits};
 use crate::world::{Refusal, Result, World};
 
 #[derive(Debug, Clone)]
-pub(in crate::world) struct Limits {
+pub(crate) struct Limits {
     /// Calls a minute for each key; `None` disables all limits.
     per_minute: Option<u32>,
     /// The span that counts as a minute.
@@ -37,7 +37,7 @@ fn trim(log: &mut VecDeque<Timestamp>, window: Duration, now: Timestamp) {
 
 impl Limits {
     /// Counts a call, or refuses it. Refused calls do not count.
-    pub(in crate::world) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
+    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         let Some(most) = self.per_minute else { return Ok(()) };
         let log = match self.calls.get_mut(agent) {
             Some(log) => log,
@@ -53,7 +53,7 @@ impl Limits {
     }
 
     /// Refuses a simulated email if there were too many in the last minute, with all test keys together.
-    pub(in crate::world) fn check_inbound(&mut self, now: Timestamp) -> Result<()> {
+    pub(crate) fn check_inbound(&mut self, now: Timestamp) -> Result<()> {
         trim(&mut self.inbound, self.window, now);
         let most = limits::SANDBOX_INBOUND_PER_MINUTE;
         if self.per_minute.is_some() && self.inbound.len() >= most as usize {
@@ -65,7 +65,7 @@ impl Limits {
     }
 
     /// Counts a simulated email.
-    pub(in crate::world) fn count_inbound(&mut self, now: Timestamp) {
+    pub(crate) fn count_inbound(&mut self, now: Timestamp) {
         if self.per_minute.is_some() {
             self.inbound.push_back(now);
         }

@@ -193,7 +193,7 @@ impl World {
         (0..self.mailboxes.len()).map(|i| self.mailbox_entry(i)).collect()
     }
 
-    pub(in crate::world) fn mailbox_entry(&self, at: usize) -> MailboxEntry {
+    pub(crate) fn mailbox_entry(&self, at: usize) -> MailboxEntry {
         let record = &self.mailboxes[at];
         MailboxEntry {
             id: record.id.clone(),
@@ -225,7 +225,7 @@ impl World {
     }
 
     /// Returns the inbox with exactly this address, ignoring case.
-    pub(in crate::world) fn mailbox_at(&self, address: &str) -> Option<usize> {
+    pub(crate) fn mailbox_at(&self, address: &str) -> Option<usize> {
         self.mailboxes.iter().position(|m| m.address.eq_ignore_ascii_case(address))
     }
 

@@ -44,7 +44,7 @@ impl<'w> Checks<'w> {
 
 impl World {
     /// Returns everything that does not fit, each with its place in the document. People and inboxes must be indexed.
-    pub(in crate::world) fn check(&self) -> Problems {
+    pub(crate) fn check(&self) -> Problems {
         let mut checks = Checks::default();
         let has_user = |id: &UserId| self.index.users.contains_key(id);
         let has_mailbox = |id| self.index.mailboxes.contains_key(id);

@@ -161,7 +161,7 @@ impl World {
     }
 
     /// The way of an event to each webhook that hears it.
-    pub(in crate::world) fn trace_deliveries(&self, event: &str) -> Vec<TraceDelivery> {
+    pub(crate) fn trace_deliveries(&self, event: &str) -> Vec<TraceDelivery> {
         let logged_event = EventId::parse(event).ok().and_then(|event| self.webhooks.logged_event(&event));
         let way = |(id, delivery): (&WebhookId, &super::Delivery)| TraceDelivery {
             webhook_id: id.clone(),

@@ -53,7 +53,7 @@ impl World {
     }
 
     /// Stores an event, whether or not a webhook subscribes to it.
-    pub(in crate::world) fn record_event(&mut self, event: Event) {
+    pub(crate) fn record_event(&mut self, event: Event) {
         if self.emitted.len() >= MAX_EVENTS_KEPT {
             self.emitted.pop_front();
         }
@@ -89,7 +89,7 @@ impl World {
         actor
     }
 
-    pub(in crate::world) fn emit_ask_completed(
+    pub(crate) fn emit_ask_completed(
         &mut self,
         at: usize,
         ask: &DocumentRequestId,
@@ -99,7 +99,7 @@ impl World {
         self.emit_in(at, "Everything that was asked for is in", EventKind::AskCompleted(data), now);
     }
 
-    pub(in crate::world) fn emit_client_replied(
+    pub(crate) fn emit_client_replied(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -114,7 +114,7 @@ impl World {
         self.emit_in(at, &summary, EventKind::ClientReplied(data), now);
     }
 
-    pub(in crate::world) fn emit_assigned(&mut self, at: usize, by: Option<&ActorId>, now: Timestamp) {
+    pub(crate) fn emit_assigned(&mut self, at: usize, by: Option<&ActorId>, now: Timestamp) {
         let assignee = self.event_assignee(at);
         let to = assignee.as_ref().and_then(|who| who.name.as_deref()).unwrap_or("nobody");
         let assigned_by = self.event_actor(by);
@@ -126,7 +126,7 @@ impl World {
     }
 
     /// Changes the turn, and emits an event if it was another's.
-    pub(in crate::world) fn turn(&mut self, at: usize, turn: Turn, now: Timestamp) {
+    pub(crate) fn turn(&mut self, at: usize, turn: Turn, now: Timestamp) {
         let thread = &mut self.conversations[at];
         if thread.turn.as_ref() == Some(&turn) {
             return;
@@ -143,7 +143,7 @@ impl World {
         self.emit_in(at, summary, EventKind::TurnChanged(data), now);
     }
 
-    pub(in crate::world) fn emit_approved(
+    pub(crate) fn emit_approved(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -160,7 +160,7 @@ impl World {
         self.emit_in(at, &summary, EventKind::DraftApproved(data), now);
     }
 
-    pub(in crate::world) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
+    pub(crate) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
         let Some(record) = self.message(message.as_str()).map(|place| self.message_at(place)) else { return };
         // The drafting helper is an agent without an id; the service's own email has no author.
         let helper = record.helper.then(|| EventAuthor::new(ActorType::Agent));
@@ -177,13 +177,13 @@ impl World {
         self.emit_in(at, &summary, EventKind::MessageSent(data), now);
     }
 
-    pub(in crate::world) fn emit_held(&mut self, at: usize, now: Timestamp) {
+    pub(crate) fn emit_held(&mut self, at: usize, now: Timestamp) {
         let data = ScoutHeld::new(self.conversations[at].id.clone());
         let summary = format!("A likely scam to {} was held", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::ScoutHeld(data), now);
     }
 
-    pub(in crate::world) fn emit_booking(&mut self, booking: usize, now: Timestamp) {
+    pub(crate) fn emit_booking(&mut self, booking: usize, now: Timestamp) {
         let record = &self.bookings[booking];
         let mut data = Booking::new(
             record.id.clone(),

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::EventKind};
 
 use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
-use crate::world::empty_as_none;
 
 /// The longest address of a receiver, in characters.
 const MAX_URL_CHARS: usize = 2_048;
@@ -173,10 +172,10 @@ pub struct TestSent {
 #[non_exhaustive]
 pub struct DeliveryFilter {
     /// Those that stand so.
-    #[serde(default, deserialize_with = "empty_as_none")]
+    #[serde(default)]
     pub outcome: Option<DeliveryOutcome>,
     /// Those of events of this kind.
-    #[serde(default, rename = "type", deserialize_with = "empty_as_none")]
+    #[serde(default, rename = "type")]
     pub event_type: Option<String>,
 }
 
