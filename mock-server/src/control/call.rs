@@ -22,7 +22,7 @@ use super::{
 use crate::{
     http::response,
     runtime::config::LARGE_DOCUMENT,
-    world::{Page, Refusal, Result, Section},
+    world::{Page, Refusal, Result},
 };
 
 /// A call of the control API.
@@ -239,8 +239,25 @@ methods! {
     delete DELETE;
 }
 
+/// A list that can be waited for.
+pub(super) trait List: Output {
+    fn count(&self) -> usize;
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> List for Json<Vec<T>> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> List for Page<T> {
+    fn count(&self) -> usize {
+        self.items.len()
+    }
+}
+
 /// Makes an entry for a list that can be waited for.
-pub(super) fn list<A, T, F, Fut>(
+pub(super) fn list<A, L, F, Fut>(
     path: &'static str,
     name: &'static str,
     summary: &'static str,
@@ -248,57 +265,27 @@ pub(super) fn list<A, T, F, Fut>(
 ) -> Call
 where
     A: Extract + Clone + Sync,
-    T: Serialize + JsonSchema + Send + 'static,
+    L: List,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<Vec<T>>> + Send,
+    Fut: Future<Output = Result<L>> + Send,
 {
     get(path, name, summary, move |it: Control, (input, QueryParams(wait)): (A, QueryParams<Wait>)| {
         let act = act.clone();
         async move {
             let look = || act(it.clone(), input.clone());
-            it.wait_for(wait.span()?, look, |found| wait.is_enough(found.len())).await.map(Json)
+            it.wait_for(wait.span()?, look, |found: &L| found.count() >= wait.least.unwrap_or(1)).await
         }
     })
 }
 
-/// Makes an entry for one page of a list that can be waited for; a header gives the length of the list.
-pub(super) fn paged<A, T, F, Fut>(
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    act: F,
-) -> Call
-where
-    A: Extract + Clone + Sync,
-    T: Serialize + JsonSchema + Send + 'static,
-    F: Fn(Control, A, Section) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<Page<T>>> + Send,
-{
-    type PageInput<A> = (A, (QueryParams<Section>, QueryParams<Wait>));
-    get(
-        path,
-        name,
-        summary,
-        move |it: Control, (input, (QueryParams(part), QueryParams(wait))): PageInput<A>| {
-            let act = act.clone();
-            async move {
-                let look = || act(it.clone(), input.clone(), part);
-                it.wait_for(wait.span()?, look, |found| wait.is_enough(found.items.len())).await.map(JsonPage)
-            }
-        },
-    )
-}
-
-/// 200 with one page of a list.
-struct JsonPage<T>(Page<T>);
-
-impl<T: Serialize + JsonSchema + Send + 'static> Output for JsonPage<T> {
+/// 200 with the items of a page; a header has the length of the list.
+impl<T: Serialize + JsonSchema + Send + 'static> Output for Page<T> {
     fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
         json_schema_of::<Vec<T>>(200, generator)
     }
     fn respond(self) -> Response {
-        let mut response = json_response(200, &self.0.items);
-        response.headers_mut().insert(TOTAL_COUNT, self.0.total.into());
+        let mut response = json_response(200, &self.items);
+        response.headers_mut().insert(TOTAL_COUNT, self.total.into());
         response
     }
 }
@@ -325,9 +312,5 @@ impl Wait {
             .ok()
             .filter(|span| *span <= MAX_WAIT)
             .ok_or_else(|| Refusal::field("wait", "must be from 0 to 300 seconds"))
-    }
-
-    fn is_enough(&self, items: usize) -> bool {
-        items >= self.least.unwrap_or(1)
     }
 }

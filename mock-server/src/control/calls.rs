@@ -73,15 +73,18 @@ macro_rules! calls {
 
     (@call list $path:literal $name:literal $summary:literal $method:ident() $give:ident) => {
         $crate::control::call::list($path, $name, $summary, |it: $crate::control::Control, ()| async move {
-            Ok(it.$method().await)
+            Ok($crate::control::call::Json(it.$method().await))
         })
     };
     (@call paged $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
-        $crate::control::call::paged(
+        $crate::control::call::list(
             $path,
             $name,
             $summary,
-            |it: $crate::control::Control, $crate::control::calls::calls!(@pattern $($kind $arg),*), section| async move {
+            |
+                it: $crate::control::Control,
+                ($crate::control::calls::calls!(@pattern $($kind $arg),*), $crate::control::input::QueryParams(section)),
+            | async move {
                 it.$method($($arg,)* section).await
             },
         )

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{
     Control,
-    call::{Ack, list, put},
+    call::{Ack, Json, list, put},
     calls::calls,
     input::JsonBody,
 };
@@ -49,7 +49,9 @@ calls! {
     }
 
     ; also [
-        list("/mailboxes", "list_mailboxes", "All inboxes", |it: Control, ()| async move { it.mailboxes().await })
+        list("/mailboxes", "list_mailboxes", "All inboxes", |it: Control, ()| async move {
+            it.mailboxes().await.map(Json)
+        })
             .about("Private ones and the sandbox included."),
         put("/plan", "set_plan", "Changes the workspace's plan", |it: Control, JsonBody(to): JsonBody<PlanChange>| async move {
             it.set_plan(to.plan).await.map(Ack)
