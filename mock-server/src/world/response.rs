@@ -1,7 +1,12 @@
 //! The outcome of a call: a response, or a refusal with a status and a sentence.
 
+use std::cell::RefCell;
+
 use serde::Serialize;
 use shared_inbox::{Problem, Problems, Scope};
+
+/// How much of the buffer that responses are written to is reused, in bytes.
+const MAX_BUFFER: usize = 256 << 10;
 
 /// The result of a call, which fails with a [`Refusal`] unless another error is named.
 pub type Result<T, E = Refusal> = std::result::Result<T, E>;
@@ -21,10 +26,17 @@ redacted_debug!(ServiceResponse { status });
 impl ServiceResponse {
     /// Returns a response with this body.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self> {
-        // Most responses fit.
-        let mut bytes = Vec::with_capacity(4 << 10);
-        serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
-        Ok(Self { status, body: bytes })
+        thread_local! {
+            /// Reused, so that a response is copied once and is as large as it has to be: the journal stores thousands.
+            static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        BUFFER.with_borrow_mut(|buffer| {
+            buffer.clear();
+            serde_json::to_writer(&mut *buffer, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
+            let body = buffer.as_slice().into();
+            buffer.shrink_to(MAX_BUFFER);
+            Ok(Self { status, body })
+        })
     }
 }
 

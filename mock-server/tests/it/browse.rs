@@ -309,3 +309,30 @@ async fn a_follower_hears_of_requests_only_when_it_asks() {
     let heard = changes.chunk().await.expect("a chunk").expect("something");
     assert!(heard.starts_with(b"id: "), "a change comes first: {heard:?}");
 }
+
+#[tokio::test]
+async fn one_stream_carries_several_worlds_and_says_which_is_meant_and_which_is_gone() {
+    let kit = Kit::start().await;
+    let other = text(&kit.act("/worlds", json!({ "empty": true })).await["id"]);
+    let url = format!("{}/events?worlds={other},wld_99", kit.mock.control_url());
+    let mut stream = kit.http().get(url).send().await.expect("a response");
+    let mut received = String::new();
+    let mut until = async |wanted: String| {
+        while !received.contains(&wanted) {
+            let chunk =
+                stream.chunk().await.expect("a chunk").unwrap_or_else(|| panic!("no {wanted}: {received}"));
+            received.push_str(std::str::from_utf8(&chunk).expect("text"));
+        }
+        std::mem::take(&mut received)
+    };
+    until(r#"{"world":"wld_99"}"#.to_owned()).await;
+    kit.act(&format!("/worlds/{other}/users"), json!({ "name": "Ida" })).await;
+    until(format!(r#""world":"{other}""#)).await;
+    kit.act("/users", json!({ "name": "Ida" })).await;
+    let own = until("event: change".to_owned()).await;
+    assert!(!own.contains("\"world\""), "{own}");
+    kit.control("DELETE", &format!("/worlds/{other}"), Value::Null).await;
+    assert!(until(format!(r#"{{"world":"{other}"}}"#)).await.contains("event: gone"));
+    kit.act("/users", json!({ "name": "Ole" })).await;
+    until("event: change".to_owned()).await;
+}

@@ -176,7 +176,11 @@ impl Session {
     }
 
     /// The events of one kind, or of all kinds when it is empty.
-    pub(crate) async fn told(self: Arc<Self>, kind: &'static str, part: &'static str) -> Result<Found, Stop> {
+    pub(crate) async fn events_of(
+        self: Arc<Self>,
+        kind: &'static str,
+        part: &'static str,
+    ) -> Result<Found, Stop> {
         let scene = self.scene().await?;
         let events = scene.got.iter().filter(|it| kind.is_empty() || it.kind() == kind);
         let items: Vec<Value> = events

@@ -149,8 +149,8 @@ impl fmt::Display for Report {
 }
 
 impl Finding {
-    /// What happened, without a test.
-    pub(crate) fn told(&self, f: &mut impl fmt::Write) -> fmt::Result {
+    /// Writes what happened, without a test.
+    pub(crate) fn write_story(&self, f: &mut impl fmt::Write) -> fmt::Result {
         writeln!(f, "BROKEN {}: {}", self.oracle, self.summary)?;
         for line in &self.timeline {
             writeln!(f, "  {line}")?;
@@ -163,7 +163,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.told(f)?;
+        self.write_story(f)?;
         writeln!(f, "  again: --replay {}", self.replay)?;
         writeln!(f, "\nA test to paste (--json has it in TypeScript and Rust too):\n\n{}", self.tests.python)
     }

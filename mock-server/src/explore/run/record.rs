@@ -24,6 +24,8 @@ pub(crate) struct AppRequest {
     pub(crate) body: Value,
     /// What the app received, as text.
     pub(crate) received: String,
+    /// Whether that ended before its length.
+    is_cut_off: bool,
 }
 
 impl AppRequest {
@@ -53,7 +55,16 @@ impl AppRequest {
             } else {
                 entry["responseBody"].to_string()
             },
+            is_cut_off: Self::is_cut_off(entry),
         }
+    }
+
+    /// Whether a response ended before its length: what is left of it is text that is no JSON.
+    fn is_cut_off(entry: &Value) -> bool {
+        let length =
+            entry["responseHeaders"]["content-length"].as_str().and_then(|length| length.parse().ok());
+        let received = entry["responseBody"].as_str().map(str::len);
+        received.zip(length).is_some_and(|(received, length): (usize, usize)| received < length)
     }
 
     /// Where in the journal this request is.
@@ -69,7 +80,9 @@ impl AppRequest {
     }
 
     pub(crate) fn succeeded(&self) -> bool {
-        matches!(self.status, Some(200 | 201)) && !self.received.contains("\"isError\":true")
+        matches!(self.status, Some(200 | 201))
+            && !self.is_cut_off
+            && !self.received.contains("\"isError\":true")
     }
 }
 

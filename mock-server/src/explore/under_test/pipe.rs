@@ -128,7 +128,7 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
                 () = stop => return Err("interrupted".to_owned()),
             },
         };
-        write(&json!({ "report": report, "text": told(&report, &language) }))?;
+        write(&json!({ "report": report, "text": failure_message(&report, &language) }))?;
         Ok(ExitCode::from(u8::from(!report.held())))
     });
     if let Err(why) = &explored {
@@ -139,10 +139,10 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
 }
 
 /// What a failing test says, with the test to paste in its own language.
-fn told(report: &Report, language: &str) -> String {
+fn failure_message(report: &Report, language: &str) -> String {
     let mut said = String::new();
     for finding in &report.findings {
-        let _ = finding.told(&mut said);
+        let _ = finding.write_story(&mut said);
         let (again, test) = match language {
             "typescript" => (format!("{{ replay: '{}' }}", finding.replay), &finding.tests.typescript),
             _ => (format!("replay=\"{}\"", finding.replay), &finding.tests.python),

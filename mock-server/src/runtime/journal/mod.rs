@@ -6,13 +6,14 @@
 pub(crate) mod entry;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, header};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
@@ -94,7 +95,7 @@ impl RecordedRequest {
             traceparent,
             status: self.status,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
-            response_headers: response.map(|response| present_headers(&response.headers)),
+            response_headers: response.map(RecordedResponse::present_headers),
             response_body: response.map_or(Value::Null, |response| present_body(&response.body)),
             conversation_id: id.and_then(|id| ConversationId::parse(id).ok()),
             customer: None,
@@ -124,11 +125,19 @@ fn present_body(body: &[u8]) -> Value {
 
 /// Returns headers as an entry shows them, with several of one name joined.
 pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let headers =
+        headers.iter().map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())));
+    present_header_pairs(headers)
+}
+
+fn present_header_pairs<'a>(
+    headers: impl Iterator<Item = (&'a str, Cow<'a, str>)>,
+) -> BTreeMap<String, String> {
     let mut shown = BTreeMap::<String, String>::new();
     for (name, value) in headers {
-        let value = redact(&String::from_utf8_lossy(value.as_bytes())).into_owned();
+        let value = redact(&value).into_owned();
         shown
-            .entry(name.as_str().to_owned())
+            .entry(name.to_owned())
             .and_modify(|all| {
                 all.push_str(", ");
                 all.push_str(&value);
@@ -140,7 +149,8 @@ pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
 
 /// A response as the client received it.
 pub(crate) struct RecordedResponse {
-    headers: HeaderMap,
+    /// One line for each, in one allocation: the journal stores thousands of them.
+    headers: Box<str>,
     body: Bytes,
 }
 
@@ -148,14 +158,24 @@ impl RecordedResponse {
     /// Records a response of which the client receives `received` bytes of the body.
     pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
         let body = response.body();
-        let mut headers = response.headers().clone();
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
-        Self { headers, body: body.slice(..received.min(body.len())) }
+        let mut headers = String::with_capacity(128);
+        for (name, value) in response.headers() {
+            if name != header::CONTENT_LENGTH {
+                let value = String::from_utf8_lossy(value.as_bytes());
+                headers.extend([name.as_str(), ": ", &value, "\n"]);
+            }
+        }
+        headers.extend([header::CONTENT_LENGTH.as_str(), ": ", &body.len().to_string(), "\n"]);
+        Self { headers: headers.into(), body: body.slice(..received.min(body.len())) }
+    }
+
+    fn present_headers(&self) -> BTreeMap<String, String> {
+        let pairs = self.headers.lines().filter_map(|line| line.split_once(": "));
+        present_header_pairs(pairs.map(|(name, value)| (name, Cow::Borrowed(value))))
     }
 
     fn size(&self) -> usize {
-        let headers = self.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
-        headers.sum::<usize>() + self.body.len()
+        self.headers.len() + self.body.len()
     }
 }
 

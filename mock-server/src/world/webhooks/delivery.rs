@@ -71,7 +71,7 @@ impl ReceiverResponse {
 
 /// The stored responses of receivers: the latest that fit.
 #[derive(Clone, Default)]
-pub(super) struct KeptResponses {
+pub(super) struct StoredResponses {
     /// The delivery and the number of an attempt, and the size of its response.
     tries: VecDeque<(WebhookId, EventId, usize, usize)>,
     bytes: usize,

@@ -31,7 +31,7 @@ pub use view::{
     TestSent, WebhookView,
 };
 
-use delivery::{AttemptToken, Delivery, KeptResponses};
+use delivery::{AttemptToken, Delivery, StoredResponses};
 use endpoint::Endpoint;
 use log::LoggedEvent;
 
@@ -77,7 +77,7 @@ pub(crate) struct Webhooks {
     #[serde(skip)]
     swapped: BTreeMap<WebhookId, (Timestamp, EventId)>,
     #[serde(skip)]
-    responses: KeptResponses,
+    responses: StoredResponses,
 }
 
 /// The attempts of an endpoint. Not part of the world document: a restored world makes them again.

@@ -111,16 +111,16 @@ const DATA: &[(&str, &[Field])] = &[
 
 pub(crate) fn add(table: &mut Table) {
     table.section("6.1");
-    table.fields("envelope", ENVELOPE, SHARED, |s| s.told("", ""));
+    table.fields("envelope", ENVELOPE, SHARED, |s| s.events_of("", ""));
     table.demand("envelope.version.one", "`version` is 1 for all events", SHARED, |s| async move {
-        let found = s.told("", "version").await?;
+        let found = s.events_of("", "version").await?;
         match found.items.iter().find(|it| **it != 1) {
             None => Ok(()),
             Some(other) => Err(found.reply.differs_in("`version`: 1", "version", other)),
         }
     });
     table.demand("envelope.livemode.live", "`livemode` is true for live events", SHARED, |s| async move {
-        let found = s.told("", "livemode").await?;
+        let found = s.events_of("", "livemode").await?;
         match found.items.iter().find(|it| **it != true) {
             None => Ok(()),
             Some(other) => Err(found.reply.differs_in("`livemode`: true", "livemode", other)),
@@ -152,15 +152,15 @@ pub(crate) fn add(table: &mut Table) {
             format!("{kind}.told"),
             format!("`{kind}` is told when it happens"),
             SHARED,
-            move |s| async move { s.told(kind, "").await.map(drop) },
+            move |s| async move { s.events_of(kind, "").await.map(drop) },
         );
-        table.fields(kind, fields, SHARED, move |s| s.told(kind, "data"));
+        table.fields(kind, fields, SHARED, move |s| s.events_of(kind, "data"));
         table.demand(
             format!("{kind}.summary"),
             "`summary` is a string of at most 200 characters",
             SHARED,
             move |s| async move {
-                let found = s.told(kind, "data").await?;
+                let found = s.events_of(kind, "data").await?;
                 let fits = |it: &Value| {
                     it["summary"].as_str().is_some_and(|it| it.chars().count() <= 200 && !it.is_empty())
                 };
@@ -179,7 +179,7 @@ pub(crate) fn add(table: &mut Table) {
             "`url` is a link, when it is there",
             SHARED,
             move |s| async move {
-                let found = s.told(kind, "data").await?;
+                let found = s.events_of(kind, "data").await?;
                 let fits = |it: &Value| {
                     it.get("url").is_none_or(|it| it.as_str().is_some_and(|it| it.contains("://")))
                 };
