@@ -90,28 +90,3 @@ fn parts<'v>(
     found.extend(old.into_iter().map(|(path, part)| Changed { path, was: Some(part.clone()), is: None }));
     found.extend(new.into_iter().map(|(path, part)| Changed { path, was: None, is: Some(part.clone()) }));
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn things_are_told_apart_by_their_ids_and_every_change_has_its_place() {
-        let was = json!({ "ids": "1f", "list": [{ "id": "a", "n": 1 }, { "id": "b" }], "tags": ["x"], "same": [1] });
-        let is = json!({ "ids": "2f", "list": [{ "id": "c" }, { "id": "a", "n": 2 }], "tags": ["y", "z"], "same": [1] });
-        let said: Vec<String> = between(&was, &is).iter().map(Changed::to_string).collect();
-        assert_eq!(
-            said,
-            [
-                "~ list[a].n: 1 → 2",
-                "- list[b]: {\"id\":\"b\"}",
-                "+ list[c]: {\"id\":\"c\"}",
-                "~ tags[0]: \"x\" → \"y\"",
-                "+ tags[1]: \"z\"",
-            ]
-        );
-        assert!(between(&was, &was).is_empty());
-    }
-}

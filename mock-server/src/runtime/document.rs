@@ -155,27 +155,3 @@ fn in_json_terms(reason: &str) -> String {
         words => format!("must be {words}"),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::in_json_terms;
-
-    #[test]
-    fn what_the_parser_says_comes_in_words_of_json() {
-        for (said, plainly) in [
-            ("invalid type: string \"x\", expected f64", "must be a number"),
-            ("invalid value: integer `-1`, expected u64", "must be a whole number, 0 or more"),
-            ("invalid type: null, expected a boolean", "must be true or false"),
-            ("invalid type: integer `1`, expected struct NewUser", "must be an object"),
-            (
-                "unknown variant `gold`, expected one of `free`, `pro`, `team`",
-                "must be one of free, pro, team, not gold",
-            ),
-            ("unknown variant `x`, expected `real` or `manual`", "must be one of real, manual, not x"),
-            ("invalid type: map, expected a string", "must be a string"),
-            ("must start with `usr_`", "must start with `usr_`"),
-        ] {
-            assert_eq!(in_json_terms(said), plainly);
-        }
-    }
-}
