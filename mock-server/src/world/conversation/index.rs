@@ -90,12 +90,7 @@ impl Index {
     }
 
     /// Returns the list of one inbox and view, of all assignees or of one.
-    pub(crate) fn list(
-        &self,
-        mailbox: usize,
-        slot: ListView,
-        assignee: Option<u32>,
-    ) -> Option<&SortedSet> {
+    pub(crate) fn list(&self, mailbox: usize, slot: ListView, assignee: Option<u32>) -> Option<&SortedSet> {
         match assignee {
             None => self.views.get(&(mailbox, slot)),
             Some(assignee) => self.assigned.get(&(mailbox, slot, assignee)),

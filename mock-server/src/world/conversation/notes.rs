@@ -116,13 +116,7 @@ impl World {
     }
 
     /// Sets the status. The same status again changes nothing.
-    pub(crate) fn set_status(
-        &mut self,
-        at: usize,
-        by: Option<&ActorId>,
-        status: Status,
-        now: Timestamp,
-    ) {
+    pub(crate) fn set_status(&mut self, at: usize, by: Option<&ActorId>, status: Status, now: Timestamp) {
         let actor = self.actor_name(by);
         let thread = &mut self.conversations[at];
         if thread.status == status {

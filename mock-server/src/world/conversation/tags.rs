@@ -90,13 +90,7 @@ impl World {
     }
 
     /// Adds tags, then removes tags. No tag is added twice.
-    pub(crate) fn tag(
-        &mut self,
-        at: usize,
-        by: Option<&ActorId>,
-        change: TagConversation,
-        now: Timestamp,
-    ) {
+    pub(crate) fn tag(&mut self, at: usize, by: Option<&ActorId>, change: TagConversation, now: Timestamp) {
         let before = self.conversations[at].tags.clone();
         for name in change.add {
             self.tag_named(&name, at);

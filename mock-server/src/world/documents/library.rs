@@ -93,11 +93,7 @@ impl World {
         ((self.index.mailboxes[mailbox], document.kind.clone()), sort_key(document.created_at, at))
     }
 
-    pub(crate) fn search_documents(
-        &self,
-        key: usize,
-        asked: &SearchDocuments,
-    ) -> Result<ServiceResponse> {
+    pub(crate) fn search_documents(&self, key: usize, asked: &SearchDocuments) -> Result<ServiceResponse> {
         let key = &self.keys[key];
         let fits = |mailbox: usize, kind: &Option<DocumentKind>| {
             key.sees(&self.mailboxes[mailbox]) && (asked.kind.is_none() || *kind == asked.kind)
@@ -129,11 +125,7 @@ impl World {
     }
 
     /// Returns documents of all inboxes, newest first.
-    pub(crate) fn find_documents(
-        &self,
-        q: Option<&str>,
-        kind: Option<&DocumentKind>,
-    ) -> Vec<usize> {
+    pub(crate) fn find_documents(&self, q: Option<&str>, kind: Option<&DocumentKind>) -> Vec<usize> {
         let shelves = self.library.shelves.iter();
         let shelves = shelves.filter(|((_, of), _)| kind.is_none() || of.as_ref() == kind);
         let query = q.map(Query::new);

@@ -249,12 +249,7 @@ impl World {
     }
 
     /// Appends the checklist to a text, and the upload link if the email will be sent.
-    pub(crate) fn add_checklist(
-        &self,
-        request: &DocumentRequestId,
-        text: &mut String,
-        with_link: bool,
-    ) {
+    pub(crate) fn add_checklist(&self, request: &DocumentRequestId, text: &mut String, with_link: bool) {
         let Some(request) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
             return;
         };

@@ -115,12 +115,7 @@ impl AppMails {
     }
 
     /// Returns the latest email with this reference to this address that has no reply.
-    pub(crate) fn waiting_for(
-        &self,
-        livemode: bool,
-        reference: &str,
-        address: &str,
-    ) -> Option<&AppMail> {
+    pub(crate) fn waiting_for(&self, livemode: bool, reference: &str, address: &str) -> Option<&AppMail> {
         let numbers = self.by_reference.get(&(livemode, reference.to_owned()))?;
         let mails = numbers.iter().rev().filter_map(|number| self.mails.get(number));
         mails.map(Arc::as_ref).find(|mail| mail.conversation.is_none() && mail.went_to(address))

@@ -148,12 +148,7 @@ impl World {
     }
 
     /// Sends the reply of a recipient.
-    pub(crate) fn send_sandbox_reply(
-        &mut self,
-        message: &MessageId,
-        invoice: bool,
-        now: Timestamp,
-    ) {
+    pub(crate) fn send_sandbox_reply(&mut self, message: &MessageId, invoice: bool, now: Timestamp) {
         let Some((at, _)) = self.message(message.as_str()) else { return };
         let from = self.conversations[at].contact.email.clone().unwrap_or_default();
         let mail = if invoice {

@@ -89,12 +89,7 @@ impl World {
         actor
     }
 
-    pub(crate) fn emit_ask_completed(
-        &mut self,
-        at: usize,
-        ask: &DocumentRequestId,
-        now: Timestamp,
-    ) {
+    pub(crate) fn emit_ask_completed(&mut self, at: usize, ask: &DocumentRequestId, now: Timestamp) {
         let data = AskCompleted::new(ask.clone(), AskKind::Documents, self.conversations[at].id.clone());
         self.emit_in(at, "Everything that was asked for is in", EventKind::AskCompleted(data), now);
     }
