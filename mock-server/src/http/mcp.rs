@@ -127,6 +127,15 @@ impl Tools {
     }
 }
 
+/// Writes methods that respond with "method not found".
+macro_rules! unsupported {
+    ($($name:ident($params:ty) -> $result:ty, $method:ty;)*) => {$(
+        async fn $name(&self, _: $params, _: RequestContext<RoleServer>) -> Result<$result, ErrorData> {
+            Err(ErrorData::method_not_found::<$method>())
+        }
+    )*};
+}
+
 impl ServerHandler for Tools {
     fn get_info(&self) -> ServerConfig {
         let server =
@@ -178,36 +187,11 @@ impl ServerHandler for Tools {
     }
 
     // Only tools are supported. By default these methods would return empty lists.
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
-    }
-
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
-    }
-
-    async fn complete(
-        &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    unsupported! {
+        list_prompts(Option<PaginatedRequestParams>) -> ListPromptsResult, ListPromptsRequestMethod;
+        list_resources(Option<PaginatedRequestParams>) -> ListResourcesResult, ListResourcesRequestMethod;
+        list_resource_templates(Option<PaginatedRequestParams>) -> ListResourceTemplatesResult, ListResourceTemplatesRequestMethod;
+        complete(CompleteRequestParams) -> CompleteResult, CompleteRequestMethod;
     }
 }
 
