@@ -1,4 +1,4 @@
-//! How a server starts: its settings, and what can be wrong with them.
+//! Settings and start of a server.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -23,7 +23,7 @@ use crate::{
     },
     ready::Addresses,
     runtime::{
-        clock::ClockMode, delivery::Deliverer, document::Origin, plan::Settings, registry::WorldRegistry,
+        clock::ClockMode, config::Settings, delivery::Deliverer, document::Origin, registry::WorldRegistry,
         targets::WebhookTargets,
     },
     world::Refusal,
@@ -59,12 +59,12 @@ pub struct MockServerBuilder {
     pub(crate) behind_gateways: bool,
 }
 
-/// Connections that wait to be accepted; a test may open hundreds at once.
+/// How many connections may wait to be accepted; a test may open hundreds at once.
 const BACKLOG: u32 = 1_024;
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // So that a port can be taken again right after a server on it has stopped. Elsewhere it means something else.
+    // Lets a port be reused right after a server on it has stopped. On other systems the option means something else.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -198,7 +198,7 @@ impl MockServerBuilder {
         Ok(MockServer { ready: control.ready(), control, phase, ended: Some(ended), thread: Some(thread) })
     }
 
-    /// Builds the world and takes the port.
+    /// Builds the world and binds the port.
     pub(crate) fn bind(
         self,
         runtime: &Handle,
@@ -222,7 +222,7 @@ impl MockServerBuilder {
         let _context = runtime.enter();
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let guard = Guard::new(bound, self.control_token.as_deref()).any_port(self.behind_gateways);
+        let guard = Guard::new(bound, self.control_token.as_deref(), self.behind_gateways);
         let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
         let app = App {
             registry: Arc::new(registry),

@@ -1,6 +1,6 @@
 //! The command line of `shared-inbox-mock`.
 //!
-//! Whatever keeps it from starting is said in one line on stderr, and the exit status is 2.
+//! An error at the start is one line on stderr, and the exit status is 2.
 
 use std::{
     ffi::OsString,
@@ -107,7 +107,7 @@ fn rate(text: &str) -> Result<Rate, &'static str> {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().map_err(|error| format!("must be an address and a port: {error}"))?;
-    // A name such as localhost may have both; programs that are told 127.0.0.1 must reach it.
+    // A name such as localhost may resolve to both; a program that uses 127.0.0.1 must reach it.
     let mut found: Vec<_> = found.collect();
     found.sort_by_key(SocketAddr::is_ipv6);
     found.into_iter().next().ok_or_else(|| "names no address".to_owned())
@@ -143,7 +143,7 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The first paragraph, on one line.
+/// Returns the first paragraph on one line.
 fn one_line(message: &str) -> String {
     let paragraph = message.lines().take_while(|line| !line.trim().is_empty());
     let line = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
@@ -153,12 +153,12 @@ fn one_line(message: &str) -> String {
 fn schema() -> Result<(), String> {
     let schema =
         serde_json::to_string_pretty(&schemars::schema_for!(World)).map_err(|error| error.to_string())?;
-    // A reader that has seen enough is no failure.
+    // A closed pipe is no failure.
     let _ = writeln!(io::stdout(), "{schema}");
     Ok(())
 }
 
-/// One request by hand: an image with nothing but this program has no other to ask with.
+/// Sends one request without an HTTP client: an image with only this program has no other.
 fn health(at: SocketAddr) -> Result<(), String> {
     const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
     let ask = || {
@@ -181,7 +181,7 @@ fn serve(options: Options) -> Result<(), String> {
     let with_parent = options.exit_with_parent;
     let console = cfg!(feature = "console") && !options.no_console;
     if let Some(file) = &ready_file {
-        // One that a former run left behind would speak too soon.
+        // A file of a former run would signal too early.
         let _ = std::fs::remove_file(file);
     }
     let seed = options.seed.clone();
@@ -207,7 +207,7 @@ fn serve(options: Options) -> Result<(), String> {
         let _ = server.await;
         Ok(())
     });
-    // A name that is still being looked up for a webhook keeps nobody waiting.
+    // Does not wait for a name lookup of a webhook.
     runtime.shutdown_background();
     ended
 }
@@ -237,13 +237,13 @@ fn announce(ready: &Ready, json: bool, console: bool, file: Option<&Path>) -> Re
             .map_err(|error| format!("--ready-file {}: cannot be written: {error}", file.display()))?;
     }
     let mut out = io::stdout().lock();
-    // A closed stdout does not keep anyone from using the server.
+    // The server is usable without stdout.
     let _ = if json { writeln!(out, "{document}") } else { writeln!(out, "{}", ready.banner(console)) };
     let _ = out.flush();
     Ok(())
 }
 
-/// Whoever waits for the file never sees a part of it.
+/// Writes a file in one step: a reader never sees a part of it.
 fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let mut name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
@@ -261,7 +261,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (file, reader) = (folder.path().join("ready"), folder.path().join("reader"));
         std::fs::write(&file, "old").expect("written");
-        // Who has the old file open goes on reading the old text, and never a part of the new one.
+        // A reader of the old file continues with the old text.
         std::fs::hard_link(&file, &reader).expect("linked");
         write_whole(&file, "new").expect("written");
         let read = |file| std::fs::read_to_string(file).expect("text");

@@ -40,12 +40,16 @@ macro_rules! redacted_debug {
     };
 }
 
-/// Writes setters of a builder: `name(arguments) => field = value;` takes the builder and returns it with the field set.
+/// Writes setters of a builder: `name(arguments) => field = value;` takes the builder and returns it with the field set,
+/// `name(arguments) => field.push(value);` with something added to the field.
 macro_rules! setters {
-    ($($(#[$meta:meta])* $name:ident($($arg:ident: $type:ty),*) => $field:ident = $value:expr;)*) => {$(
+    ($(
+        $(#[$meta:meta])*
+        $name:ident($($arg:ident: $type:ty),*) => $field:ident $(.$add:ident($($item:expr),*))? $(= $value:expr)?;
+    )*) => {$(
         $(#[$meta])*
         pub fn $name(mut self, $($arg: $type),*) -> Self {
-            self.$field = $value;
+            self.$field $(.$add($($item),*))? $(= $value)?;
             self
         }
     )*};
@@ -77,7 +81,7 @@ use tokio::sync::{oneshot, watch};
 pub use builder::{MockServerBuilder, StartError};
 pub use cli::run as run_program;
 pub use control::{
-    Control, Controlled, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
+    Control, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
 };
 pub use faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency};
@@ -96,11 +100,11 @@ pub use world::{
     BookingRecord, CallInput, ConversationEntry, ConversationFilter, ConversationView, CreateWebhook,
     CreatedKey, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, Discard,
     Dmarc, DocumentFilter, Fired, FiredJob, HelperDraft, HookScope, HookState, InboundFile, InboundMail,
-    InvalidWorld, JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey,
-    NewMailbox, NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
-    RequestEntry, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting, StatusChange,
-    StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery,
-    TraceStep, Upload, Uploaded, User, Waiting, WebhookView, World,
+    JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey, NewMailbox,
+    NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
+    RequestEntry, Result, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting,
+    StatusChange, StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource,
+    TraceDelivery, TraceStep, Upload, Uploaded, User, Waiting, WebhookView, World,
 };
 
 use http::connection::Phase;
@@ -212,7 +216,7 @@ impl MockServer {
     pub async fn stop(mut self) {
         self.phase.send_replace(Phase::Ending);
         if let Some(ended) = self.ended.take() {
-            // An error too says that it has ended.
+            // An error also means that it has ended.
             let _ = ended.await;
         }
     }
@@ -222,7 +226,7 @@ impl Drop for MockServer {
     fn drop(&mut self) {
         self.phase.send_replace(Phase::Over);
         if let Some(thread) = self.thread.take() {
-            // Nothing is waited for any more, so this takes no time; afterwards the port is free.
+            // Requests are aborted, so this does not block; afterwards the port is free.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! How long the program runs: until a signal, or until its parent process ends.
+//! The lifetime of the program: until a signal, or the end of its parent process.
 
 use std::{io, thread};
 

@@ -1,4 +1,4 @@
-//! The mock server as a program; `shared-inbox-mock --help` says what it takes.
+//! The mock server as a program; see `shared-inbox-mock --help`.
 
 use std::process::ExitCode;
 

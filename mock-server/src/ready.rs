@@ -1,4 +1,4 @@
-//! Where the server is, and with which keys: the ready document, and the banner for people.
+//! The ready document with addresses and keys, and the banner.
 
 use std::net::SocketAddr;
 
@@ -47,7 +47,7 @@ pub struct Ready {
 
 redacted_debug!(Ready { base_url, control_url });
 
-/// What a server's addresses are made of.
+/// The addresses of a server.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     /// Without a path.
@@ -56,7 +56,7 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        // "All addresses" is not one that can be connected to everywhere.
+        // The unspecified address cannot be connected to everywhere.
         let mut reachable = address;
         if address.ip().is_unspecified() {
             reachable.set_ip(match address {
@@ -67,7 +67,7 @@ impl Addresses {
         Self { root: format!("http://{reachable}") }
     }
 
-    /// The ready document of a world; 0 is the main one.
+    /// Returns the ready document of a world; 0 is the main one.
     pub(crate) fn ready(&self, world: u64, keys: &Keys) -> Ready {
         let root = &self.root;
         let id = (world != 0).then(|| world_id(world));
@@ -85,7 +85,7 @@ impl Addresses {
 }
 
 impl Ready {
-    /// What a person sees when the server has started.
+    /// Returns the text that is printed when the server has started.
     pub(crate) fn banner(&self, console: bool) -> String {
         let Ready { base_url, mcp_url, control_url, console_url, keys, .. } = self;
         let console = if console { format!("\n  Console   {console_url}") } else { String::new() };

@@ -1,14 +1,14 @@
-//! Looking at everything, whoever it belongs to: conversations, documents, requests, and what led to what.
+//! Reads across all inboxes: conversations, documents, requests and traces.
 
 use serde::Serialize;
 use shared_inbox::{Document, Tag};
 
-use super::{Control, Controlled, calls::calls};
+use super::{Control, calls::calls};
 use crate::{
     runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
-        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section, StepKind,
-        TraceStep,
+        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Result, Section,
+        StepKind, TraceStep,
     },
 };
 
@@ -27,7 +27,7 @@ calls! {
     paged "/conversations" "list_conversations" "Conversations of all inboxes, newest first"
         about "Private ones and the sandbox included, in every view unless one is named."
         errors "400 for a section or a view that there is not."
-    fn conversations(query filter: ConversationFilter) -> ConversationEntry as Shown {
+    fn conversations(query filter: ConversationFilter) -> ConversationEntry as Json {
         |it, section| it.read(|world, _| world.browse(&filter, section))
     }
 
@@ -35,49 +35,50 @@ calls! {
         about "With uncut texts, what only the service knows of a message, its documents, requests and bookings. The address \
                of a customer stands for their newest one."
         errors "404 when there is none."
-    fn conversation(id conversation) -> ConversationView as Shown {
+    fn conversation(id conversation) -> ConversationView as Json {
         |it| it.read(|world, _| world.view(conversation.as_ref()))
     }
 
     paged "/documents" "list_documents" "Documents of all inboxes, newest first"
         errors "400 for a section or a kind that there is not."
-    fn documents(query filter: DocumentFilter) -> Document as Shown {
+    fn documents(query filter: DocumentFilter) -> Document as Json {
         |it, section| it.read(|world, _| world.browse_documents(&filter, section))
     }
 
     list "/tags" "list_tags" "All tags, counted over all inboxes"
-    fn tags() -> Tag as Shown { |it| it.read(|world, _| world.all_tags()) }
+    fn tags() -> Tag as Json { |it| it.read(|world, _| world.all_tags()) }
 }
 
 impl Control {
-    /// What was asked is made presentable apart when there is much of it.
-    pub(super) async fn look_at_requests(
+    /// Returns one page of the journal; the entries of a long one are made on the worker's thread.
+    pub(super) async fn present_requests(
         &self,
         filter: RequestFilter,
         section: Section,
-    ) -> Controlled<Page<JournalEntry>> {
+    ) -> Result<Page<JournalEntry>> {
         const MAX_INLINE_REQUESTS: usize = 200;
         let requests = self.runtime.journal(|journal| journal.requests());
         let mut page = self
-            .apart(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
+            .runtime
+            .offload_if(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
             .await?;
-        self.recognize(&mut page.items);
+        self.add_conversation_details(&mut page.items);
         Ok(page)
     }
 
-    /// Adds who and what the conversations of requests are about.
-    pub(super) fn recognize(&self, requests: &mut [JournalEntry]) {
+    /// Adds the customer and the subject of each request's conversation.
+    pub(super) fn add_conversation_details(&self, requests: &mut [JournalEntry]) {
         self.read(|world, _| {
             for request in requests {
                 let id = request.conversation_id.as_ref();
-                if let Some((customer, subject)) = id.and_then(|id| world.recognize(id.as_str())) {
+                if let Some((customer, subject)) = id.and_then(|id| world.customer_and_subject(id.as_str())) {
                     (request.customer, request.subject) = (customer, Some(subject));
                 }
             }
         });
     }
 
-    /// What led to something, and what it led to: a request, a message, a note, an event, a booking, a conversation.
+    /// Returns what led to something and what it led to: a request, a message, a note, an event, a booking, a conversation.
     pub async fn trace(&self, id: impl AsRef<str>) -> Trace {
         let id = id.as_ref();
         let mut steps = self.read(|world, _| world.trace(id));

@@ -1,7 +1,7 @@
 //! One call of the control API: its method and path, its input, its output, and what it does.
 //!
-//! Each call is written down once, in `calls!` of its family. The routes, the methods of [`Control`], the reading of inputs and
-//! the OpenAPI document are all made from it.
+//! Each call is declared once, in `calls!` of its family. The route, the method of [`Control`], the reading of the input and
+//! the OpenAPI document all come from it.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -17,28 +17,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Control,
-    input::{CallRequest, Extract, InputSchema, Search},
+    input::{CallRequest, Extract, InputSchema, QueryParams},
 };
 use crate::{
     http::response,
-    runtime::plan::LARGE_DOCUMENT,
-    world::{Page, Refusal, Section},
+    runtime::config::LARGE_DOCUMENT,
+    world::{Page, Refusal, Result},
 };
 
 /// A call of the control API.
 pub(crate) struct Call {
     pub(super) method: Method,
     pub(crate) path: &'static str,
-    /// Its name for programs.
+    /// The operation id of the OpenAPI document.
     pub(super) name: &'static str,
-    /// What it is for, in one line.
+    /// Its purpose in one line.
     pub(super) summary: &'static str,
-    /// What more there is to say.
+    /// More about it for the OpenAPI document.
     pub(super) about: &'static str,
-    /// When the present state does not allow it.
+    /// When it responds with 409.
     pub(super) conflict: Option<&'static str>,
-    pub(super) takes: fn(&mut InputSchema, &mut SchemaGenerator),
-    pub(super) gives: fn(&mut SchemaGenerator) -> OutputSchema,
+    pub(super) describe_input: fn(&mut InputSchema, &mut SchemaGenerator),
+    pub(super) describe_output: fn(&mut SchemaGenerator) -> OutputSchema,
     pub(crate) route: MethodRouter,
 }
 
@@ -55,14 +55,14 @@ impl Call {
         self
     }
 
-    /// Says when it answers 409.
+    /// Sets when it responds with 409.
     pub(super) fn conflict(mut self, when: &'static str) -> Self {
         self.conflict = Some(when);
         self
     }
 }
 
-/// What a call gives back.
+/// The response of a call.
 pub(super) trait Output: Send + 'static {
     fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema;
     fn respond(self) -> Response;
@@ -79,7 +79,7 @@ fn json_response<T: Serialize>(status: u16, value: &T) -> Response {
     }
 }
 
-macro_rules! answers {
+macro_rules! json_responses {
     ($($(#[$doc:meta])* $name:ident = $status:literal;)*) => {$(
         $(#[$doc])*
         pub(super) struct $name<T>(pub(super) T);
@@ -95,39 +95,39 @@ macro_rules! answers {
     )*};
 }
 
-answers! {
-    /// Here it is.
-    Shown = 200;
-    /// It was made.
-    Made = 201;
-    /// It will be done.
+json_responses! {
+    /// 200 with JSON.
+    Json = 200;
+    /// 201 with JSON.
+    Created = 201;
+    /// 202 with JSON.
     Accepted = 202;
 }
 
-/// It was done, and there is nothing to say about it.
-pub(super) struct Done(pub(super) ());
+/// 200 with `{"ok": true}`.
+pub(super) struct Ack(pub(super) ());
 
 /// `{"ok": true}`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Done")]
-struct Ok {
+struct AckBody {
     /// Always true.
     ok: bool,
 }
 
-impl Output for Done {
+impl Output for Ack {
     fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
-        json_schema_of::<Ok>(200, generator)
+        json_schema_of::<AckBody>(200, generator)
     }
     fn respond(self) -> Response {
-        json_response(200, &Ok { ok: true })
+        json_response(200, &AckBody { ok: true })
     }
 }
 
-/// It is gone.
-pub(super) struct Gone(pub(super) ());
+/// 204 without a body.
+pub(super) struct NoContent(pub(super) ());
 
-impl Output for Gone {
+impl Output for NoContent {
     fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
         OutputSchema { status: 204, body: None }
     }
@@ -136,10 +136,10 @@ impl Output for Gone {
     }
 }
 
-/// A body that is finished already.
-pub(super) struct Raw(pub(super) Response);
+/// A stream of server-sent events.
+pub(super) struct EventStream(pub(super) Response);
 
-/// The world as a document.
+/// 200 with a world document.
 pub(super) struct WorldDocument(pub(super) Vec<u8>);
 
 impl Output for WorldDocument {
@@ -151,7 +151,7 @@ impl Output for WorldDocument {
     }
 }
 
-impl Output for Raw {
+impl Output for EventStream {
     fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
         let schema = schemars::json_schema!({ "type": "string" });
         OutputSchema { status: 200, body: Some(("text/event-stream", schema)) }
@@ -161,7 +161,7 @@ impl Output for Raw {
     }
 }
 
-/// A call that does something.
+/// Makes an entry of the table.
 pub(super) fn call<A, G, F, Fut>(
     method: Method,
     path: &'static str,
@@ -173,9 +173,9 @@ where
     A: Extract,
     G: Output,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<G, Refusal>> + Send,
+    Fut: Future<Output = Result<G>> + Send,
 {
-    let read = move |request: &mut CallRequest| -> Result<Act, Refusal> {
+    let read = move |request: &mut CallRequest| -> Result<MakeCall> {
         let (act, taken) = (act.clone(), A::extract(request)?);
         Ok(Box::new(move |control| {
             Box::pin(
@@ -191,23 +191,26 @@ where
         summary,
         about: "",
         conflict: None,
-        takes: A::describe,
-        gives: G::output_schema,
+        describe_input: A::describe,
+        describe_output: G::output_schema,
         route: route(filter, Arc::new(read)),
     }
 }
 
-/// What is left to do when what came with a call has been read.
-type Act = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
+/// Makes a call whose input has been read.
+type MakeCall = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
 
-/// Reads what came with a call.
-type Read = dyn Fn(&mut CallRequest) -> Result<Act, Refusal> + Send + Sync;
+/// Reads the input of a call.
+type ReadInput = dyn Fn(&mut CallRequest) -> Result<MakeCall> + Send + Sync;
 
-/// All calls take this one way, whatever their types: with a way for each, this crate took noticeably longer to build.
-fn route(filter: MethodFilter, read: Arc<Read>) -> MethodRouter {
+/// Routes a call of any type: a function for each type made this crate noticeably slower to build.
+fn route(filter: MethodFilter, read: Arc<ReadInput>) -> MethodRouter {
     on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
-        let mut call = call_request(&ids, request);
-        let act = control.apart(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
+        let (parts, _) = request.into_parts();
+        let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
+        let mut call = CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions };
+        let act =
+            control.runtime.offload_if(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
         match act {
             Ok(Ok(act)) => act(control).await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),
@@ -222,7 +225,7 @@ macro_rules! methods {
             A: Extract,
             G: Output,
             F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Future<Output = Result<G, Refusal>> + Send,
+            Fut: Future<Output = Result<G>> + Send,
         {
             call(Method::$method, path, name, summary, act)
         }
@@ -236,8 +239,25 @@ methods! {
     delete DELETE;
 }
 
-/// A list, which can be waited for.
-pub(super) fn list<A, T, F, Fut>(
+/// A list that can be waited for.
+pub(super) trait List: Output {
+    fn count(&self) -> usize;
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> List for Json<Vec<T>> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> List for Page<T> {
+    fn count(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// Makes an entry for a list that can be waited for.
+pub(super) fn list<A, L, F, Fut>(
     path: &'static str,
     name: &'static str,
     summary: &'static str,
@@ -245,68 +265,33 @@ pub(super) fn list<A, T, F, Fut>(
 ) -> Call
 where
     A: Extract + Clone + Sync,
-    T: Serialize + JsonSchema + Send + 'static,
+    L: List,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<Vec<T>, Refusal>> + Send,
+    Fut: Future<Output = Result<L>> + Send,
 {
-    get(path, name, summary, move |it: Control, (input, Search(wait)): (A, Search<Wait>)| {
+    get(path, name, summary, move |it: Control, (input, QueryParams(wait)): (A, QueryParams<Wait>)| {
         let act = act.clone();
         async move {
-            let enough = wait.least.unwrap_or(1);
             let look = || act(it.clone(), input.clone());
-            let found = match wait.span()? {
-                None => look().await?,
-                Some(span) => it.wait_for(span, look, |found| found.len() >= enough).await?,
-            };
-            Ok(Shown(found))
+            it.wait_for(wait.span()?, look, |found: &L| found.count() >= wait.least.unwrap_or(1)).await
         }
     })
 }
 
-/// A part of a long list, which can be waited for; a header says how long the whole is.
-pub(super) fn paged<A, T, F, Fut>(
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    act: F,
-) -> Call
-where
-    A: Extract + Clone + Sync,
-    T: Serialize + JsonSchema + Send + 'static,
-    F: Fn(Control, A, Section) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<Page<T>, Refusal>> + Send,
-{
-    type CallRequest<A> = (A, (Search<Section>, Search<Wait>));
-    get(path, name, summary, move |it: Control, (input, (Search(part), Search(wait))): CallRequest<A>| {
-        let act = act.clone();
-        async move {
-            let enough = wait.least.unwrap_or(1);
-            let look = || act(it.clone(), input.clone(), part);
-            let found = match wait.span()? {
-                None => look().await?,
-                Some(span) => it.wait_for(span, look, |found| found.items.len() >= enough).await?,
-            };
-            Ok(Paged(found))
-        }
-    })
-}
-
-/// A part of a list.
-struct Paged<T>(Page<T>);
-
-impl<T: Serialize + JsonSchema + Send + 'static> Output for Paged<T> {
+/// 200 with the items of a page; a header has the length of the list.
+impl<T: Serialize + JsonSchema + Send + 'static> Output for Page<T> {
     fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
         json_schema_of::<Vec<T>>(200, generator)
     }
     fn respond(self) -> Response {
-        let mut response = json_response(200, &self.0.items);
-        response.headers_mut().insert(TOTAL, self.0.total.into());
+        let mut response = json_response(200, &self.items);
+        response.headers_mut().insert(TOTAL_COUNT, self.total.into());
         response
     }
 }
 
-/// How many there are in all, of which the answer is a part.
-const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
+/// The header with the number of items on all pages.
+const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 /// How long to wait for a list to have something in it.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -321,18 +306,11 @@ pub(super) struct Wait {
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
 impl Wait {
-    fn span(&self) -> Result<Option<Duration>, Refusal> {
-        let Some(seconds) = self.wait else { return Ok(None) };
-        Duration::try_from_secs_f64(seconds)
+    /// Returns how long to wait, which is zero unless set.
+    fn span(&self) -> Result<Duration> {
+        Duration::try_from_secs_f64(self.wait.unwrap_or_default())
             .ok()
             .filter(|span| *span <= MAX_WAIT)
-            .map(Some)
             .ok_or_else(|| Refusal::field("wait", "must be from 0 to 300 seconds"))
     }
-}
-
-fn call_request(ids: &RawPathParams, request: Request) -> CallRequest {
-    let (parts, _) = request.into_parts();
-    let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-    CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }
 }

@@ -1,4 +1,4 @@
-//! The macro that the families of control calls are written with.
+//! The macro that declares the families of control calls.
 
 /// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of
 /// [`Control`] with what it takes, what it gives and how that is shown over HTTP, in brackets if it looks different there.
@@ -28,7 +28,7 @@ macro_rules! calls {
             }
         )*}
 
-        /// The calls of this family.
+        /// Returns the calls of this family.
         pub(super) fn calls() -> Vec<$crate::control::call::Call> {
             vec![
                 $($crate::control::calls::calls!(
@@ -52,7 +52,7 @@ macro_rules! calls {
             &self,
             $($arg: $crate::control::calls::calls!(@type $kind $($type)?),)*
             $section: $crate::world::Section,
-        ) -> $crate::control::Controlled<$crate::world::Page<$out>> {
+        ) -> $crate::world::Result<$crate::world::Page<$out>> {
             let $it = self;
             $body
         }
@@ -62,7 +62,7 @@ macro_rules! calls {
         pub async fn $method(
             &self,
             $($arg: $crate::control::calls::calls!(@type $kind $($type)?)),*
-        ) -> $crate::control::Controlled<$out> {
+        ) -> $crate::world::Result<$out> {
             let $it = self;
             $body
         }
@@ -73,15 +73,18 @@ macro_rules! calls {
 
     (@call list $path:literal $name:literal $summary:literal $method:ident() $give:ident) => {
         $crate::control::call::list($path, $name, $summary, |it: $crate::control::Control, ()| async move {
-            Ok(it.$method().await)
+            Ok($crate::control::call::Json(it.$method().await))
         })
     };
     (@call paged $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
-        $crate::control::call::paged(
+        $crate::control::call::list(
             $path,
             $name,
             $summary,
-            |it: $crate::control::Control, $crate::control::calls::calls!(@pattern $($kind $arg),*), section| async move {
+            |
+                it: $crate::control::Control,
+                ($crate::control::calls::calls!(@pattern $($kind $arg),*), $crate::control::input::QueryParams(section)),
+            | async move {
                 it.$method($($arg,)* section).await
             },
         )
@@ -98,9 +101,9 @@ macro_rules! calls {
     };
 
     (@pattern) => { () };
-    (@pattern id $arg:ident) => { $crate::control::input::Id($arg) };
-    (@pattern body $arg:ident) => { $crate::control::input::Input($arg) };
-    (@pattern query $arg:ident) => { $crate::control::input::Search($arg) };
+    (@pattern id $arg:ident) => { $crate::control::input::PathId($arg) };
+    (@pattern body $arg:ident) => { $crate::control::input::JsonBody($arg) };
+    (@pattern query $arg:ident) => { $crate::control::input::QueryParams($arg) };
     (@pattern $kind:ident $arg:ident, $other_kind:ident $other:ident) => {
         (
             $crate::control::calls::calls!(@pattern $kind $arg),

@@ -7,23 +7,23 @@ use serde::Deserialize;
 use shared_inbox::Timestamp;
 
 use super::{
-    Control, Controlled,
-    call::{Call, Shown, get, post},
-    input::Input,
+    Control,
+    call::{Call, Json, get, post},
+    input::JsonBody,
 };
 use crate::{
-    runtime::advance::{Advanced, ClockReading, Until},
-    world::Refusal,
+    runtime::advance::{AdvanceTarget, Advanced, ClockReading},
+    world::{Refusal, Result},
 };
 
-/// The calls of this family.
+/// Returns the calls of this family.
 pub(super) fn calls() -> Vec<Call> {
     vec![
         get("/clock", "get_clock", "What the clock shows", |it: Control, ()| async move {
-            Ok(Shown(it.clock().await))
+            Ok(Json(it.clock().await))
         }),
-        post("/clock", "move_clock", "Moves the clock ahead", |it: Control, Input(to): Input<MoveClock>| async move {
-            it.move_clock(to.until()?).await.map(Shown)
+        post("/clock", "move_clock", "Moves the clock ahead", |it: Control, JsonBody(to): JsonBody<MoveClock>| async move {
+            it.runtime.advance(to.until()?).await.map(Json)
         })
         .about(
             "By `advanceSeconds`, `to` a time, or to the `nextJob`: one of the three. Everything that falls due on the \
@@ -35,41 +35,37 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 impl Control {
-    /// What the clock shows.
+    /// Returns what the clock shows.
     pub async fn clock(&self) -> ClockReading {
         self.runtime.clock()
     }
 
-    /// Moves the clock ahead. Everything that falls due on the way happens in order, each at its own time; webhook
-    /// tries that fell due or were under way have ended when this returns.
+    /// Advances the clock. Every job on the way runs in order, each at its own time; webhook attempts that were due or under way have
+    /// ended when this returns.
     ///
     /// # Errors
     ///
     /// 409 when the world is replaced or reset meanwhile.
-    pub async fn advance(&self, by: Duration) -> Controlled<Advanced> {
-        self.move_clock(Until::By(by)).await
+    pub async fn advance(&self, by: Duration) -> Result<Advanced> {
+        self.runtime.advance(AdvanceTarget::By(by)).await
     }
 
-    /// Moves the clock ahead to a time, with everything that falls due on the way.
+    /// Advances the clock to a time, running every job on the way.
     ///
     /// # Errors
     ///
     /// 400 when that time has passed, 409 when the world is replaced or reset meanwhile.
-    pub async fn advance_to(&self, time: Timestamp) -> Controlled<Advanced> {
-        self.move_clock(Until::Time(time)).await
+    pub async fn advance_to(&self, time: Timestamp) -> Result<Advanced> {
+        self.runtime.advance(AdvanceTarget::Time(time)).await
     }
 
-    /// Moves the clock ahead to the next job, and runs all that is due at that time. Nothing happens when there is none.
+    /// Advances the clock to the next job, and runs all jobs that are due at that time. Does nothing if there is none.
     ///
     /// # Errors
     ///
     /// 409 when the world is replaced or reset meanwhile.
-    pub async fn run_next_job(&self) -> Controlled<Advanced> {
-        self.move_clock(Until::NextJob).await
-    }
-
-    pub(crate) async fn move_clock(&self, until: Until) -> Controlled<Advanced> {
-        self.runtime.advance(until).await
+    pub async fn run_next_job(&self) -> Result<Advanced> {
+        self.runtime.advance(AdvanceTarget::NextJob).await
     }
 }
 
@@ -89,17 +85,17 @@ struct MoveClock {
 const MAX_ADVANCE_SECONDS: u64 = 3_155_760_000;
 
 impl MoveClock {
-    fn until(self) -> Result<Until, Refusal> {
+    fn until(self) -> Result<AdvanceTarget> {
         match (self.advance_seconds, self.to, self.next_job) {
             (Some(seconds), None, None) => Duration::try_from_secs_f64(seconds)
                 .ok()
                 .filter(|by| by.as_secs() <= MAX_ADVANCE_SECONDS)
-                .map(Until::By)
+                .map(AdvanceTarget::By)
                 .ok_or_else(|| {
                     Refusal::field("advanceSeconds", "must be from 0 to 3155760000, a hundred years")
                 }),
-            (None, Some(to), None) => Ok(Until::Time(to)),
-            (None, None, Some(true)) => Ok(Until::NextJob),
+            (None, Some(to), None) => Ok(AdvanceTarget::Time(to)),
+            (None, None, Some(true)) => Ok(AdvanceTarget::NextJob),
             (None, None, Some(false)) => Err(Refusal::field("nextJob", "must be true")),
             (None, None, None) => Err(Refusal::field("advanceSeconds", "is required, or `to`, or `nextJob`")),
             _ => Err(Refusal::field(

@@ -2,7 +2,7 @@
 
 use super::{
     Control,
-    call::{Gone, delete},
+    call::{NoContent, delete},
     calls::calls,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 
 calls! {
     list "/faults" "list_faults" "The rules, and how often each has fired"
-    fn faults() -> Fault as Shown { |it| it.runtime.faults(|faults, _| faults.list()) }
+    fn faults() -> Fault as Json { |it| it.runtime.faults(|faults, _| faults.rules.clone()) }
 
     post "/faults" "add_fault" "Makes requests or webhooks go wrong"
         about "The first rule that fires counts. One effect a rule, and `delayMs` may go with any of them: a number, \
@@ -23,10 +23,10 @@ calls! {
                handled, or with `when` `after` once it took effect and before it is answered. It leaves the request as it \
                is, so the rules after it count too; `acted` shows what the calls were answered."
         errors "400 for a rule that makes no sense."
-    fn add_fault(body rule: FaultRule) -> Fault as Made {
+    fn add_fault(body rule: FaultRule) -> Fault as Created {
         |it| {
             rule.check().map_err(|problem| Refusal::new(400, problem))?;
-            let added = it.runtime.faults(|faults, now| faults.add(rule, now));
+            let added = it.runtime.faults(|faults, now| faults.add(rule, None, now));
             it.runtime.notify_control_change("faults");
             Ok(added)
         }
@@ -34,21 +34,21 @@ calls! {
 
     delete "/faults/{id}" "remove_fault" "Removes one rule"
         errors "404 when there is none with this id."
-    fn remove_fault(id fault) -> () as Gone {
+    fn remove_fault(id fault) -> () as NoContent {
         |it| {
             let removed = it.runtime.faults(|faults, _| faults.remove(fault.as_ref()));
             it.runtime.notify_control_change("faults");
-            if removed { Ok(()) } else { Err(Refusal::new(404, "There is no such fault.")) }
+            if removed { Ok(()) } else { Err(Refusal::no_such("fault")) }
         }
     }
 
     list "/bundles" "list_bundles" "Sets of rules to switch on by name"
-    fn bundles() -> Bundle as Shown { |it| it.runtime.faults(|faults, _| faults.bundles()) }
+    fn bundles() -> Bundle as Json { |it| it.runtime.faults(|faults, _| faults.bundles()) }
 
     post "/bundles/{id}" "switch_on" "Switches a bundle on"
         about "`bad-day`, `flaky-network` or `deploy`. One that is on already begins anew."
         errors "404 when there is none of this name."
-    fn switch_on(id bundle) -> Vec<Fault> as Made {
+    fn switch_on(id bundle) -> Vec<Fault> as Created {
         |it| {
             let on = it.runtime.faults(|faults, now| faults.switch_on(bundle.as_ref(), now));
             it.runtime.notify_control_change("faults");
@@ -58,7 +58,7 @@ calls! {
 
     delete "/bundles/{id}" "switch_off" "Switches a bundle off"
         errors "404 when there is none of this name."
-    fn switch_off(id bundle) -> () as Gone {
+    fn switch_off(id bundle) -> () as NoContent {
         |it| {
             let off = it.runtime.faults(|faults, _| faults.switch_off(bundle.as_ref()));
             it.runtime.notify_control_change("faults");
@@ -69,7 +69,7 @@ calls! {
     ; also [
         delete("/faults", "clear_faults", "Removes all rules", |it: Control, ()| async move {
             it.clear_faults().await;
-            Ok(Gone(()))
+            Ok(NoContent(()))
         }),
     ]
 }
@@ -77,7 +77,7 @@ calls! {
 impl Control {
     /// Removes all rules.
     pub async fn clear_faults(&self) {
-        self.runtime.faults(|faults, _| faults.clear());
+        self.runtime.faults(|faults, _| faults.rules.clear());
         self.runtime.notify_control_change("faults");
     }
 }

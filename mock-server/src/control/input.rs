@@ -1,4 +1,4 @@
-//! What the calls of the control API take in: ids, queries and bodies, and everything that is wrong with a body.
+//! The inputs of control calls: ids of the path, queries and bodies, and every problem of a body.
 
 use axum::{
     body::Body,
@@ -11,23 +11,22 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use shared_inbox::Problems;
-use tokio::sync::watch;
 
 use super::Control;
 use crate::{
-    http::{connection::Phase, response},
+    http::response,
     runtime::document,
-    world::Refusal,
+    world::{Refusal, Result},
 };
 
-/// What came with a call.
+/// The parts of a request that a call reads.
 pub(super) struct CallRequest {
     pub(super) ids: std::vec::IntoIter<String>,
     pub(super) uri: Uri,
     pub(super) extensions: Extensions,
 }
 
-/// What a call takes, for the document.
+/// The input of a call for the OpenAPI document.
 #[derive(Default)]
 pub(super) struct InputSchema {
     /// The schema of the query, an object.
@@ -36,14 +35,14 @@ pub(super) struct InputSchema {
     pub(super) body: Option<(Schema, bool)>,
 }
 
-/// Something that a call takes in.
+/// A part of a request that a call takes.
 pub(super) trait Extract: Sized + Send + 'static {
     fn describe(_taken: &mut InputSchema, _generator: &mut SchemaGenerator) {}
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal>;
+    fn extract(request: &mut CallRequest) -> Result<Self>;
 }
 
 impl Extract for () {
-    fn extract(_: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(_: &mut CallRequest) -> Result<Self> {
         Ok(())
     }
 }
@@ -53,31 +52,36 @@ impl<A: Extract, B: Extract> Extract for (A, B) {
         A::describe(taken, generator);
         B::describe(taken, generator);
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         Ok((A::extract(request)?, B::extract(request)?))
     }
 }
 
 /// The next id in the path.
 #[derive(Clone)]
-pub(super) struct Id(pub(super) String);
+pub(super) struct PathId(pub(super) String);
 
-impl Extract for Id {
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+impl Extract for PathId {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         request.ids.next().map(Self).ok_or_else(|| Refusal::new(404, "There is nothing at this path."))
     }
 }
 
 /// The query.
 #[derive(Clone)]
-pub(super) struct Search<T>(pub(super) T);
+pub(super) struct QueryParams<T>(pub(super) T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Search<T> {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for QueryParams<T> {
     fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
         taken.query.push(T::json_schema(generator));
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
-        let Query(query) = Query::try_from_uri(&request.uri).map_err(|rejection| {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
+        // An empty value is none.
+        let given = form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes());
+        let given = given.filter(|(_, value)| !value.is_empty());
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish();
+        let uri = format!("/?{query}").parse().unwrap_or_default();
+        let Query(query) = Query::try_from_uri(&uri).map_err(|rejection| {
             let text = rejection.body_text();
             Refusal::field("query", text.rsplit("query string: ").next().unwrap_or(&text).to_owned())
         })?;
@@ -85,27 +89,27 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Search<T> {
     }
 }
 
-/// The body, which has been read whole before a call is looked for.
+/// The bytes of the body, which are read before the call is looked up.
 #[derive(Clone)]
-pub(crate) struct Whole(pub(crate) Bytes);
+pub(crate) struct RawBody(pub(crate) Bytes);
 
 impl CallRequest {
     pub(super) fn body(&self) -> Bytes {
-        self.extensions.get().map(|Whole(body)| body.clone()).unwrap_or_default()
+        self.extensions.get().map(|RawBody(body)| body.clone()).unwrap_or_default()
     }
 }
 
-/// A world document, which is read by whoever uses it.
-impl Extract for Whole {
+/// A world document, which the call itself reads.
+impl Extract for RawBody {
     fn describe(taken: &mut InputSchema, _: &mut SchemaGenerator) {
         taken.body = Some((world_document(), true));
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         Ok(Self(request.body()))
     }
 }
 
-/// Its own schema is as large as the rest of the control API's together, and can be had by itself.
+/// Returns an outline: the schema of a world is as large as all others together, and the program prints it.
 pub(super) fn world_document() -> Schema {
     json_schema!({
         "type": "object",
@@ -115,53 +119,42 @@ pub(super) fn world_document() -> Schema {
     })
 }
 
-/// The OpenAPI document of the control API, which is written from the table that this call stands in.
-#[derive(Clone, Copy)]
-pub(crate) struct ControlDocument(pub(crate) fn() -> &'static Value);
+/// Writes the OpenAPI document of the control API, from the table that the call for it is part of.
+pub(crate) type WriteDocument = fn() -> &'static Value;
 
-impl Extract for ControlDocument {
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
-        request.extensions.get().copied().ok_or_else(|| Refusal::new(500, "There is no document."))
-    }
-}
+/// Something that the server puts beside each request: how to write its document, or when it stops.
+pub(super) struct Extension<T>(pub(super) T);
 
-/// When the server stops.
-pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
-
-impl Extract for Stopping {
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
-        request
-            .extensions
-            .get()
-            .cloned()
-            .map(Self)
-            .ok_or_else(|| Refusal::new(500, "The server is stopping."))
+impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
+        let found = request.extensions.get().cloned().map(Self);
+        found.ok_or_else(|| Refusal::new(500, "The server is stopping."))
     }
 }
 
 /// A JSON body; an empty one is `{}`.
-pub(super) struct Input<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Input<T> {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for JsonBody<T> {
     fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
         let required = schemars::schema_for!(T).get("required").is_some();
         taken.body = Some((generator.subschema_for::<T>(), required));
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         let body = request.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
-        read(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {
+        read_json(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {
             Err(problems) => problems.into(),
             Ok(()) => first.into(),
         })
     }
 }
 
-/// Reads JSON; says with the field's name what went wrong first.
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Wrong> {
-    // The types would also take a list of their fields' values, which nobody means.
+/// Reads a JSON object, or returns its first problem.
+fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, FieldError> {
+    // The types would also accept a list of their fields' values.
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Wrong {
+        return Err(FieldError {
             missing: false,
             field: String::new(),
             reason: "must be a JSON object".to_owned(),
@@ -171,35 +164,40 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Wrong> {
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let whole = error.path().iter().next().is_none();
         let (field, reason) = document::explain(&error);
-        Wrong { missing: whole && !field.is_empty(), field, reason }
+        FieldError { missing: whole && !field.is_empty(), field, reason }
     })?;
-    json.end().map_err(|error| Wrong { missing: false, field: String::new(), reason: error.to_string() })?;
+    json.end().map_err(|error| FieldError {
+        missing: false,
+        field: String::new(),
+        reason: error.to_string(),
+    })?;
     Ok(value)
 }
 
-struct Wrong {
+/// A problem of a body.
+struct FieldError {
     /// Whether a field of the body itself is missing.
     missing: bool,
-    /// Empty: the body as a whole.
+    /// Empty for the body itself.
     field: String,
     reason: String,
 }
 
-impl From<Wrong> for Refusal {
-    fn from(wrong: Wrong) -> Self {
-        Refusal::field(if wrong.field.is_empty() { "body" } else { &wrong.field }, wrong.reason)
+impl From<FieldError> for Refusal {
+    fn from(error: FieldError) -> Self {
+        Refusal::field(if error.field.is_empty() { "body" } else { &error.field }, error.reason)
     }
 }
 
-/// Reading stops at the first problem, and the service names them all. So each field is read by itself, and the schema
-/// says which ones are missing.
+/// Returns every problem of a body, as the service does. Reading stops at the first one, so each field is read by itself,
+/// and the schema tells which fields are missing.
 fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
     let mut problems = Problems::default();
     let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return problems };
     for (name, value) in &fields {
         let alone = serde_json::json!({ name: value }).to_string();
-        if let Err(Wrong { missing: false, field, reason }) = read::<T>(alone.as_bytes()) {
-            // It is valid JSON, so this is about one of a few words where something else stands.
+        if let Err(FieldError { missing: false, field, reason }) = read_json::<T>(alone.as_bytes()) {
+            // It is valid JSON, so a word of an enum is missing.
             let reason = if reason == "expected value" { "must be a string".to_owned() } else { reason };
             problems.push(if field.is_empty() { name.clone() } else { field }, reason);
         }
@@ -214,7 +212,7 @@ fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
 
 impl<S: Send + Sync> FromRequestParts<S> for Control {
     type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
         parts.extensions.get().cloned().ok_or_else(|| Refusal::new(404, "There is no such world."))
     }
 }

@@ -1,8 +1,7 @@
-//! Everything a test can do that is not part of the service: what people and customers do, the passing of time, and
-//! failures on demand.
+//! Everything that a test can do beside the service: acting as people and customers, advancing the clock, failures on demand.
 //!
-//! [`Control`] is the control API, one file for each of its families. The HTTP handlers below `/_mock` and a test that
-//! embeds the server call the same methods.
+//! [`Control`] is the control API, one file for each family of calls. The HTTP handlers below `/_mock` and a test that embeds the
+//! server call the same methods.
 
 mod actions;
 mod browse;
@@ -26,7 +25,7 @@ use shared_inbox::Timestamp;
 use crate::{
     ready::Addresses,
     runtime::{WorldRuntime, registry::WorldRegistry},
-    world::{Behalf, Refusal, World},
+    world::{Initiator, Result, World},
 };
 
 pub use browse::Trace;
@@ -34,10 +33,7 @@ pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
 
-/// What a call of the control API gives.
-pub type Controlled<T> = Result<T, Refusal>;
-
-/// Plays everyone but the program under test, in one world: people, customers, time, bad luck.
+/// Controls one world of the server: acts as people and customers, advances the clock, adds faults.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -76,31 +72,18 @@ impl Control {
         Self { registry, runtime, addresses }
     }
 
-    /// Does what may take long where it keeps nobody waiting.
-    pub(crate) async fn apart<R: Send + 'static>(
-        &self,
-        long: bool,
-        work: impl FnOnce() -> R + Send + 'static,
-    ) -> Controlled<R> {
-        self.runtime.apart(long, work).await
-    }
-
     /// Reads the world.
     fn read<R>(&self, act: impl FnOnce(&World, Timestamp) -> R) -> R {
         self.runtime.enter(|world, now| act(world, now))
     }
 
-    /// A copy of all that the document has, to be looked at without keeping others waiting; and the time.
+    /// Returns a copy of everything that the document contains, to be read outside the lock, and the time.
     fn copy(&self) -> (World, Timestamp) {
         self.read(|world, now| (world.data(now), now))
     }
 
-    /// Does something to the world.
-    fn act<R>(
-        &self,
-        what: &'static str,
-        act: impl FnOnce(&mut World, Timestamp) -> Controlled<R>,
-    ) -> Controlled<R> {
-        self.runtime.change(Behalf::Control(what), act)
+    /// Changes the world.
+    fn act<R>(&self, what: &'static str, act: impl FnOnce(&mut World, Timestamp) -> Result<R>) -> Result<R> {
+        self.runtime.change(Initiator::Control(what), act)
     }
 }

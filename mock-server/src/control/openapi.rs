@@ -1,4 +1,4 @@
-//! The OpenAPI document of the control API, written from the table of calls that also serves the requests.
+//! The OpenAPI document of the control API, generated from the table of calls that also serves the requests.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ const SCHEMAS: &str = "#/components/schemas/";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table::all()));
 
-/// The document.
+/// Returns the document.
 pub(crate) fn document() -> &'static Value {
     &DOCUMENT
 }
@@ -30,25 +30,26 @@ impl Control {
 }
 
 fn document_of(families: Vec<Family>) -> Value {
-    // What is taken and what is given are not the same for a type with defaults.
-    let mut taking = settings().for_deserialize().into_generator();
-    let mut giving = settings().for_serialize().into_generator();
+    // The input and output schemas of a type with defaults differ.
+    let mut input_schemas = settings().for_deserialize().into_generator();
+    let mut output_schemas = settings().for_serialize().into_generator();
     let (mut paths, mut tags) = (Map::new(), Vec::new());
     for Family { name, about, calls } in families {
         tags.push(json!({ "name": name, "description": about }));
         for call in calls {
             let path = paths.entry(call.path).or_insert_with(|| json!({}));
-            path[call.method.as_str().to_lowercase()] = describe(&call, name, &mut taking, &mut giving);
+            path[call.method.as_str().to_lowercase()] =
+                describe(&call, name, &mut input_schemas, &mut output_schemas);
         }
     }
-    let (mut taken, given) = (taking.take_definitions(true), giving.take_definitions(true));
+    let (mut taken, given) = (input_schemas.take_definitions(true), output_schemas.take_definitions(true));
     let differ: Vec<String> = taken
         .iter()
         .filter(|(name, schema)| given.get(*name).is_some_and(|g| g != *schema))
         .map(|(n, _)| n.clone())
         .collect();
     for name in differ {
-        // Requests name what they take by a name of its own.
+        // A request body gets a schema name of its own.
         let (old, new) = (format!("{SCHEMAS}{name}"), format!("{SCHEMAS}{name}Input"));
         taken.values_mut().for_each(|schema| rename(schema, &old, &new));
         for operation in paths.values_mut().flat_map(|path| path.as_object_mut().into_iter().flatten()) {
@@ -106,14 +107,19 @@ is a foreign one, is a 403. There is no rate limit, and nothing of it stands in 
 `by` says who does something: a person (`usr_…`), an agent (`agt_…`) or the service itself (`system`). Without it, it is \
 the owner of a private inbox, or else the first person of the workspace.";
 
-fn describe(call: &Call, family: &str, taking: &mut SchemaGenerator, giving: &mut SchemaGenerator) -> Value {
+fn describe(
+    call: &Call,
+    family: &str,
+    input_schemas: &mut SchemaGenerator,
+    output_schemas: &mut SchemaGenerator,
+) -> Value {
     let mut taken = InputSchema::default();
-    (call.takes)(&mut taken, taking);
+    (call.describe_input)(&mut taken, input_schemas);
     let mut described = json!({
         "tags": [family],
         "operationId": call.name,
         "summary": call.summary,
-        "responses": answers(call, &taken, (call.gives)(giving)),
+        "responses": answers(call, &taken, (call.describe_output)(output_schemas)),
     });
     if !call.about.is_empty() {
         described["description"] = call.about.into();
@@ -186,13 +192,13 @@ fn settings() -> SchemaSettings {
         .with_transform(RecursiveTransform(for_all_languages))
 }
 
-/// A schema of the document, without what only concerns Rust.
+/// Returns a schema without details of Rust.
 fn plain(mut schema: Schema) -> Value {
     schemars::transform::Transform::transform(&mut RecursiveTransform(for_all_languages), &mut schema);
     schema.to_value()
 }
 
-/// Takes away what only concerns Rust: examples in doc comments, links, `None`, the widths of integers.
+/// Removes details of Rust: examples in doc comments, links, `None`, the widths of integers.
 fn for_all_languages(schema: &mut Schema) {
     if let Some(text) = schema.get("description").and_then(Value::as_str) {
         let first_paragraph = text.split("\n\n").next().unwrap_or(text);

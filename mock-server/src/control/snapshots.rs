@@ -1,19 +1,19 @@
-//! Snapshots: the world as it is now, under a name, to come back to and to compare with.
+//! Snapshots of the world, to restore and to compare.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
 use super::{
-    Control, Controlled,
-    call::{Made, Shown, WorldDocument, get, post},
+    Control,
+    call::{Created, Json, WorldDocument, get, post},
     calls::calls,
-    input::{Id, Input, Search},
+    input::{JsonBody, PathId, QueryParams},
 };
 use crate::{
     json::difference::{self, Changed},
-    runtime::plan::LARGE_DOCUMENT,
-    world::Refusal,
+    runtime::config::LARGE_DOCUMENT,
+    world::{Refusal, Result},
 };
 
 /// A snapshot in the list.
@@ -59,7 +59,7 @@ pub struct WorldDifference {
 
 calls! {
     list "/snapshots" "list_snapshots" "The snapshots of this world"
-    fn snapshots() -> SnapshotEntry as Shown {
+    fn snapshots() -> SnapshotEntry as Json {
         |it| it.runtime.snapshots(|all| {
             let entry = |(name, at, bytes)| SnapshotEntry { name, at, bytes };
             all.list().map(entry).collect()
@@ -68,70 +68,70 @@ calls! {
 
     post "/snapshots/{id}/restore" "restore_snapshot" "Makes the world what it was at a snapshot"
         errors "404 when there is none of this name."
-    fn restore_snapshot(id name) -> () as Done {
+    fn restore_snapshot(id name) -> () as Ack {
         |it| {
             let document = it.runtime.snapshots(|all| all.get(name.as_ref()))?;
-            it.put(document).await
+            it.restore_document(document).await
         }
     }
 
     delete "/snapshots/{id}" "delete_snapshot" "Forgets a snapshot"
         errors "404 when there is none of this name."
-    fn delete_snapshot(id name) -> () as Gone { |it| it.runtime.snapshots(|all| all.remove(name.as_ref())) }
+    fn delete_snapshot(id name) -> () as NoContent { |it| it.runtime.snapshots(|all| all.remove(name.as_ref())) }
 
     ; also [
-        post("/snapshots", "take_snapshot", "Keeps the world as it is now under a name", |it: Control, Input(new): Input<NewSnapshot>| async move {
-            it.take_snapshot(&new.name).await.map(Made)
+        post("/snapshots", "take_snapshot", "Keeps the world as it is now under a name", |it: Control, JsonBody(new): JsonBody<NewSnapshot>| async move {
+            it.take_snapshot(&new.name).await.map(Created)
         })
         .about("An older one of this name is replaced. Snapshots outlive a reset.")
         .conflict("There are 100 snapshots already."),
-        get("/snapshots/{id}", "get_snapshot", "The world document of a snapshot", |it: Control, Id(name)| async move {
+        get("/snapshots/{id}", "get_snapshot", "The world document of a snapshot", |it: Control, PathId(name)| async move {
             it.snapshot(&name).await.map(|document| WorldDocument(document.into_bytes()))
         }),
-        get("/snapshots/{id}/diff", "compare_snapshots", "What is different since a snapshot", |it: Control, (Id(name), Search(to)): (Id, Search<Other>)| async move {
-            it.compare(&name, to.to.as_deref()).await.map(Shown)
+        get("/snapshots/{id}/diff", "compare_snapshots", "What is different since a snapshot", |it: Control, (PathId(name), QueryParams(to)): (PathId, QueryParams<Other>)| async move {
+            it.compare(&name, to.to.as_deref()).await.map(Json)
         }),
     ]
 }
 
 impl Control {
-    /// Keeps the world as it is now under a name; an older one of this name is replaced.
+    /// Takes a snapshot of the world under a name; an older one of this name is replaced.
     ///
     /// # Errors
     ///
     /// 400 for a name that is none, 409 when there are 100 already.
-    pub async fn take_snapshot(&self, name: &str) -> Controlled<SnapshotEntry> {
+    pub async fn take_snapshot(&self, name: &str) -> Result<SnapshotEntry> {
         let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 80 || !name.chars().all(letter) {
             return Err(Refusal::field("name", "must be 1 to 80 letters, digits, `-`, `_` and `.`"));
         }
-        let document = self.document().await?;
+        let document = self.runtime.document().await?;
         let at = self.runtime.clock().now;
         let entry = SnapshotEntry { name: name.to_owned(), at, bytes: document.len() };
         self.runtime.snapshots(|all| all.put(name, at, document.into()))?;
         Ok(entry)
     }
 
-    /// The document of a snapshot.
+    /// Returns the document of a snapshot.
     ///
     /// # Errors
     ///
     /// 404 when there is none of this name.
-    pub async fn snapshot(&self, name: &str) -> Controlled<String> {
+    pub async fn snapshot(&self, name: &str) -> Result<String> {
         let document = self.runtime.snapshots(|all| all.get(name))?;
         String::from_utf8(document.to_vec()).map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
-    /// What is different in a second snapshot, or in the world as it is now.
+    /// Compares a snapshot with a second one, or with the world as it is now.
     ///
     /// # Errors
     ///
     /// 404 when there is none of this name.
-    pub async fn compare(&self, from: &str, to: Option<&str>) -> Controlled<WorldDifference> {
+    pub async fn compare(&self, from: &str, to: Option<&str>) -> Result<WorldDifference> {
         let was = self.runtime.snapshots(|all| all.get(from))?;
         let is = match to {
             Some(to) => self.runtime.snapshots(|all| all.get(to))?,
-            None => self.document().await?.into(),
+            None => self.runtime.document().await?.into(),
         };
         let long = was.len().max(is.len()) > LARGE_DOCUMENT;
         let compare = move || -> serde_json::Result<WorldDifference> {
@@ -139,7 +139,7 @@ impl Control {
             let text = changes.iter().map(|changed| format!("{changed}\n")).collect();
             Ok(WorldDifference { changes, text })
         };
-        let compared = self.apart(long, compare).await?;
+        let compared = self.runtime.offload_if(long, compare).await?;
         compared.map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
     }
 }

@@ -1,4 +1,4 @@
-//! The table of all calls, family by family: what the routes and the OpenAPI document are made from.
+//! The table of all calls by family, from which the routes and the OpenAPI document are made.
 
 use super::{actions, browse, call::Call, clock, expect, faults, people, snapshots, webhooks, world};
 

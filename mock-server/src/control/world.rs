@@ -1,4 +1,4 @@
-//! The world as a whole: its document, its clock, its journal, and worlds beside it.
+//! Calls for the whole world: its document, its journal, and other worlds.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,13 +12,13 @@ use tokio::{
 };
 
 use super::{
-    Control, Controlled,
-    call::{Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, post, put},
+    Control,
+    call::{Ack, Created, EventStream, Json, NoContent, WorldDocument, delete, get, post, put},
     calls::calls,
-    input::{ControlDocument, Id, Input, Search, Stopping, Whole},
+    input::{Extension, JsonBody, PathId, QueryParams, RawBody, WriteDocument},
 };
 use crate::{
-    http::events::{self, Followed},
+    http::events::{self, FollowedWorld},
     ready::Ready,
     runtime::{
         WorldRuntime,
@@ -27,7 +27,7 @@ use crate::{
         document::Origin,
         journal::entry::{JournalEntry, RequestFilter},
     },
-    world::{JobEntry, Refusal, Section},
+    world::{JobEntry, Refusal, Result, Section},
 };
 
 /// How a new world starts.
@@ -73,10 +73,9 @@ impl NewWorld {
         Ok(Self { seed: Some(RawValue::from_string(document.into())?), ..Self::default() })
     }
 
-    /// How its clock runs.
-    pub fn clock(mut self, mode: ClockMode) -> Self {
-        self.clock = Some(mode);
-        self
+    setters! {
+        /// How its clock runs.
+        clock(mode: ClockMode) => clock = Some(mode);
     }
 }
 
@@ -84,7 +83,7 @@ calls! {
     post "/reset" "reset" "Puts the world back to its start"
         about "The world as it was at the start, the same keys, the clock too; faults and journal are cleared."
         errors "None that a world that has started could give."
-    fn reset() -> () as Done {
+    fn reset() -> () as Ack {
         |it| {
             it.runtime.reset()?;
             it.registry.index(&it.runtime);
@@ -95,32 +94,32 @@ calls! {
     paged "/requests" "list_requests" "The requests to the service so far, oldest first"
         about "The last 10,000, or a part of them. Keys never appear."
         errors "400 for a section or a status that there is not."
-    fn find_requests(query filter: RequestFilter) -> JournalEntry as Shown {
+    fn find_requests(query filter: RequestFilter) -> JournalEntry as Json {
         |it, section| {
             section.check()?;
             filter.check()?;
-            it.look_at_requests(filter, section.or_whole()).await
+            it.present_requests(filter, section.or_whole()).await
         }
     }
 
     get "/requests/{id}" "get_request" "One request"
         errors "404 when the journal does not have it, or no longer."
-    fn request(id request) -> JournalEntry as Shown {
+    fn request(id request) -> JournalEntry as Json {
         |it| {
             let found = it.runtime.journal(|journal| journal.find(request.as_ref()));
             let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
-            it.recognize(std::slice::from_mut(&mut found));
+            it.add_conversation_details(std::slice::from_mut(&mut found));
             Ok(found)
         }
     }
 
     list "/jobs" "list_jobs" "What is due and when, soonest first"
-    fn jobs() -> JobEntry as Shown { |it| it.read(|world, _| world.jobs()) }
+    fn jobs() -> JobEntry as Json { |it| it.read(|world, _| world.jobs()) }
 
     list "/worlds" "list_worlds" "The worlds of this server, the main one first"
-    fn worlds() -> Ready as Shown {
+    fn worlds() -> Ready as Json {
         |it| {
-            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.number(), runtime.keys());
+            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.config.number, &runtime.config.keys);
             it.registry.all().into_iter().map(ready).collect()
         }
     }
@@ -128,22 +127,24 @@ calls! {
     delete "/worlds/{id}" "delete_world" "Ends a world"
         about "Its keys answer 401 from now on."
         errors "404 when there is none."
-    fn delete_world(id world) -> () as Gone { |it| it.registry.delete(world.as_ref()) }
+    fn delete_world(id world) -> () as NoContent { |it| it.registry.delete(world.as_ref()) }
 
     ; also [
-        get("/health", "health", "Whether the server is there", |_, ()| async { Ok(Shown(Health::new())) })
+        get("/health", "health", "Whether the server is there", |_, ()| async {
+            Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
+        })
             .about("The one call that needs no token, so that a container can be probed."),
-        get("/openapi.json", "openapi", "This document", |_: Control, ControlDocument(document)| async move {
-            Ok(Shown(document().as_object().cloned().unwrap_or_default()))
+        get("/openapi.json", "openapi", "This document", |_: Control, Extension(document): Extension<WriteDocument>| async move {
+            Ok(Json(document().as_object().cloned().unwrap_or_default()))
         }),
         get("/state", "get_state", "The whole world as one document", |it: Control, ()| async move {
-            it.document().await.map(WorldDocument)
+            it.runtime.document().await.map(WorldDocument)
         }),
-        put("/state", "put_state", "Makes the world what a document says", |it: Control, Whole(document)| async move {
-            it.put(document).await.map(Done)
+        put("/state", "put_state", "Makes the world what a document says", |it: Control, RawBody(document)| async move {
+            it.restore_document(document).await.map(Ack)
         }),
-        get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, Id(id)| async move {
-            Ok(Shown(it.trace(id).await))
+        get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, PathId(id)| async move {
+            Ok(Json(it.trace(id).await))
         })
         .about(
             "For the id of a request, a message, a note, an event, a document request, a booking or a conversation: \
@@ -151,18 +152,18 @@ calls! {
              they caused, and each try to deliver them. Empty for what was there from the start of the world.",
         ),
         get("/ready", "ready", "The addresses and the two keys of this world", |it: Control, ()| async move {
-            Ok(Shown(it.ready()))
+            Ok(Json(it.ready()))
         }),
         delete("/requests", "clear_requests", "Forgets the requests so far", |it: Control, ()| async move {
             it.clear_requests().await;
-            Ok(Gone(()))
+            Ok(NoContent(()))
         }),
         get(
             "/events",
             "follow",
             "Follows the world's changes",
-            |it: Control, (Search(following), Stopping(stop)): (Search<events::Following>, _)| async move {
-                let follow = |world: Option<&str>, runtime: &WorldRuntime| Followed {
+            |it: Control, (QueryParams(following), Extension(stop)): (QueryParams<events::FollowQuery>, _)| async move {
+                let follow = |world: Option<&str>, runtime: &WorldRuntime| FollowedWorld {
                     world: world.map(str::to_owned),
                     changes: runtime.follow(),
                     requests: following.requests.then(|| runtime.follow_journal()),
@@ -174,12 +175,12 @@ calls! {
                         Err(_) => unknown.push(id.to_owned()),
                     }
                 }
-                Ok(Raw(events::follow(followed, unknown, stop)))
+                Ok(EventStream(events::follow(followed, unknown, stop)))
             },
         )
         .about("Server-sent events, one for each change, for pages and tools that follow the world."),
-        post("/worlds", "create_world", "A new world beside this one", |it: Control, Input(new)| async move {
-            it.create_world(new).await.map(|world| Made(world.ready()))
+        post("/worlds", "create_world", "A new world beside this one", |it: Control, JsonBody(new)| async move {
+            it.create_world(new).await.map(|world| Created(world.ready()))
         })
         .about(
             "With its own keys, data, clock, faults, journal and rate limits. The service API stays at the same \
@@ -190,9 +191,9 @@ calls! {
 }
 
 impl Control {
-    /// The addresses and keys of this world.
+    /// Returns the addresses and keys of this world.
     pub fn ready(&self) -> Ready {
-        self.addresses.ready(self.runtime.number(), self.runtime.keys())
+        self.addresses.ready(self.runtime.config.number, &self.runtime.config.keys)
     }
 
     /// The whole world as one document.
@@ -200,38 +201,35 @@ impl Control {
     /// # Errors
     ///
     /// When the world cannot be written as JSON, which would be a mistake of this crate.
-    pub async fn state(&self) -> Controlled<String> {
-        String::from_utf8(self.document().await?).map_err(|_| Refusal::new(500, "The world is not text."))
+    pub async fn state(&self) -> Result<String> {
+        String::from_utf8(self.runtime.document().await?)
+            .map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
-    pub(crate) async fn document(&self) -> Controlled<Vec<u8>> {
-        self.runtime.document().await
-    }
-
-    /// The world becomes what the document says.
+    /// Replaces the world by that of a document.
     ///
     /// # Errors
     ///
     /// 400 with line, field and reason when the document is not sound.
-    pub async fn restore(&self, document: impl AsRef<[u8]>) -> Controlled<()> {
-        self.put(Bytes::copy_from_slice(document.as_ref())).await
+    pub async fn restore(&self, document: impl AsRef<[u8]>) -> Result<()> {
+        self.restore_document(Bytes::copy_from_slice(document.as_ref())).await
     }
 
-    pub(crate) async fn put(&self, document: Bytes) -> Controlled<()> {
+    pub(crate) async fn restore_document(&self, document: Bytes) -> Result<()> {
         self.runtime.restore(document).await?;
         self.registry.index(&self.runtime);
         Ok(())
     }
 
-    /// Looks until there is enough to see, or the span is over, in real time. Then what there is.
+    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result.
     pub(crate) async fn wait_for<T, F>(
         &self,
         span: Duration,
         look: impl Fn() -> F,
         enough: impl Fn(&T) -> bool,
-    ) -> Controlled<T>
+    ) -> Result<T>
     where
-        F: Future<Output = Controlled<T>>,
+        F: Future<Output = Result<T>>,
     {
         let until = Instant::now() + span;
         loop {
@@ -244,29 +242,29 @@ impl Control {
         }
     }
 
-    /// The requests to the service so far, oldest first.
+    /// Returns the requests to the service so far, oldest first.
     pub async fn requests(&self) -> Vec<JournalEntry> {
-        let all = self.look_at_requests(RequestFilter::default(), Section::default().or_whole()).await;
+        let all = self.present_requests(RequestFilter::default(), Section::default().or_whole()).await;
         all.map(|page| page.items).unwrap_or_default()
     }
 
-    /// Forgets the requests so far.
+    /// Clears the journal.
     pub async fn clear_requests(&self) {
         self.runtime.journal(|journal| journal.clear());
         self.runtime.notify_control_change("requests");
     }
 
-    /// Every change of the world from now on.
+    /// Returns every change of the world from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.runtime.follow()
     }
 
-    /// A new world beside this one, with keys, data, clock, faults, journal and limits of its own.
+    /// Creates another world, with keys, data, clock, faults, journal and limits of its own.
     ///
     /// # Errors
     ///
     /// 400 when the seed is not sound, or goes together with `empty`.
-    pub async fn create_world(&self, new: NewWorld) -> Controlled<Control> {
+    pub async fn create_world(&self, new: NewWorld) -> Result<Control> {
         let origin = match (new.seed, new.empty) {
             (Some(_), true) => return Err(Refusal::field("empty", "goes with no seed")),
             (Some(seed), false) => Origin::Document(Box::<str>::from(seed).into_boxed_bytes().into()),
@@ -277,12 +275,12 @@ impl Control {
         Ok(Self { runtime, ..self.clone() })
     }
 
-    /// The control of the world with this id.
+    /// Returns the control of the world with this id.
     ///
     /// # Errors
     ///
     /// 404 when there is none.
-    pub fn world(&self, id: &str) -> Controlled<Control> {
+    pub fn world(&self, id: &str) -> Result<Control> {
         Ok(Self { runtime: self.registry.world(id)?, ..self.clone() })
     }
 }
@@ -294,10 +292,4 @@ struct Health {
     status: &'static str,
     /// The server's version.
     version: &'static str,
-}
-
-impl Health {
-    fn new() -> Self {
-        Self { status: "ok", version: env!("CARGO_PKG_VERSION") }
-    }
 }

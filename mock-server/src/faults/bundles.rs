@@ -1,4 +1,4 @@
-//! Sets of rules to switch on by name: what a first test of bad luck wants.
+//! Named sets of rules, for a first test of failures.
 
 use std::time::Duration;
 
@@ -104,10 +104,10 @@ impl Faults {
         BUNDLES.into_iter().map(bundle).collect()
     }
 
-    /// Switches a bundle on, anew if it is on already; `None` when there is none of this name.
+    /// Switches a bundle on, or restarts it; returns `None` for an unknown name.
     pub(crate) fn switch_on(&mut self, name: &str, now: Timestamp) -> Option<Vec<Fault>> {
         self.switch_off(name)?;
-        Some(rules(name).into_iter().map(|rule| self.put(rule, Some(name.to_owned()), now)).collect())
+        Some(rules(name).into_iter().map(|rule| self.add(rule, Some(name.to_owned()), now)).collect())
     }
 
     pub(crate) fn switch_off(&mut self, name: &str) -> Option<()> {
@@ -116,7 +116,7 @@ impl Faults {
         Some(())
     }
 
-    /// The names of all bundles.
+    /// Returns the names of all bundles.
     pub(crate) fn known_bundles() -> String {
         BUNDLES.map(|(name, ..)| name).join(", ")
     }

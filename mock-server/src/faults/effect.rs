@@ -1,4 +1,4 @@
-//! What goes wrong: with a response, or with a webhook on its way.
+//! The effects of a fault on a response or on a webhook.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,22 +22,22 @@ use super::latency::Latency;
 /// assert!(serde_json::from_str::<Effect>(r#"{ "status": 500, "drop": "before" }"#).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Form", into = "Form")]
+#[serde(try_from = "EffectFields", into = "EffectFields")]
 pub struct Effect {
-    pub(super) act: Act,
+    pub(super) act: FaultAction,
     pub(super) latency: Option<Latency>,
     pub(super) headers: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Act {
-    /// The proper thing; only late, or with other headers.
+pub(crate) enum FaultAction {
+    /// The regular response, delayed or with other headers.
     Answer,
     Status {
         status: u16,
-        when: When,
+        when: FaultTiming,
     },
-    Drop(When),
+    Drop(FaultTiming),
     Truncate(usize),
     Body(String),
     /// A webhook is sent twice at once.
@@ -49,7 +49,7 @@ pub(crate) enum Act {
     /// The proper response, and control calls right before or after the request takes effect.
     Control {
         calls: Vec<ControlCall>,
-        when: When,
+        when: FaultTiming,
     },
 }
 
@@ -97,76 +97,77 @@ redacted_debug!(ControlCall { method, path });
 /// Whether the request has taken effect when it goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum When {
+#[schemars(rename = "When")]
+pub(crate) enum FaultTiming {
     Before,
     After,
 }
 
 impl Effect {
-    fn of(act: Act) -> Self {
+    fn of(act: FaultAction) -> Self {
         Self { act, latency: None, headers: BTreeMap::new() }
     }
 
     /// That status with the service's error body; nothing happened.
     pub fn status(status: u16) -> Self {
-        Self::of(Act::Status { status, when: When::Before })
+        Self::of(FaultAction::Status { status, when: FaultTiming::Before })
     }
 
     /// The request took effect, then that status.
     pub fn status_after(status: u16) -> Self {
-        Self::of(Act::Status { status, when: When::After })
+        Self::of(FaultAction::Status { status, when: FaultTiming::After })
     }
 
     /// The connection closes; nothing happened. For a webhook: nothing listens at its address.
     pub fn drop_before() -> Self {
-        Self::of(Act::Drop(When::Before))
+        Self::of(FaultAction::Drop(FaultTiming::Before))
     }
 
     /// The request took effect, then the connection closes without a response. For a webhook: the receiver's response is
     /// lost, so it comes again.
     pub fn drop_after() -> Self {
-        Self::of(Act::Drop(When::After))
+        Self::of(FaultAction::Drop(FaultTiming::After))
     }
 
     /// The response's headers and only the first bytes of its body, then the connection closes. For a webhook: its own body
     /// is cut.
     pub fn truncate(bytes: usize) -> Self {
-        Self::of(Act::Truncate(bytes))
+        Self::of(FaultAction::Truncate(bytes))
     }
 
     /// That text, with the status that the response would have had.
     pub fn body(text: impl Into<String>) -> Self {
-        Self::of(Act::Body(text.into()))
+        Self::of(FaultAction::Body(text.into()))
     }
 
     /// The proper response, late.
     pub fn delay(delay: Duration) -> Self {
-        Self::of(Act::Answer).delayed(delay)
+        Self::of(FaultAction::Answer).delayed(delay)
     }
 
     /// A webhook is sent twice.
     pub fn twice() -> Self {
-        Self::of(Act::Twice)
+        Self::of(FaultAction::Twice)
     }
 
     /// A webhook comes after the next one for the same receiver, or a minute later when there is none.
     pub fn swap() -> Self {
-        Self::of(Act::Swap)
+        Self::of(FaultAction::Swap)
     }
 
     /// A webhook is sent so much later, on the world's clock.
     pub fn late(by: Duration) -> Self {
-        Self::of(Act::Late(by))
+        Self::of(FaultAction::Late(by))
     }
 
     /// The proper response; right before the request is handled, these control calls are made.
     pub fn act_before(calls: impl IntoIterator<Item = ControlCall>) -> Self {
-        Self::of(Act::Control { calls: calls.into_iter().collect(), when: When::Before })
+        Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::Before })
     }
 
     /// The proper response; once the request took effect, and before it is answered, these control calls are made.
     pub fn act_after(calls: impl IntoIterator<Item = ControlCall>) -> Self {
-        Self::of(Act::Control { calls: calls.into_iter().collect(), when: When::After })
+        Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::After })
     }
 
     /// The same, late, in real time.
@@ -174,19 +175,14 @@ impl Effect {
         self.latency(Latency::fixed(delay))
     }
 
-    /// The same, as late as this says, in real time.
-    pub fn latency(mut self, latency: Latency) -> Self {
-        self.latency = Some(latency);
-        self
+    setters! {
+        /// The same, as late as this says, in real time.
+        latency(latency: Latency) => latency = Some(latency);
+        /// The same, with a header on the response.
+        header(name: impl Into<String>, value: impl Into<String>) => headers.insert(name.into(), value.into());
     }
 
-    /// The same, with a header on the response.
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.insert(name.into(), value.into());
-        self
-    }
-
-    /// What is wrong with it for a rule about webhooks, or about requests.
+    /// Checks the effect for a rule about webhooks, or about requests.
     pub(super) fn check(&self, webhook: bool) -> Result<(), &'static str> {
         for (name, value) in &self.headers {
             if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err()
@@ -195,12 +191,12 @@ impl Effect {
             }
         }
         match (&self.act, webhook) {
-            (Act::Twice | Act::Swap | Act::Late(_), false) => Err(
+            (FaultAction::Twice | FaultAction::Swap | FaultAction::Late(_), false) => Err(
                 "effect: `twice`, `swap` and `lateSeconds` are for webhooks; name one in `webhook`, or `*` for all",
             ),
-            (Act::Control { .. }, true) => Err("effect.act: is for requests, not for webhooks"),
-            (Act::Control { calls, .. }, false) => calls.iter().try_for_each(ControlCall::check),
-            (Act::Body(_), true) => Err("effect.body: is for answers to requests, not for webhooks"),
+            (FaultAction::Control { .. }, true) => Err("effect.act: is for requests, not for webhooks"),
+            (FaultAction::Control { calls, .. }, false) => calls.iter().try_for_each(ControlCall::check),
+            (FaultAction::Body(_), true) => Err("effect.body: is for answers to requests, not for webhooks"),
             (_, true) if !self.headers.is_empty() => {
                 Err("effect.headers: are for answers to requests, not for webhooks")
             }
@@ -213,16 +209,16 @@ impl Effect {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Effect")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Form {
+struct EffectFields {
     /// That status with the service's error body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     /// Goes with `status` and `act`. `after`: the request took effect first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    when: Option<When>,
+    when: Option<FaultTiming>,
     /// The connection closes, before or after the request took effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    drop: Option<When>,
+    drop: Option<FaultTiming>,
     /// Only so many bytes of the body, then the connection closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     truncate: Option<usize>,
@@ -249,36 +245,38 @@ struct Form {
     headers: BTreeMap<String, String>,
 }
 
-/// A year, on the world's clock.
+/// A year of the world's clock.
 const MAX_LATE_SECONDS: f64 = 31_557_600.0;
 
-impl TryFrom<Form> for Effect {
+impl TryFrom<EffectFields> for Effect {
     type Error = &'static str;
-    fn try_from(form: Form) -> Result<Self, Self::Error> {
-        if form.when.is_some() && form.status.is_none() && form.act.is_none() {
+    fn try_from(fields: EffectFields) -> Result<Self, Self::Error> {
+        if fields.when.is_some() && fields.status.is_none() && fields.act.is_none() {
             return Err("`when` goes with `status` and `act` only");
         }
-        let when = form.when.unwrap_or(When::Before);
+        let when = fields.when.unwrap_or(FaultTiming::Before);
         let mut acts = [
-            form.status.map(|status| Act::Status { status, when }),
-            form.drop.map(Act::Drop),
-            form.truncate.map(Act::Truncate),
-            form.body.map(Act::Body),
-            form.twice.filter(|yes| *yes).map(|_| Act::Twice),
-            form.swap.filter(|yes| *yes).map(|_| Act::Swap),
-            form.late_seconds.map(|seconds| {
-                Act::Late(Duration::try_from_secs_f64(seconds.min(MAX_LATE_SECONDS)).unwrap_or_default())
+            fields.status.map(|status| FaultAction::Status { status, when }),
+            fields.drop.map(FaultAction::Drop),
+            fields.truncate.map(FaultAction::Truncate),
+            fields.body.map(FaultAction::Body),
+            fields.twice.filter(|yes| *yes).map(|_| FaultAction::Twice),
+            fields.swap.filter(|yes| *yes).map(|_| FaultAction::Swap),
+            fields.late_seconds.map(|seconds| {
+                FaultAction::Late(
+                    Duration::try_from_secs_f64(seconds.min(MAX_LATE_SECONDS)).unwrap_or_default(),
+                )
             }),
-            form.act.map(|calls| Act::Control { calls, when }),
+            fields.act.map(|calls| FaultAction::Control { calls, when }),
         ]
         .into_iter()
         .flatten();
         let act = match (acts.next(), acts.next()) {
-            (Some(Act::Status { status, .. }), None) if !(200..=599).contains(&status) => {
+            (Some(FaultAction::Status { status, .. }), None) if !(200..=599).contains(&status) => {
                 return Err("`status` must be from 200 to 599");
             }
             (Some(act), None) => act,
-            (None, _) if form.delay_ms.is_some() || !form.headers.is_empty() => Act::Answer,
+            (None, _) if fields.delay_ms.is_some() || !fields.headers.is_empty() => FaultAction::Answer,
             (None, _) => {
                 return Err(
                     "needs one of `status`, `drop`, `delayMs`, `truncate`, `body` and `act`; for a webhook also `twice`, \
@@ -291,30 +289,31 @@ impl TryFrom<Form> for Effect {
                 );
             }
         };
-        Ok(Self { act, latency: form.delay_ms, headers: form.headers })
+        Ok(Self { act, latency: fields.delay_ms, headers: fields.headers })
     }
 }
 
-impl From<Effect> for Form {
+impl From<Effect> for EffectFields {
     fn from(effect: Effect) -> Self {
-        let mut form = Form { delay_ms: effect.latency, headers: effect.headers, ..Form::default() };
+        let mut fields =
+            EffectFields { delay_ms: effect.latency, headers: effect.headers, ..EffectFields::default() };
         match effect.act {
-            Act::Answer => {}
-            Act::Status { status, when } => {
-                form.status = Some(status);
-                form.when = (when == When::After).then_some(when);
+            FaultAction::Answer => {}
+            FaultAction::Status { status, when } => {
+                fields.status = Some(status);
+                fields.when = (when == FaultTiming::After).then_some(when);
             }
-            Act::Drop(when) => form.drop = Some(when),
-            Act::Truncate(bytes) => form.truncate = Some(bytes),
-            Act::Body(text) => form.body = Some(text),
-            Act::Twice => form.twice = Some(true),
-            Act::Swap => form.swap = Some(true),
-            Act::Late(by) => form.late_seconds = Some(by.as_secs_f64()),
-            Act::Control { calls, when } => {
-                form.act = Some(calls);
-                form.when = (when == When::After).then_some(when);
+            FaultAction::Drop(when) => fields.drop = Some(when),
+            FaultAction::Truncate(bytes) => fields.truncate = Some(bytes),
+            FaultAction::Body(text) => fields.body = Some(text),
+            FaultAction::Twice => fields.twice = Some(true),
+            FaultAction::Swap => fields.swap = Some(true),
+            FaultAction::Late(by) => fields.late_seconds = Some(by.as_secs_f64()),
+            FaultAction::Control { calls, when } => {
+                fields.act = Some(calls);
+                fields.when = (when == FaultTiming::After).then_some(when);
             }
         }
-        form
+        fields
     }
 }

@@ -1,11 +1,11 @@
-//! How late something is: always the same, anywhere between two times, or mostly a little and now and then a lot.
+//! Delays: fixed, uniform between two durations, or log-normal around a median.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::world::Ids;
+use crate::world::IdGenerator;
 
 /// The longest delay.
 pub(super) const MAX_DELAY_MS: u64 = 3_600_000;
@@ -21,14 +21,14 @@ pub(super) const MAX_DELAY_MS: u64 = 3_600_000;
 /// assert!(serde_json::from_str::<Latency>(r#"{ "min": 9, "max": 3 }"#).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Form", into = "Form")]
-pub struct Latency(Form);
+#[serde(try_from = "LatencyFields", into = "LatencyFields")]
+pub struct Latency(LatencyFields);
 
 /// Milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "Latency")]
-enum Form {
+enum LatencyFields {
     /// Always so many.
     Fixed(u64),
     /// Anything from one to the other, each as likely.
@@ -47,14 +47,14 @@ enum Form {
     },
 }
 
-impl TryFrom<Form> for Latency {
+impl TryFrom<LatencyFields> for Latency {
     type Error = &'static str;
-    fn try_from(form: Form) -> Result<Self, Self::Error> {
-        let (low, high) = match form {
-            Form::Fixed(ms) => (ms, ms),
-            Form::Between { min, max } => (min, max),
-            Form::Around { median: 0, .. } => return Err("`median` must be more than 0"),
-            Form::Around { median, p99 } => (median, p99),
+    fn try_from(fields: LatencyFields) -> Result<Self, Self::Error> {
+        let (low, high) = match fields {
+            LatencyFields::Fixed(ms) => (ms, ms),
+            LatencyFields::Between { min, max } => (min, max),
+            LatencyFields::Around { median: 0, .. } => return Err("`median` must be more than 0"),
+            LatencyFields::Around { median, p99 } => (median, p99),
         };
         if high > MAX_DELAY_MS {
             return Err("`delayMs` must be at most 3600000, an hour");
@@ -62,11 +62,11 @@ impl TryFrom<Form> for Latency {
         if low > high {
             return Err("`delayMs`: the smaller number must come first");
         }
-        Ok(Self(form))
+        Ok(Self(fields))
     }
 }
 
-impl From<Latency> for Form {
+impl From<Latency> for LatencyFields {
     fn from(latency: Latency) -> Self {
         latency.0
     }
@@ -79,28 +79,28 @@ fn ms(duration: Duration) -> u64 {
 impl Latency {
     /// Always so late; an hour at the most.
     pub fn fixed(delay: Duration) -> Self {
-        Self(Form::Fixed(ms(delay)))
+        Self(LatencyFields::Fixed(ms(delay)))
     }
 
     /// Anything from one to the other, each as likely.
     pub fn between(min: Duration, max: Duration) -> Self {
-        Self(Form::Between { min: ms(min.min(max)), max: ms(max) })
+        Self(LatencyFields::Between { min: ms(min.min(max)), max: ms(max) })
     }
 
     /// Half below `median`, one in a hundred above `p99`.
     pub fn around(median: Duration, p99: Duration) -> Self {
-        Self(Form::Around { median: ms(median).max(1), p99: ms(p99.max(median)).max(1) })
+        Self(LatencyFields::Around { median: ms(median).max(1), p99: ms(p99.max(median)).max(1) })
     }
 
-    /// How late it is this time.
-    pub(super) fn draw(&self, chance: &mut Ids) -> Duration {
-        /// Of 100 numbers of the normal distribution, one lies further out.
+    /// Draws a delay.
+    pub(super) fn sample(&self, rng: &mut IdGenerator) -> Duration {
+        /// The 99th percentile of the normal distribution.
         const Z99: f64 = 2.326_347_874;
         let ms = match self.0 {
-            Form::Fixed(ms) => ms as f64,
-            Form::Between { min, max } => min as f64 + (max - min) as f64 * chance.unit(),
-            Form::Around { median, p99 } => {
-                let (radius, angle) = (1.0 - chance.unit(), chance.unit());
+            LatencyFields::Fixed(ms) => ms as f64,
+            LatencyFields::Between { min, max } => min as f64 + (max - min) as f64 * rng.next_f64(),
+            LatencyFields::Around { median, p99 } => {
+                let (radius, angle) = (1.0 - rng.next_f64(), rng.next_f64());
                 let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
                 let (median, p99) = (median as f64, p99 as f64);
                 median * ((p99 / median).ln() / Z99 * normal).exp()
@@ -114,9 +114,9 @@ impl Latency {
 mod tests {
     use super::*;
 
-    fn drawn(latency: &Latency) -> Vec<f64> {
-        let mut chance = Ids::seeded(7);
-        let mut all: Vec<f64> = (0..4_000).map(|_| latency.draw(&mut chance).as_secs_f64() * 1e3).collect();
+    fn samples(latency: &Latency) -> Vec<f64> {
+        let mut rng = IdGenerator::seeded(7);
+        let mut all: Vec<f64> = (0..4_000).map(|_| latency.sample(&mut rng).as_secs_f64() * 1e3).collect();
         all.sort_by(f64::total_cmp);
         all
     }
@@ -124,10 +124,10 @@ mod tests {
     #[test]
     fn delays_are_spread_as_they_say() {
         let millis = Duration::from_millis;
-        assert!(drawn(&Latency::fixed(millis(5))).iter().all(|ms| *ms == 5.0));
-        let between = drawn(&Latency::between(millis(10), millis(50)));
+        assert!(samples(&Latency::fixed(millis(5))).iter().all(|ms| *ms == 5.0));
+        let between = samples(&Latency::between(millis(10), millis(50)));
         assert!(between[0] >= 10.0 && between[3_999] <= 50.0 && (between[2_000] - 30.0).abs() < 2.0);
-        let around = drawn(&Latency::around(millis(100), millis(1_000)));
+        let around = samples(&Latency::around(millis(100), millis(1_000)));
         assert!((around[2_000] - 100.0).abs() < 10.0, "the middle is {}", around[2_000]);
         assert!((800.0..1_250.0).contains(&around[3_960]), "one in a hundred is above {}", around[3_960]);
     }

@@ -1,9 +1,8 @@
-//! Failures on demand: rules that say which requests and webhooks go wrong, and how.
+//! Failures on demand: rules for which requests and webhooks fail, and how.
 //!
-//! A rule is looked up once a request has been read and before anything is done with it, so that what a client sees is
-//! the same on REST and MCP; and once a webhook's try has fallen due. [`rule`] says which, [`effect`] what goes
-//! wrong, [`latency`] how late; [`bundles`] has sets of rules to switch on by name. Chance comes from seeded generators, one for each rule: the
-//! same calls fail in every run.
+//! Rules are matched after a request has been read and before it has any effect, so that REST and MCP behave alike, and when a
+//! webhook's attempt is due. [`rule`] selects, [`effect`] fails, [`latency`] delays; [`bundles`] has named sets of rules. Each
+//! rule has a seeded random generator, so the same calls fail in every run.
 
 mod bundles;
 mod effect;
@@ -18,23 +17,23 @@ use serde_json::Value;
 use shared_inbox::{AgentId, Nullable, Timestamp};
 
 use crate::json::matching;
-use crate::world::{AttemptRequest, Ids};
+use crate::world::{AttemptRequest, IdGenerator};
 
 pub use bundles::Bundle;
-pub(crate) use effect::{Act, When};
 pub use effect::{ControlCall, Effect};
+pub(crate) use effect::{FaultAction, FaultTiming};
 pub use latency::Latency;
 pub use rule::FaultRule;
 
 impl FaultRule {
-    fn matches(&self, asked: &RequestParts<'_>) -> bool {
+    fn matches(&self, request: &RequestParts<'_>) -> bool {
         self.webhook.is_none()
-            && self.method.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(asked.method))
-            && self.path.as_ref().is_none_or(|pattern| path_matches(pattern, asked.path))
-            && self.agent_id.as_ref().is_none_or(|wanted| asked.agent == Some(wanted))
-            && self.query.iter().all(|(name, wanted)| asked.has_query(name, wanted))
-            && self.tool.as_ref().is_none_or(|wanted| asked.tool().as_ref() == Some(wanted))
-            && self.body.as_ref().is_none_or(|wanted| asked.has_body(wanted))
+            && self.method.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(request.method))
+            && self.path.as_ref().is_none_or(|pattern| path_matches(pattern, request.path))
+            && self.agent_id.as_ref().is_none_or(|wanted| request.agent == Some(wanted))
+            && self.query.iter().all(|(name, wanted)| request.has_query(name, wanted))
+            && self.tool.as_ref().is_none_or(|wanted| request.tool().as_ref() == Some(wanted))
+            && self.body.as_ref().is_none_or(|wanted| request.has_body(wanted))
     }
 
     fn matches_delivery(&self, request: &AttemptRequest) -> bool {
@@ -43,10 +42,10 @@ impl FaultRule {
     }
 }
 
-/// A request as rules look at it.
+/// The parts of a request that rules match.
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a str,
-    /// The one behind the base URL.
+    /// The path behind the base URL.
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
     pub(crate) agent: Option<&'a AgentId>,
@@ -105,7 +104,6 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Fault {
     /// What to remove it by.
@@ -127,15 +125,15 @@ pub struct Fault {
     #[serde(skip)]
     seen: u64,
     #[serde(skip)]
-    chance: Ids,
+    rng: IdGenerator,
 }
 
 impl Fault {
-    /// Whether it fires for one that matches.
+    /// Counts a match; returns whether the rule fires for it.
     fn fires(&mut self) -> bool {
         self.seen += 1;
         let rule = &self.rule;
-        if self.seen <= rule.skip || (rule.probability < 1.0 && self.chance.unit() >= rule.probability) {
+        if self.seen <= rule.skip || (rule.probability < 1.0 && self.rng.next_f64() >= rule.probability) {
             return false;
         }
         self.fired += 1;
@@ -149,23 +147,23 @@ impl Fault {
 
     fn matched(&mut self) -> FaultMatch {
         let Effect { act, latency, headers } = self.rule.effect.clone();
-        let delay = latency.map(|latency| latency.draw(&mut self.chance)).unwrap_or_default();
+        let delay = latency.map(|latency| latency.sample(&mut self.rng)).unwrap_or_default();
         FaultMatch { act, delay, headers, calls: Vec::new() }
     }
 }
 
-/// What goes wrong this time: a rule that fired.
+/// The effect of a rule that fired.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultMatch {
-    pub(crate) act: Act,
+    pub(crate) act: FaultAction,
     pub(crate) delay: Duration,
     pub(crate) headers: BTreeMap<String, String>,
-    /// Control calls to make, each group with the id of its rule.
-    pub(crate) calls: Vec<(String, When, Vec<ControlCall>)>,
+    /// The control calls to make, each group with the id of its rule.
+    pub(crate) calls: Vec<(String, FaultTiming, Vec<ControlCall>)>,
 }
 
 impl FaultMatch {
-    /// Both at once.
+    /// Combines two effects.
     fn and(mut self, other: Self) -> Self {
         self.calls.extend(other.calls);
         self.headers.extend(other.headers);
@@ -173,19 +171,16 @@ impl FaultMatch {
     }
 }
 
-/// The rules of one world, in the order in which they were added; the first that fires counts.
+/// The rules of one world in the order in which they were added; the first that fires applies.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    rules: Vec<Fault>,
+    pub(crate) rules: Vec<Fault>,
     added: u64,
 }
 
 impl Faults {
-    pub(crate) fn add(&mut self, rule: FaultRule, now: Timestamp) -> Fault {
-        self.put(rule, None, now)
-    }
-
-    fn put(&mut self, mut rule: FaultRule, bundle: Option<String>, now: Timestamp) -> Fault {
+    /// Adds a rule, which may be part of a bundle.
+    pub(crate) fn add(&mut self, mut rule: FaultRule, bundle: Option<String>, now: Timestamp) -> Fault {
         self.added += 1;
         if rule.times.is_missing() {
             rule.times = if rule.for_seconds.is_some() { Nullable::Null } else { Nullable::Value(1) };
@@ -198,45 +193,33 @@ impl Faults {
             acted: Vec::new(),
             until: span.map(|span| now + span),
             seen: 0,
-            chance: Ids::seeded(rule.seed.unwrap_or(self.added)),
+            rng: IdGenerator::seeded(rule.seed.unwrap_or(self.added)),
             rule,
         };
         self.rules.push(fault.clone());
         fault
     }
 
-    pub(crate) fn list(&self) -> Vec<Fault> {
-        self.rules.clone()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.rules.clear();
-    }
-
-    /// Whether there was one with this id.
+    /// Removes a rule; returns whether it existed.
     pub(crate) fn remove(&mut self, id: &str) -> bool {
         let before = self.rules.len();
         self.rules.retain(|fault| fault.id != id);
         self.rules.len() < before
     }
 
-    /// What goes wrong with this request, if anything. The first rule that fires counts; one that makes control calls
-    /// leaves the request to those after it.
-    pub(crate) fn match_request(&mut self, asked: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
+    /// Returns the effect on a request, if any. The first rule that fires applies; a rule that makes control calls leaves the
+    /// request to the rules after it.
+    pub(crate) fn match_request(&mut self, request: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
         let mut picked: Option<FaultMatch> = None;
         for it in &mut self.rules {
-            if it.is_over(now) || !it.rule.matches(asked) || !it.fires() {
+            if it.is_over(now) || !it.rule.matches(request) || !it.fires() {
                 continue;
             }
             let mut matched = it.matched();
             let mut last = true;
-            if let Act::Control { calls, when } = matched.act {
+            if let FaultAction::Control { calls, when } = matched.act {
                 matched.calls.push((it.id.clone(), when, calls));
-                matched.act = Act::Answer;
+                matched.act = FaultAction::Answer;
                 last = false;
             }
             picked = Some(match picked {
@@ -250,18 +233,19 @@ impl Faults {
         picked
     }
 
-    /// Keeps what the control calls of a rule were answered.
-    pub(crate) fn acted(&mut self, id: &str, statuses: &[u16]) {
+    /// Records the statuses of the control calls of a rule.
+    pub(crate) fn record_statuses(&mut self, id: &str, statuses: &[u16]) {
         if let Some(fault) = self.rules.iter_mut().find(|fault| fault.id == id) {
             fault.acted.extend_from_slice(statuses);
         }
     }
 
-    /// What goes wrong with this try of a webhook, if anything. One that was held back already is not held back again.
+    /// Returns the effect on a webhook's attempt, if any. An attempt that was delayed before is not delayed again.
     pub(crate) fn match_delivery(&mut self, request: &AttemptRequest, now: Timestamp) -> Option<FaultMatch> {
         let mut rules = self.rules.iter_mut();
         rules.find_map(|it| {
-            let again = request.held && matches!(it.rule.effect.act, Act::Swap | Act::Late(_));
+            let again =
+                request.held && matches!(it.rule.effect.act, FaultAction::Swap | FaultAction::Late(_));
             (!again && !it.is_over(now) && it.rule.matches_delivery(request) && it.fires())
                 .then(|| it.matched())
         })

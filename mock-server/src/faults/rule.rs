@@ -1,4 +1,4 @@
-//! A rule: which requests or webhooks go wrong, how often, for how long.
+//! Rules: which requests or webhooks fail, how often and for how long.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -58,7 +58,7 @@ pub struct FaultRule {
     #[serde(default)]
     pub times: Nullable<u64>,
     /// How likely it fires for one that matches, from 0 to 1.
-    #[serde(default = "certain")]
+    #[serde(default = "default_probability")]
     pub probability: f64,
     /// What the chance starts from; another number gives another run of luck.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub struct FaultRule {
     pub effect: Effect,
 }
 
-fn certain() -> f64 {
+fn default_probability() -> f64 {
     1.0
 }
 
@@ -88,7 +88,7 @@ impl FaultRule {
             event: None,
             skip: 0,
             times: Nullable::Value(1),
-            probability: certain(),
+            probability: default_probability(),
             seed: None,
             for_seconds: None,
             effect,
@@ -109,15 +109,8 @@ impl FaultRule {
         agent(agent: AgentId) => agent_id = Some(agent);
         /// Only calls of this MCP tool.
         tool(tool: impl Into<String>) => tool = Some(tool.into());
-    }
-
-    /// Only requests with this query parameter.
-    pub fn query(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.query.insert(name.into(), value.into());
-        self
-    }
-
-    setters! {
+        /// Only requests with this query parameter.
+        query(name: impl Into<String>, value: impl Into<String>) => query.insert(name.into(), value.into());
         /// Only requests whose body has these fields.
         body(fields: Value) => body = Some(fields);
         /// Only tries of this webhook.
@@ -130,18 +123,15 @@ impl FaultRule {
         times(times: u64) => times = Nullable::Value(times);
         /// Fires for all that match.
         always() => times = Nullable::Null;
+        /// Fires with this probability, from 0 to 1.
+        probability(probability: f64) => probability = probability;
+        /// Another run of luck.
+        seed(seed: u64) => seed = Some(seed);
     }
 
     /// Fires for this share of all that match, from 0 to 1, as chance has it.
     pub fn share(self, share: f64) -> Self {
         self.always().probability(share)
-    }
-
-    setters! {
-        /// Fires with this probability, from 0 to 1.
-        probability(probability: f64) => probability = probability;
-        /// Another run of luck.
-        seed(seed: u64) => seed = Some(seed);
     }
 
     /// Fires for all that match, for so long on the world's clock.
@@ -150,7 +140,7 @@ impl FaultRule {
         self.always()
     }
 
-    /// What is wrong with the rule, if anything.
+    /// Checks the rule; the error names the field.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !(0.0..=1.0).contains(&self.probability) {
             return Err("probability: must be from 0 to 1".into());

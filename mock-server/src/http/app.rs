@@ -1,4 +1,4 @@
-//! What every request to a server shares.
+//! The state that all requests to a server share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +19,7 @@ use crate::{
     world::Refusal,
 };
 
-/// What every request needs.
+/// The state of a server.
 pub(crate) struct App {
     pub(crate) registry: Arc<WorldRegistry>,
     pub(crate) guard: Guard,
@@ -34,17 +34,17 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// The control of the main world.
+    /// Returns the control of the main world.
     pub(crate) fn control(&self) -> Control {
-        self.control_of(self.registry.main())
+        self.control_of(&self.registry.main)
     }
 
-    /// The control of a world.
+    /// Returns the control of a world.
     pub(super) fn control_of(&self, runtime: &Arc<WorldRuntime>) -> Control {
         Control::new(Arc::clone(&self.registry), Arc::clone(runtime), Arc::clone(&self.addresses))
     }
 
-    /// The description of the service, an endpoint like the others: it needs a key, and counts.
+    /// Responds with the OpenAPI document of the service, which needs a key and counts as a request.
     pub(super) fn openapi(
         &self,
         method: &http::Method,

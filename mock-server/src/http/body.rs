@@ -1,4 +1,4 @@
-//! Reading a request's body: all of it, but not more than a limit, and not for ever.
+//! Reads a request's body, up to a limit and a timeout.
 
 use std::time::Duration;
 
@@ -6,20 +6,19 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
-/// Enough for every input of the service, a mail's text and HTML included.
+/// Enough for every input of the service, an email's text and HTML included.
 pub(crate) const SERVICE_LIMIT: usize = 4 << 20;
 /// Enough for the document of a large world.
 pub(crate) const DOCUMENT_LIMIT: usize = 1 << 30;
-/// So much room is made before a body comes that says its length: growing to it would copy it again and again, and leave
-/// as much free memory behind.
+/// The largest buffer that is reserved for a body with a known length. Growing to that size would copy the body many times.
 const MAX_RESERVED: u64 = 128 << 20;
-/// How many times the limit is read and thrown away, so that a client that is still sending hears the response.
+/// How many times the limit is read and discarded, so that a client that is still sending receives the response.
 const MAX_DRAINED: usize = 4;
 
-/// The whole body. A client that has not sent it when the patience ends has gone away, or means no good.
-pub(crate) async fn read<B>(body: B, limit: usize, client_timeout: Duration) -> Result<Bytes, Refusal>
+/// Reads the whole body, for at most the client timeout.
+pub(crate) async fn read<B>(body: B, limit: usize, client_timeout: Duration) -> Result<Bytes>
 where
     B: Body<Data = Bytes>,
 {
@@ -32,7 +31,7 @@ where
     }
 }
 
-async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes, Refusal> {
+async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes> {
     let mut body = std::pin::pin!(body);
     let room = usize::try_from(body.size_hint().lower().min(MAX_RESERVED)).unwrap_or_default();
     let (mut whole, mut seen) = (BytesMut::with_capacity(room.min(limit)), 0);

@@ -1,4 +1,4 @@
-//! Who makes a request: a key, the agent it acts as, and the world it belongs to.
+//! The caller of a request: the agent of its key, and the key's world.
 
 use std::sync::Arc;
 
@@ -9,82 +9,70 @@ use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
 use super::guard;
 use crate::{
     runtime::{WorldRuntime, registry::WorldRegistry},
-    world::{Behalf, CallInput, KeyHash, Refusal, ServiceResponse, World},
+    world::{CallInput, Initiator, KeyHash, Refusal, Result, ServiceResponse, World},
 };
 
 /// The agent behind a valid key.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    runtime: Arc<WorldRuntime>,
-    agent: AgentId,
+    pub(super) runtime: Arc<WorldRuntime>,
+    pub(super) agent: AgentId,
     /// The number of its request in the journal.
-    request: u64,
+    pub(super) request: u64,
 }
 
 impl Caller {
-    /// The one whose key the request carries, with its request in the journal; and the time.
-    pub(crate) fn of(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp), Refusal> {
+    /// Returns the caller whose key the request carries, with its request in the journal, and the time.
+    pub(crate) fn authenticate(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp)> {
         let key = guard::bearer(headers)
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
         let key = KeyHash::of(key);
         let known = registry.world_of(&key).and_then(|runtime| {
-            let (agent, request, at) = runtime.arrive_with(&key)?;
+            let (agent, request, at) = runtime.begin_authenticated_request(&key)?;
             Some((Self { runtime, agent, request }, at))
         });
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))
     }
 
-    pub(crate) fn request(&self) -> u64 {
-        self.request
-    }
-
-    pub(crate) fn runtime(&self) -> &Arc<WorldRuntime> {
-        &self.runtime
-    }
-
-    pub(crate) fn agent(&self) -> &AgentId {
-        &self.agent
-    }
-
-    /// What the key may do.
+    /// Returns the scopes of the key.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         self.runtime.enter(|world, _| world.scopes(&self.agent).to_vec())
     }
 
-    /// One operation of the service, a request of its own.
+    /// Performs an operation as a request of its own.
     pub(crate) fn call(
         &self,
         operation: Operation,
         id: Option<&str>,
         input: CallInput<'_>,
-    ) -> Result<ServiceResponse, Refusal> {
-        self.at_work(operation, |world, now| world.call(&self.agent, operation, id, input, now))
+    ) -> Result<ServiceResponse> {
+        self.run_operation(operation, |world, now| world.call(&self.agent, operation, id, input, now))
     }
 
-    /// Lets a request in and counts it, whatever it asks for.
-    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+    /// Checks the plan and the rate limit, and counts the request.
+    pub(crate) fn admit(&self) -> Result<()> {
         self.runtime.enter(|world, now| world.admit(&self.agent, now))
     }
 
-    /// One operation, as a tool, in a request that was let in.
+    /// Performs an operation as a tool, in a request that was admitted.
     pub(crate) fn use_tool(
         &self,
         operation: Operation,
         arguments: Map<String, Value>,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         let input = CallInput::Tool(arguments);
-        self.at_work(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
+        self.run_operation(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
     }
 
-    /// Goes into the world, and says so afterwards when it may have changed.
-    fn at_work<T>(
+    /// Runs an operation in the world, and reports a change unless it only reads.
+    fn run_operation<T>(
         &self,
         operation: Operation,
-        work: impl FnOnce(&mut World, Timestamp) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        work: impl FnOnce(&mut World, Timestamp) -> Result<T>,
+    ) -> Result<T> {
         if operation.method() == Method::Get {
             return self.runtime.enter(work);
         }
-        self.runtime.change(Behalf::Request(self.request, operation.path()), work)
+        self.runtime.change(Initiator::Request(self.request, operation.path()), work)
     }
 }

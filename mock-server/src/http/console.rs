@@ -1,15 +1,14 @@
-//! The console at `/`: a page on the control API, for a person beside the program under test.
+//! The console at `/`: a page that uses the control API, for a person who tests a program.
 //!
-//! What is served is what stands in `console/`, file by file, without indentation and comments: no other program builds
-//! anything, and nothing comes from elsewhere. The files hold no data; the page asks the control API for it, like
-//! everyone else.
+//! It serves the files of `console/` without indentation and comments, so no other program builds anything. The files hold no
+//! data; the page reads it from the control API.
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Response, header};
+use http::{HeaderValue, Method, Response};
 
 use super::response;
 
-/// The file at a path, and its media type.
+/// Returns the file at a path, and its media type.
 #[cfg(feature = "console")]
 fn file(path: &str) -> Option<(&'static str, &'static str)> {
     macro_rules! embed {
@@ -41,8 +40,8 @@ fn file(path: &str) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Leaves out indentation, empty lines, comments that begin a line and types (`/** @…`) anywhere, when the crate is
-/// compiled. Returns as much of the text as fits, and its length.
+/// Removes indentation, empty lines, comments that begin a line and types (`/** @…`) anywhere, at compile time. Returns as much
+/// of the text as fits, and its length.
 #[cfg(feature = "console")]
 const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
     let (mut out, mut length, mut at) = ([0; N], 0, 0);
@@ -76,7 +75,7 @@ const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
     (out, length)
 }
 
-/// Whether a comment that is a type begins here.
+/// Returns whether a comment with a type begins here.
 #[cfg(feature = "console")]
 const fn is_type(text: &[u8], at: usize) -> bool {
     let start = b"/** @";
@@ -90,7 +89,7 @@ const fn is_type(text: &[u8], at: usize) -> bool {
     true
 }
 
-/// Where the text goes on after the comment that begins here.
+/// Returns where the text continues after the comment that begins here.
 #[cfg(feature = "console")]
 const fn after_comment(text: &[u8], mut at: usize) -> usize {
     at += 3;
@@ -105,12 +104,12 @@ fn file(_: &str) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Only what this server itself sends is run, shown or asked for; no page may frame it, and no text becomes markup.
+/// Only files of this server are run, shown or requested; no page may frame it, and no text becomes markup.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types 'none'";
 
-/// The response, when the path is the console's.
+/// Returns the response if the path belongs to the console.
 pub(crate) fn respond(method: &Method, path: &str) -> Option<Response<Bytes>> {
     let (text, kind) = file(path)?;
     if method != Method::GET && method != Method::HEAD {
@@ -118,19 +117,16 @@ pub(crate) fn respond(method: &Method, path: &str) -> Option<Response<Bytes>> {
     }
     let mut response = Response::new(Bytes::from_static(text.as_bytes()));
     let headers = [
-        (header::CONTENT_TYPE, kind),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        // Another version of the server may listen here tomorrow.
-        (header::CACHE_CONTROL, "no-cache"),
+        ("content-type", kind),
+        ("content-security-policy", POLICY),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        // Another version of the server may listen on this port later.
+        ("cache-control", "no-cache"),
     ];
     for (name, value) in headers {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    let isolated =
-        [("cross-origin-opener-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin")];
-    for (name, value) in isolated {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     Some(response)

@@ -1,4 +1,4 @@
-//! The control API over HTTP: the way from a request to its call in the table.
+//! The control API over HTTP: routes a request to its call in the table.
 
 use std::sync::Arc;
 
@@ -10,31 +10,32 @@ use super::{app::App, body, response};
 use crate::{
     control::{
         Control,
-        input::{ControlDocument, Whole},
+        input::{RawBody, WriteDocument},
         openapi, table,
     },
     faults::ControlCall,
     ready::CONTROL_PREFIX,
     runtime::WorldRuntime,
-    world::Refusal,
+    world::{Refusal, Result},
 };
 
-/// Whether a path is below the prefix.
-pub(crate) fn owns(path: &str) -> bool {
+/// Returns whether a path is below the prefix.
+pub(crate) fn is_control_path(path: &str) -> bool {
     path.strip_prefix(CONTROL_PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Answers a request below the prefix.
+/// Handles a request below the prefix.
 pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http::Response<Body> {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path().strip_prefix(CONTROL_PREFIX).unwrap_or_default();
-    // Whoever probes a container has no token, and learns nothing by this.
+    // A container's health check has no token.
     let probe = parts.method == http::Method::GET && path == "/health";
-    let allowed = if probe { app.guard.own(&parts) } else { app.guard.control(&parts) };
+    let allowed =
+        if probe { app.guard.check_host_and_origin(&parts) } else { app.guard.check_control(&parts) };
     if let Err(refused) = allowed {
         return refused.into_response();
     }
-    let (control, path) = match of_world(app, path) {
+    let (control, path) = match find_world(app, path) {
         Ok(found) => found,
         Err(refused) => return refused.into_response(),
     };
@@ -43,7 +44,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
         Ok(uri) => uri,
         Err(_) => return response::error(404, "There is nothing at this path.").map(Body::from),
     };
-    // Only now: whoever may not use the control API cannot make the server read a large document.
+    // Only after the checks: without permission nobody can make the server read a large document.
     let body = match body::read(body, body::DOCUMENT_LIMIT, app.limits.client_timeout).await {
         Ok(body) => body,
         Err(refused) => return refused.into_response(),
@@ -51,15 +52,20 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
     route(app, routes, control, parts, body).await
 }
 
-/// Makes a call in a world; the status of its response.
-pub(crate) async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, call: &ControlCall) -> u16 {
+/// Makes a control call in a world; returns the status of its response.
+pub(crate) async fn make_call(
+    app: &App,
+    routes: &Router,
+    runtime: &Arc<WorldRuntime>,
+    call: &ControlCall,
+) -> u16 {
     let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
     let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };
     let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
     route(app, routes, app.control_of(runtime), parts, body.into()).await.status().as_u16()
 }
 
-/// Finds the call that a request means, and makes it.
+/// Routes a request to its call.
 async fn route(
     app: &App,
     routes: &Router,
@@ -67,8 +73,8 @@ async fn route(
     mut parts: Parts,
     body: Bytes,
 ) -> http::Response<Body> {
-    parts.extensions.insert(Whole(body));
-    parts.extensions.insert(ControlDocument(openapi::document));
+    parts.extensions.insert(RawBody(body));
+    parts.extensions.insert(openapi::document as WriteDocument);
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
     match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {
@@ -77,8 +83,8 @@ async fn route(
     }
 }
 
-/// The world that a path below the prefix is about, and the rest of the path.
-fn of_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str), Refusal> {
+/// Returns the world of a path below the prefix, and the rest of the path.
+fn find_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str)> {
     let main = app.control();
     let Some(rest) = path.strip_prefix("/worlds/") else { return Ok((main, path)) };
     match rest.split_once('/') {
@@ -87,7 +93,7 @@ fn of_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str), Refusal>
     }
 }
 
-/// Everything below the prefix, for one world: each call of the table at its place.
+/// Returns the router of all calls, for one world.
 pub(crate) fn routes() -> Router {
     let calls = table::all().into_iter().flat_map(|family| family.calls);
     calls

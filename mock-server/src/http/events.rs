@@ -1,6 +1,6 @@
-//! Server-sent events: what changes in a world, for pages and tools that follow it.
+//! Server-sent events: the changes of a world, for pages and tools that follow it.
 //!
-//! A follower that is too slow is not waited for: it receives `missed`, and reads anew.
+//! A follower that is too slow receives `missed`, and reads the state again.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ use tokio::sync::{broadcast, watch};
 use super::connection::{Phase, stopped};
 use crate::runtime::change::Change;
 
-/// Keeps proxies and half-open connections from going unnoticed.
+/// Detects half-open connections, and keeps proxies from closing idle ones.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// What a follower wants to receive.
+/// The query of a follower.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) struct Following {
+pub(crate) struct FollowQuery {
     /// Also sends `request` when requests to the service have ended; one event may stand for several.
     #[serde(default)]
     pub(crate) requests: bool,
@@ -33,9 +33,9 @@ pub(crate) struct Following {
     pub(crate) worlds: String,
 }
 
-/// What is followed of one world.
-pub(crate) struct Followed {
-    /// Its id, where events have to say it.
+/// One world that is followed.
+pub(crate) struct FollowedWorld {
+    /// Its id, if events have to name it.
     pub(crate) world: Option<String>,
     pub(crate) changes: broadcast::Receiver<Change>,
     pub(crate) requests: Option<watch::Receiver<u64>>,
@@ -50,9 +50,9 @@ struct Data<'a, T> {
     data: T,
 }
 
-/// A response that goes on until the follower leaves, every world is gone or the server stops.
+/// Returns a stream that ends when the client disconnects, all worlds are deleted or the server stops.
 pub(crate) fn follow(
-    followed: Vec<Followed>,
+    followed: Vec<FollowedWorld>,
     unknown: Vec<String>,
     mut stop: watch::Receiver<Phase>,
 ) -> Response {
@@ -67,8 +67,8 @@ pub(crate) fn follow(
     response
 }
 
-/// The events of one world until it is gone.
-fn events_of(followed: Followed) -> impl Stream<Item = Result<Event, axum::Error>> + Send {
+/// Returns the events of one world until it is deleted.
+fn events_of(followed: FollowedWorld) -> impl Stream<Item = Result<Event, axum::Error>> + Send {
     stream::unfold(Some(followed), |followed| async {
         let mut followed = followed?;
         let world = followed.world.as_deref();
@@ -95,7 +95,7 @@ fn gone(world: &str) -> Result<Event, axum::Error> {
     Event::default().event("gone").json_data(json!({ "world": world }))
 }
 
-/// Returns how many requests have ended, when another has; never where nobody wants to know.
+/// Returns how many requests have ended, once another has; never returns if requests are not followed.
 async fn next_request(requests: &mut Option<watch::Receiver<u64>>) -> u64 {
     let Some(requests) = requests else { return std::future::pending().await };
     match requests.changed().await {

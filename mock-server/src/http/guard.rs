@@ -1,41 +1,36 @@
-//! Who may talk to the server: the control API's token, and the `Host` and `Origin` of every request.
+//! Access to the server: the control API's token, and the `Host` and `Origin` of every request.
 //!
-//! The server listens on the developer's own machine, next to a browser. A page from elsewhere must be able to
-//! drive it neither directly (`Origin`) nor by letting its own name point here (`Host`).
+//! The server listens on the developer's own machine, next to a browser. A page of another site must not be able to use it,
+//! neither directly (`Origin`) nor by resolving its own name to this machine (`Host`).
 
 use std::net::SocketAddr;
 
 use http::{HeaderMap, HeaderValue, header, uri::Authority};
 use sha2::{Digest, Sha256};
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
-/// What a request is held against.
+/// The rules that a request is checked against.
 #[derive(Debug)]
 pub(crate) struct Guard {
     address: SocketAddr,
-    /// The address as most requests write it.
+    /// The address as most requests name it.
     name: String,
-    /// Only a hash, so that the time of a comparison says nothing about the token.
+    /// Only a hash, so that the duration of a comparison reveals nothing about the token.
     token: Option<[u8; 32]>,
-    /// Whether requests also come through other ports of this machine.
+    /// Whether to accept requests for another port of this machine, from which a gateway forwards them.
     any_port: bool,
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, token: Option<&str>) -> Self {
+    pub(crate) fn new(address: SocketAddr, token: Option<&str>, any_port: bool) -> Self {
         let token = token.map(|token| Sha256::digest(token).into());
-        Self { address, name: address.to_string(), token, any_port: false }
+        Self { address, name: address.to_string(), token, any_port }
     }
 
-    /// Whether to take requests that were made for another port of this machine, from which a gateway passes them on.
-    pub(crate) fn any_port(self, any_port: bool) -> Self {
-        Self { any_port, ..self }
-    }
-
-    /// Whether a request may use the control API.
-    pub(crate) fn control(&self, request: &http::request::Parts) -> Result<(), Refusal> {
-        self.own(request)?;
+    /// Checks that a request may use the control API.
+    pub(crate) fn check_control(&self, request: &http::request::Parts) -> Result<()> {
+        self.check_host_and_origin(request)?;
         match self.token {
             Some(token)
                 if bearer(&request.headers).map(|given| Sha256::digest(given).into()) != Some(token) =>
@@ -49,8 +44,8 @@ impl Guard {
         }
     }
 
-    /// Refuses a request that was made for another server, or by a page of another one.
-    pub(crate) fn own(&self, request: &http::request::Parts) -> Result<(), Refusal> {
+    /// Refuses a request for another server, or from a page of another one.
+    pub(crate) fn check_host_and_origin(&self, request: &http::request::Parts) -> Result<()> {
         let named = request.uri.authority().map(|authority| Some(authority.as_str()));
         let mut hosts = request
             .headers
@@ -59,8 +54,7 @@ impl Guard {
             .map(|host| host.to_str().ok())
             .chain(named)
             .peekable();
-        // On a public address the server cannot know its own names; there the token is never missing, and no
-        // foreign page has it.
+        // On a public address the server cannot know its own names; there a token is required, which no foreign page has.
         if self.address.ip().is_loopback()
             && (hosts.peek().is_none() || !hosts.all(|host| host.is_some_and(|host| self.may_be_host(host))))
         {
@@ -69,15 +63,15 @@ impl Guard {
                 "The Host of this request is not this server; use the address it printed.",
             ));
         }
-        self.origin(&request.headers)
+        self.check_origin(&request.headers)
     }
 
-    /// Refuses what a web page of another site asks for. Programs send no `Origin`.
-    fn origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Refuses requests of web pages of other sites. Programs send no `Origin`.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
         let own = |origin: &HeaderValue| {
             let origin = origin.to_str().ok();
             let host = origin.and_then(|origin| origin.strip_prefix("http://"));
-            // A page that this server itself sent has the same Host, whatever name that is.
+            // A page of this server has the same Host, whatever that name is.
             host.is_some_and(|host| {
                 self.is_own(host)
                     || (!self.address.ip().is_loopback()
@@ -99,7 +93,7 @@ impl Guard {
         is_name || self.port_here(host) == Some(self.address.port())
     }
 
-    /// The port that a host names, if it is one of this machine.
+    /// Returns the port of a host if it names this machine.
     fn port_here(&self, host: &str) -> Option<u16> {
         let host = host.parse::<Authority>().ok()?;
         let port = host.port_u16().unwrap_or(80);
@@ -110,7 +104,7 @@ impl Guard {
     }
 }
 
-/// What follows `Bearer` in the `Authorization` header.
+/// Returns the token of the `Authorization` header.
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;
@@ -124,10 +118,10 @@ mod tests {
 
     #[test]
     fn behind_gateways_any_port_of_this_machine_will_do_and_no_other_name() {
-        let guard = Guard::new("127.0.0.1:4010".parse().expect("an address"), None).any_port(true);
+        let guard = Guard::new("127.0.0.1:4010".parse().expect("an address"), None, true);
         assert!(guard.may_be_host("127.0.0.1:4011") && !guard.may_be_host("evil.test:4010"));
         let mut headers = HeaderMap::new();
         headers.insert(header::ORIGIN, HeaderValue::from_static("http://localhost:4011"));
-        assert!(guard.origin(&headers).is_err(), "a page of another server");
+        assert!(guard.check_origin(&headers).is_err(), "a page of another server");
     }
 }

@@ -1,5 +1,5 @@
-//! Lines on stderr: one for each request, and a word when connections had to go. A path holds ids at most; queries,
-//! bodies and keys stay out of it.
+//! Log lines on stderr: one for each request, and one when idle connections were closed. They never contain queries, bodies or
+//! keys.
 
 use std::{io::Write, time::Duration};
 
@@ -17,11 +17,11 @@ pub(crate) fn request(
     let status = status.map_or_else(|| "dropped".to_owned(), |status| status.to_string());
     let ms = duration.as_secs_f64() * 1e3;
     let (path, agent) = (redact(path), agent.map_or("-", AgentId::as_str));
-    // Nobody reads it any more when this fails.
+    // A failure means that stderr is closed.
     let _ = writeln!(std::io::stderr().lock(), "{method} {path} {status} {ms:.1}ms {agent}");
 }
 
-/// Idle connections had to make room, since so many are open.
+/// Logs that idle connections were closed, with the number of open ones.
 pub(crate) fn closed_idle(open: usize) {
     let _ = writeln!(
         std::io::stderr().lock(),

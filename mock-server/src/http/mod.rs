@@ -24,31 +24,31 @@ use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 pub(crate) use app::App;
-use connection::Reply;
-use service::Target;
+use connection::HttpReply;
+use service::ServiceTarget;
 
-/// Serves until it is told to stop.
+/// Serves until the server stops.
 pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
     let (stop, routes) = (app.stop.clone(), control::routes());
-    connection::serve(listener, app.limits, stop, control::owns, move |request| {
+    connection::serve(listener, app.limits, stop, control::is_control_path, move |request| {
         let (app, routes) = (Arc::clone(&app), routes.clone());
         async move { handle(&app, &routes, request).await }
     })
     .await;
 }
 
-async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> Reply {
+async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> HttpReply {
     let path = request.uri().path();
-    if Target::of(path).is_some() {
+    if ServiceTarget::parse(path).is_some() {
         return service::handle(app, routes, request).await;
     }
     let started = std::time::Instant::now();
     let (method, path) = (request.method().clone(), path.to_owned());
-    let response = if control::owns(&path) {
-        // Apart, so that other requests do not carry its size along.
+    let response = if control::is_control_path(&path) {
+        // Boxed, so that the future of other requests stays small.
         let controlled = Box::pin(control::handle(app, routes, request.map(Body::new)));
         let controlled = AssertUnwindSafe(controlled);
-        controlled.catch_unwind().await.unwrap_or_else(|_| response::of_status(500).map(Body::from))
+        controlled.catch_unwind().await.unwrap_or_else(|_| response::for_status(500).map(Body::from))
     } else {
         let page = app.console.then(|| console::respond(&method, &path)).flatten();
         page.unwrap_or_else(|| response::error(404, "There is nothing at this path.")).map(Body::from)
@@ -56,5 +56,5 @@ async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> Reply
     if app.log {
         log::request(&method, &path, Some(response.status().as_u16()), started.elapsed(), None);
     }
-    Reply::Answer(response)
+    HttpReply::Response(response)
 }

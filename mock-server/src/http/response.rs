@@ -1,4 +1,4 @@
-//! How answers are written: JSON, and one field `error` when something was refused.
+//! Responses: JSON, with the one field `error` for a refusal.
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -8,7 +8,7 @@ use crate::world::Refusal;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A response of finished JSON.
+/// Returns a response with this JSON.
 pub(crate) fn json(status: u16, body: impl Into<Bytes>) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -16,7 +16,7 @@ pub(crate) fn json(status: u16, body: impl Into<Bytes>) -> Response<Bytes> {
     response
 }
 
-/// The service's error body.
+/// Returns a response with the service's error body.
 pub(crate) fn error(status: u16, message: &str) -> Response<Bytes> {
     #[derive(Serialize)]
     struct Body<'a> {
@@ -30,12 +30,12 @@ pub(crate) fn error(status: u16, message: &str) -> Response<Bytes> {
     response
 }
 
-/// The response to what was refused.
+/// Returns the response to a refusal.
 pub(crate) fn refusal(refusal: &Refusal) -> Response<Bytes> {
     error(refusal.status, &refusal.message)
 }
 
-/// The whole response to what could not be read as a request.
+/// Returns the bytes of a response to something that is not a readable request.
 pub(crate) fn unreadable(status: u16) -> Bytes {
     let message = match status {
         414 => "The address of this request is too long; the longest search has 200 characters.",
@@ -48,7 +48,7 @@ pub(crate) fn unreadable(status: u16) -> Bytes {
     format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into()
 }
 
-/// The response of a path that exists, to a method that it does not know.
+/// Returns the response of an existing path to an unknown method.
 pub(crate) fn wrong_method(allowed: &str) -> Response<Bytes> {
     let mut response = error(405, &format!("This path does not take this method; it takes {allowed}."));
     if let Ok(allowed) = HeaderValue::from_str(allowed) {
@@ -57,8 +57,8 @@ pub(crate) fn wrong_method(allowed: &str) -> Response<Bytes> {
     response
 }
 
-/// What the service would say with this status, for failures on demand.
-pub(crate) fn of_status(status: u16) -> Response<Bytes> {
+/// Returns the service's response with this status, for failures on demand.
+pub(crate) fn for_status(status: u16) -> Response<Bytes> {
     let message = match status {
         401 => "The API key is missing, wrong or revoked.",
         403 => "The API key lacks the needed scope.",

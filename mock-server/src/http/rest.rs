@@ -1,4 +1,4 @@
-//! The REST API: finds the operation that a request means, and hands its input to the core.
+//! The REST API: finds the operation of a request and performs it in the world.
 
 use bytes::Bytes;
 use http::{Response, header, request::Parts};
@@ -7,20 +7,20 @@ use serde_json::Value;
 use shared_inbox::{Method, Operation};
 
 use super::{caller::Caller, response};
-use crate::world::{CallInput, Refusal};
+use crate::world::{CallInput, Refusal, Result};
 
-/// Answers a request whose path behind the prefix is `path`.
+/// Handles a request whose path behind the prefix is `path`.
 pub(crate) fn handle(
     caller: Result<&Caller, &Refusal>,
     path: &str,
     parts: &Parts,
-    body: Result<Bytes, Refusal>,
+    body: Result<Bytes>,
 ) -> Response<Bytes> {
-    // What a GET answers, without its body.
+    // A HEAD is a GET without the body of the response.
     let method = if parts.method == http::Method::HEAD { "GET" } else { parts.method.as_str() };
     let mut allowed = Vec::new();
     for &operation in Operation::KNOWN {
-        let Some(id) = matching(operation.path(), path) else { continue };
+        let Some(id) = match_path(operation.path(), path) else { continue };
         if operation.method().as_str() != method {
             allowed.push(operation.method().as_str());
             allowed.extend((operation.method() == Method::Get).then_some("HEAD"));
@@ -46,8 +46,8 @@ fn call(
     operation: Operation,
     id: Option<&str>,
     parts: &Parts,
-    body: Result<Bytes, Refusal>,
-) -> Result<crate::world::ServiceResponse, Refusal> {
+    body: Result<Bytes>,
+) -> Result<crate::world::ServiceResponse> {
     if operation.method() == Method::Get {
         let query: Vec<(String, String)> =
             form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
@@ -57,8 +57,8 @@ fn call(
     caller.call(operation, id, input)
 }
 
-/// The JSON of a body; none when it is empty.
-fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>, Refusal> {
+/// Reads the JSON of a body; returns `None` if it is empty.
+fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>> {
     if body.is_empty() {
         return Ok(None);
     }
@@ -77,8 +77,8 @@ fn is_json(content_type: &str) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// `Some` when the path fits the pattern, with what stands in the place of `{id}`.
-fn matching<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
+/// Matches a path with a pattern; returns what stands in place of `{id}`.
+fn match_path<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
     let Some((before, after)) = pattern.split_once('{') else {
         return (pattern == path).then_some(None);
     };

@@ -1,5 +1,4 @@
-//! The way of a request to the service, REST or MCP: its body is read, a fault may be applied, the response is made, and
-//! the journal and the log are told.
+//! Requests to the service, REST or MCP: reads the body, applies a fault, makes the response, and writes the journal and the log.
 
 use std::{
     collections::BTreeMap,
@@ -18,150 +17,153 @@ use super::{
     app::App,
     body,
     caller::Caller,
-    connection::{Phase, Reply, stopped},
+    connection::{HttpReply, Phase, stopped},
     control, log, mcp, response, rest,
 };
 use crate::{
-    faults::{Act, FaultMatch, RequestParts, When},
+    faults::{FaultAction, FaultMatch, FaultTiming, RequestParts},
     ready::REST_PREFIX,
     runtime::{
         WorldRuntime,
-        journal::{KeptResponse, RecordedRequest, entry::Transport, split_target},
+        journal::{RecordedRequest, RecordedResponse, entry::Transport, split_target},
     },
-    world::Refusal,
+    world::Result,
 };
 
-/// What is being asked for.
+/// The endpoint that a request is for.
 #[derive(Clone, Copy)]
-pub(crate) enum Target<'a> {
+pub(crate) enum ServiceTarget<'a> {
     /// The path behind the prefix of the REST API.
     Rest(&'a str),
     Mcp,
 }
 
-impl<'a> Target<'a> {
-    /// `None` when the path is not the service's.
-    pub(crate) fn of(path: &'a str) -> Option<Self> {
+impl<'a> ServiceTarget<'a> {
+    /// Returns the endpoint of a path, or `None` if it is not the service's.
+    pub(crate) fn parse(path: &'a str) -> Option<Self> {
         if path == "/mcp" {
-            return Some(Target::Mcp);
+            return Some(ServiceTarget::Mcp);
         }
         let rest = path.strip_prefix(REST_PREFIX)?;
-        (rest.is_empty() || rest.starts_with('/')).then_some(Target::Rest(rest))
+        (rest.is_empty() || rest.starts_with('/')).then_some(ServiceTarget::Rest(rest))
     }
 
-    /// Whether this may be a search.
+    /// Returns whether this may be a search.
     fn may_search(self, parts: &Parts) -> bool {
-        matches!(self, Target::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
+        matches!(self, ServiceTarget::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
     }
 
-    /// The path as fault rules name it.
+    /// Returns the path as fault rules name it.
     fn path(self) -> &'a str {
         match self {
-            Target::Rest(path) => path,
-            Target::Mcp => "/mcp",
+            ServiceTarget::Rest(path) => path,
+            ServiceTarget::Mcp => "/mcp",
         }
     }
 }
 
-pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> Reply {
+pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> HttpReply {
     let (parts, body) = request.into_parts();
-    let (caller, mut record) = Record::begin(app, &parts);
+    let (caller, mut record) = RequestRecord::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.client_timeout).await;
     record.body = body.clone().unwrap_or_default();
-    let asked = RequestParts {
+    let request_parts = RequestParts {
         method: parts.method.as_str(),
-        path: Target::of(parts.uri.path()).map_or("", Target::path),
+        path: ServiceTarget::parse(parts.uri.path()).map_or("", ServiceTarget::path),
         query: parts.uri.query().unwrap_or_default(),
-        agent: caller.as_ref().ok().map(Caller::agent),
+        agent: caller.as_ref().ok().map(|caller| &caller.agent),
         body: &record.body,
     };
-    let Some(fault) = record.runtime.match_fault(&asked) else {
-        return record.answered(perform(app, caller, parts, body).await);
+    let Some(fault) = record.runtime.match_fault(&request_parts) else {
+        return record.respond(perform(app, caller, parts, body).await);
     };
-    act(app, routes, &record.runtime, &fault, When::Before).await;
+    make_control_calls(app, routes, &record.runtime, &fault, FaultTiming::Before).await;
     let reply = match fault.act.clone() {
-        Act::Drop(When::Before) => Reply::Drop,
-        Act::Status { status, when: When::Before } => {
-            record.answered(with_headers(response::of_status(status), &fault.headers))
+        FaultAction::Drop(FaultTiming::Before) => HttpReply::Drop,
+        FaultAction::Status { status, when: FaultTiming::Before } => {
+            record.respond(with_headers(response::for_status(status), &fault.headers))
         }
         act => {
             let response = with_headers(perform(app, caller, parts, body).await, &fault.headers);
             match act {
-                Act::Drop(_) => Reply::Drop,
-                Act::Status { status, .. } => {
-                    record.answered(with_headers(response::of_status(status), &fault.headers))
+                FaultAction::Drop(_) => HttpReply::Drop,
+                FaultAction::Status { status, .. } => {
+                    record.respond(with_headers(response::for_status(status), &fault.headers))
                 }
-                Act::Truncate(bytes) => {
-                    // Cutting off nothing would be a response like any other.
+                FaultAction::Truncate(bytes) => {
+                    // At least one byte is cut off.
                     let bytes = bytes.min(response.body().len().saturating_sub(1));
-                    Reply::Truncated(record.keep(response, bytes), bytes)
+                    HttpReply::Truncated(record.record_response(response, bytes), bytes)
                 }
-                Act::Body(text) => record.answered(with_body(response, text)),
-                // The rest is about webhooks, or was done before.
-                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) | Act::Control { .. } => {
-                    record.answered(response)
-                }
+                FaultAction::Body(text) => record.respond(with_body(response, text)),
+                // The others apply to webhooks, or were applied before.
+                FaultAction::Answer
+                | FaultAction::Twice
+                | FaultAction::Swap
+                | FaultAction::Late(_)
+                | FaultAction::Control { .. } => record.respond(response),
             }
         }
     };
-    act(app, routes, &record.runtime, &fault, When::After).await;
+    make_control_calls(app, routes, &record.runtime, &fault, FaultTiming::After).await;
     if fault.delay > Duration::ZERO {
-        // A server that stops does not make anyone wait; one that is gone has no response.
+        // A stopping server cuts the delay short; one that has ended sends no response.
         let mut stop = app.stop.clone();
         let _ = tokio::time::timeout(fault.delay, stopped(&mut stop)).await;
         if *stop.borrow() == Phase::Over {
-            return Reply::Drop;
+            return HttpReply::Drop;
         }
     }
     reply
 }
 
-/// Makes the control calls that a fault makes at this time.
-async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: When) {
+/// Makes the control calls of a fault for this moment.
+async fn make_control_calls(
+    app: &App,
+    routes: &Router,
+    runtime: &Arc<WorldRuntime>,
+    fault: &FaultMatch,
+    at: FaultTiming,
+) {
     for (id, when, calls) in &fault.calls {
         if *when != at {
             continue;
         }
         let mut statuses = Vec::new();
         for call in calls {
-            // Apart, so that other requests do not carry its size along.
-            statuses.push(Box::pin(control::act(app, routes, runtime, call)).await);
+            // Boxed, so that the future of other requests stays small.
+            statuses.push(Box::pin(control::make_call(app, routes, runtime, call)).await);
         }
-        runtime.faults(|faults, _| faults.acted(id, &statuses));
+        runtime.faults(|faults, _| faults.record_statuses(id, &statuses));
     }
 }
 
-/// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.
-async fn perform(
-    app: &App,
-    caller: Result<Caller, Refusal>,
-    parts: Parts,
-    body: Result<Bytes, Refusal>,
-) -> Response<Bytes> {
-    if let Err(refused) = app.guard.own(&parts) {
+/// Performs a request. A panic becomes a 500.
+async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<Bytes>) -> Response<Bytes> {
+    if let Err(refused) = app.guard.check_host_and_origin(&parts) {
         return response::refusal(&refused);
     }
     if let Ok(caller) = &caller
-        && Target::of(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
+        && ServiceTarget::parse(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
-        caller.runtime().searchable().await;
+        caller.runtime.wait_until_searchable().await;
     }
     let performed = async move {
-        match Target::of(parts.uri.path()) {
-            Some(Target::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
-            Some(Target::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
-            Some(Target::Mcp) => match caller {
-                // Apart, so that other requests do not carry its size along.
+        match ServiceTarget::parse(parts.uri.path()) {
+            Some(ServiceTarget::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
+            Some(ServiceTarget::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
+            Some(ServiceTarget::Mcp) => match caller {
+                // Boxed, so that the future of other requests stays small.
                 Ok(caller) => Box::pin(mcp::handle(caller, parts, body)).await,
                 Err(refused) => response::refusal(&refused),
             },
             None => response::error(404, "There is nothing at this path."),
         }
     };
-    AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::of_status(500))
+    AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::for_status(500))
 }
 
-/// The same response with more headers.
+/// Adds headers to a response.
 fn with_headers(mut response: Response<Bytes>, headers: &BTreeMap<String, String>) -> Response<Bytes> {
     for (name, value) in headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
@@ -171,7 +173,7 @@ fn with_headers(mut response: Response<Bytes>, headers: &BTreeMap<String, String
     response
 }
 
-/// Another text with the same status.
+/// Replaces the body of a response.
 fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
     let page = text.trim_start().starts_with('<');
     let mut response = response.map(|_| Bytes::from(text));
@@ -183,29 +185,29 @@ fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
     response
 }
 
-/// Writes the journal and the log when the request is over, also when its client has gone away before.
-struct Record {
+/// Writes the journal and the log when a request ends, also if its client has disconnected.
+struct RequestRecord {
     runtime: Arc<WorldRuntime>,
     log: bool,
     started: Instant,
-    /// Taken out when the request is over.
+    /// Taken when the request ends.
     entry: Option<RecordedRequest>,
     body: Bytes,
     status: Option<u16>,
-    response: Option<KeptResponse>,
+    response: Option<RecordedResponse>,
 }
 
-impl Record {
-    /// Who makes the request, and the record of it. Without a valid key it is one of the main world.
-    fn begin(app: &App, parts: &Parts) -> (Result<Caller, Refusal>, Self) {
-        let (caller, runtime, number, at) = match Caller::of(&app.registry, &parts.headers) {
+impl RequestRecord {
+    /// Returns the caller and the record of a request. Without a valid key the request belongs to the main world.
+    fn begin(app: &App, parts: &Parts) -> (Result<Caller>, Self) {
+        let (caller, runtime, number, at) = match Caller::authenticate(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
-                let (runtime, number) = (Arc::clone(caller.runtime()), caller.request());
+                let (runtime, number) = (Arc::clone(&caller.runtime), caller.request);
                 (Ok(caller), runtime, number, at)
             }
             Err(refused) => {
-                let (number, at) = app.registry.main().arrive();
-                (Err(refused), Arc::clone(app.registry.main()), number, at)
+                let (number, at) = app.registry.main.begin_request();
+                (Err(refused), Arc::clone(&app.registry.main), number, at)
             }
         };
         let entry = RecordedRequest {
@@ -213,9 +215,9 @@ impl Record {
             at,
             transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
             method: parts.method.clone(),
-            // A copy: what came in is a part of the buffer that the connection reads into.
+            // Copied, since the original is part of the connection's read buffer.
             target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
-            agent: caller.as_ref().ok().map(|caller| caller.agent().clone()),
+            agent: caller.as_ref().ok().map(|caller| caller.agent.clone()),
             traceparent: traceparent(parts),
             status: None,
             duration: Duration::ZERO,
@@ -225,31 +227,31 @@ impl Record {
         (caller, Self { runtime, log, started, entry, body: Bytes::new(), status: None, response: None })
     }
 
-    fn answered(&mut self, response: Response<Bytes>) -> Reply {
+    fn respond(&mut self, response: Response<Bytes>) -> HttpReply {
         let head = self.entry.as_ref().is_some_and(|entry| entry.method == http::Method::HEAD);
-        self.keep(response, if head { 0 } else { usize::MAX }).into()
+        self.record_response(response, if head { 0 } else { usize::MAX }).into()
     }
 
-    /// Keeps a response of which the client receives so many bytes of the body.
-    fn keep(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
-        // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
+    /// Records a response of which the client receives `received` bytes of the body.
+    fn record_response(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
+        // The world's time, as in everything that it stores: clients compare the two.
         if let Some(date) = self.runtime.http_date() {
             response.headers_mut().insert(header::DATE, date);
         }
         self.status = Some(response.status().as_u16());
-        self.response = Some(KeptResponse::new(&response, received));
+        self.response = Some(RecordedResponse::new(&response, received));
         response
     }
 }
 
-/// The trace that a request is a part of, if its header has a length that such headers have.
+/// Returns the `traceparent` of a request, unless it is too long.
 fn traceparent(parts: &Parts) -> Option<Box<str>> {
     const MAX_LENGTH: usize = 256;
     let header = parts.headers.get("traceparent")?.to_str().ok()?;
     (header.len() <= MAX_LENGTH).then(|| header.into())
 }
 
-impl Drop for Record {
+impl Drop for RequestRecord {
     fn drop(&mut self) {
         let Some(mut entry) = self.entry.take() else { return };
         entry.duration = self.started.elapsed();

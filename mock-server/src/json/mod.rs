@@ -1,4 +1,4 @@
-//! JSON as it is read, compared and shown, whoever it belongs to.
+//! Comparing, redacting and naming JSON.
 
 pub(crate) mod difference;
 pub(crate) mod matching;

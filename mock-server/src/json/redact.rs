@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// What keys or webhook secrets look like.
+/// The form of keys or webhook secrets.
 struct Form {
     prefix: &'static str,
-    /// What follows beside letters and digits.
+    /// The characters besides letters and digits.
     signs: &'static [u8],
     min_length: usize,
     shown: &'static str,

@@ -1,14 +1,13 @@
-//! Gives every schema of the document a name of its own.
+//! Gives every schema of an OpenAPI document a name.
 //!
-//! Generators of clients make a class of each object. One without a name gets one that they put together from what
-//! stands around it, two such names can be alike, and then a class is missing. Parts that are put together by `allOf`
-//! are written out, because not every generator can merge them.
+//! Client generators make a class of each object and invent names for unnamed ones; two equal names would cost a class. `allOf` is
+//! written out, because not every generator can merge it.
 
 use serde_json::{Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Names what the types leave without a name.
+/// Names all unnamed object schemas.
 pub(crate) fn name_all(document: &mut Value) {
     let Some(Value::Object(mut schemas)) = document.pointer_mut("/components/schemas").map(Value::take)
     else {
@@ -30,7 +29,7 @@ pub(crate) fn name_all(document: &mut Value) {
     document["components"]["schemas"] = schemas.into();
 }
 
-/// All operations, each with its path.
+/// Returns all operations, each with its path.
 fn operations(document: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     paths.flat_map(|(path, methods)| {
@@ -38,7 +37,7 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (&String, &mut Value
     })
 }
 
-/// Each kind of item carries its own `type`.
+/// Moves the `type` into the schema of each kind of item.
 fn timeline(schemas: &mut Map<String, Value>) {
     let Some(item) = schemas.get_mut("TimelineItem") else { return };
     let mut kinds = Map::new();
@@ -56,7 +55,7 @@ fn timeline(schemas: &mut Map<String, Value>) {
     }
 }
 
-/// An event of each kind, with data of its own.
+/// Writes out the schema of each kind of event.
 fn events(document: &mut Value, schemas: &mut Map<String, Value>) {
     let (Some(envelope), Some(common)) = (schemas.remove("Event"), schemas.remove("EventData")) else {
         return;
@@ -77,7 +76,7 @@ fn events(document: &mut Value, schemas: &mut Map<String, Value>) {
     }
 }
 
-/// Puts the fields of one object schema into another.
+/// Merges the fields of one object schema into another.
 fn merge(into: &mut Value, from: &Value) {
     for (field, schema) in from["properties"].as_object().into_iter().flatten() {
         into["properties"][field] = schema.clone();
@@ -88,7 +87,7 @@ fn merge(into: &mut Value, from: &Value) {
     into["required"] = required.into();
 }
 
-/// Moves an object schema among the named ones and leaves its name behind.
+/// Moves an object schema to the named ones and leaves a reference.
 fn hoist(schema: &mut Value, name: &str, schemas: &mut Map<String, Value>) {
     hoist_parts(schema, name, schemas);
     if !is_object(schema) {
@@ -113,7 +112,7 @@ fn hoist_parts(schema: &mut Value, name: &str, schemas: &mut Map<String, Value>)
     }
 }
 
-/// Whether a generator would make a class of it.
+/// Returns whether a schema is an object.
 fn is_object(schema: &Value) -> bool {
     let kind = &schema["type"];
     *kind == "object" || kind.as_array().is_some_and(|kinds| kinds.contains(&json!("object")))

@@ -1,4 +1,4 @@
-//! The cases of a receiver check: what is sent in each, and what a safe receiver makes of it.
+//! The cases of a receiver check: what is sent, and how a safe receiver responds.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use shared_inbox_webhooks::{Secret, SignedHeaders, Signer};
 
 use crate::{runtime::delivery::NoResponse, world::webhooks::ReceiverUnderTest};
 
-/// How far off a timestamp is that must be refused: twice what is allowed.
+/// The offset of a timestamp that must be refused: twice the tolerance.
 const TIMESTAMP_OFFSET: Duration = Duration::from_secs(600);
-/// More than any event is, and than what frameworks read unasked.
+/// Larger than any event, and than the default limit of frameworks.
 const LARGE_BODY_BYTES: usize = 3 << 20;
 
 #[derive(Clone, Copy)]
@@ -58,12 +58,12 @@ pub(super) struct Case {
     pub(super) probes: Vec<Probe>,
 }
 
-/// Makes up the requests.
+/// Builds the requests.
 pub(super) struct CaseBuilder<'a> {
     receiver: &'a ReceiverUnderTest,
     now: Timestamp,
     signer: Signer,
-    /// Signs with a secret that the receiver cannot know.
+    /// Signs with a secret that the receiver does not have.
     stranger: Signer,
     count: u32,
 }
@@ -217,7 +217,7 @@ impl<'a> CaseBuilder<'a> {
             Some((previous, true)) => {
                 Signer::new([keys.current().clone(), previous.clone()]).sign_text(&id, &stamp, &probe.body)
             }
-            // Not in a rotation: the secret that the receiver has is the old one, and it cannot know the new one.
+            // Without a rotation, the receiver's secret acts as the old one, and an unknown one as the new.
             _ => {
                 let new = self.stranger.sign_text(&id, &stamp, &probe.body).signature;
                 let signature = format!("{new} {}", probe.headers.signature);
@@ -274,7 +274,7 @@ impl<'a> CaseBuilder<'a> {
         }
     }
 
-    /// A good event that nothing follows from.
+    /// Returns a valid test event.
     fn event(&mut self) -> Value {
         self.count += 1;
         let id = format!("evt_exam{}x{}", self.now.as_millis(), self.count);
@@ -284,7 +284,7 @@ impl<'a> CaseBuilder<'a> {
         event.workspace = Some(self.receiver.workspace.clone());
         event.livemode = Some(self.receiver.livemode);
         event.summary = "Exam of this webhook's receiver".to_owned();
-        // Texts, numbers and flags: always JSON.
+        // Serializing texts, numbers and flags cannot fail.
         serde_json::to_value(event).unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! Checks a receiver: sends it a fixed series of good and bad requests and reports what it did with each.
+//! Checks a receiver: sends a fixed series of good and bad requests and reports its responses.
 //!
 //! The requests carry `webhook.test` events with ids of their own, stay out of the delivery log, and are dated by this
 //! machine's clock, which is the one a receiver looks at, wherever the mock's clock stands.
@@ -61,7 +61,7 @@ pub struct ReceiverCase {
     pub hint: Option<String>,
 }
 
-/// Sends the series to the receiver and reports.
+/// Sends the series to a receiver and reports the results.
 pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> ReceiverReport {
     let mut silent = None;
     let mut cases = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> R
                     Ok(_) => probe.hint.to_owned(),
                     Err(why) => format!("No answer: {why}."),
                 });
-                // A receiver that is not there costs ten seconds a request, and nothing more is learnt.
+                // An unreachable receiver would cost ten seconds for each request.
                 silent = answer.err().filter(|why| *why != NoResponse::Closed);
                 break;
             }

@@ -1,7 +1,6 @@
-//! Moving a world's clock, and the driver that makes things happen as a running one goes on.
+//! Advances a world's clock, and drives the jobs of a running one.
 //!
-//! Everything that falls due on the way happens at its own time. Others are let in between: a year of a large world takes
-//! a while.
+//! Every job on the way runs at its own time. Other calls get their turn in between: a year of a large world takes a while.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -13,11 +12,11 @@ use serde::Serialize;
 use shared_inbox::Timestamp;
 
 use super::{WorldRuntime, change::Cause, clock::ClockMode};
-use crate::world::{FiredJob, Refusal};
+use crate::world::{FiredJob, Refusal, Result};
 
-/// A suspended machine does not run its timers; look at the clock now and then.
+/// A suspended machine does not run its timers, so the clock is read again after this time.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
-/// How long a clock that is moved keeps others out of its world.
+/// How long an advance of the clock holds the lock while others wait.
 const LOCK_SHARE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Where the clock stands after it was moved, and what happened on the way.
@@ -55,9 +54,9 @@ pub struct ClockReading {
     pub mode: ClockMode,
 }
 
-/// How far a clock is moved.
+/// How far to advance a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Until {
+pub(crate) enum AdvanceTarget {
     /// By so much.
     By(Duration),
     /// To this time.
@@ -66,7 +65,7 @@ pub(crate) enum Until {
     NextJob,
 }
 
-enum Step {
+enum AdvanceStep {
     Ran,
     Wait,
     Arrived,
@@ -76,7 +75,7 @@ enum Step {
 impl WorldRuntime {
     pub(super) fn drive(self: &Arc<Self>) {
         let (runtime, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
-        self.plan.settings.runtime.spawn(async move {
+        self.config.settings.runtime.spawn(async move {
             loop {
                 let Some(wait) = runtime.upgrade().map(|runtime| runtime.tick()) else { return };
                 match wait {
@@ -87,107 +86,107 @@ impl WorldRuntime {
         });
     }
 
-    /// Lets happen what is due; says how long to wait for the next.
+    /// Runs due jobs and returns how long to wait for the next.
     fn tick(self: &Arc<Self>) -> Option<Duration> {
         let mut state = self.lock();
         let now = state.clock.now();
-        let tries = self.run_due(&mut state, now);
+        let attempts = self.run_due(&mut state, now);
         let next = state.world.next_due();
         state.planned = next;
-        let wait = next.and_then(|due| state.clock.until(due));
-        self.leave(state, tries);
+        let wait = next.and_then(|due| state.clock.time_until(due));
+        self.leave(state, attempts);
         wait
     }
 
     pub(crate) fn clock(&self) -> ClockReading {
         let mut state = self.lock();
-        ClockReading { now: state.clock.now(), mode: state.clock.mode() }
+        ClockReading { now: state.clock.now(), mode: state.clock.mode }
     }
 
-    /// Moves the clock ahead; everything that falls due on the way happens at its own time, and every webhook try
-    /// that fell due or was under way has ended.
+    /// Advances the clock. Every job on the way runs at its own time, and every webhook attempt that was due or under way has
+    /// ended when this returns.
     ///
-    /// Runs to its end even when nobody waits for it any more.
-    pub(crate) async fn advance(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
+    /// Completes even if the caller stops waiting.
+    pub(crate) async fn advance(self: &Arc<Self>, until: AdvanceTarget) -> Result<Advanced> {
         let runtime = Arc::clone(self);
-        self.run(async move { runtime.advance_now(until).await }).await
+        self.run(async move { runtime.advance_in_turn(until).await }).await
     }
 
-    async fn advance_now(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
+    async fn advance_in_turn(self: &Arc<Self>, until: AdvanceTarget) -> Result<Advanced> {
         let _turn = self.moving.lock().await;
         let (target, epoch) = {
             let mut state = self.lock();
             let now = state.clock.now();
             let target = match until {
-                Until::By(by) => now + by,
-                Until::Time(time) if time < now => {
+                AdvanceTarget::By(by) => now + by,
+                AdvanceTarget::Time(time) if time < now => {
                     return Err(Refusal::field("to", format!("has passed: the clock shows {now}")));
                 }
-                Until::Time(time) => time,
-                Until::NextJob => now,
+                AdvanceTarget::Time(time) => time,
+                AdvanceTarget::NextJob => now,
             };
             state.fired = Some(Vec::new());
             (target, state.epoch)
         };
-        self.walk(target, epoch).await?;
-        if until == Until::NextJob {
-            // Only now: a try that was under way may have put something before all others.
+        self.advance_to(target, epoch).await?;
+        if until == AdvanceTarget::NextJob {
+            // Read only now: an attempt that was under way may have queued an earlier job.
             let next = self.next_due();
-            self.walk(next.unwrap_or(target), epoch).await?;
+            self.advance_to(next.unwrap_or(target), epoch).await?;
         }
         let mut state = self.lock();
         let mut fired = state.fired.take().unwrap_or_default();
-        // Tries that waited for a slow receiver come after what fell due later.
+        // Attempts that waited for a slow receiver are logged after jobs that were due later.
         fired.sort_by_key(|job| job.at);
         self.notify_change(&mut state, Cause::Clock, "advance");
-        // A clock that runs on has come nearer to the next job than the driver planned for.
+        // A running clock is now closer to the next job than the driver expects.
         self.wake.notify_one();
         Ok(Advanced { now: state.clock.now(), fired })
     }
 
-    async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<(), Refusal> {
+    async fn advance_to(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<()> {
         let mut began = Instant::now();
         loop {
             let mut ended = std::pin::pin!(self.attempt_ended.notified());
             ended.as_mut().enable();
             match self.step(target, epoch) {
-                Step::Ran if began.elapsed() < LOCK_SHARE_INTERVAL => {}
-                Step::Ran => {
+                AdvanceStep::Ran if began.elapsed() < LOCK_SHARE_INTERVAL => {}
+                AdvanceStep::Ran => {
                     tokio::task::yield_now().await;
                     if self.waiting.load(Ordering::Relaxed) > 0 {
-                        // The lock goes to whoever asks first, and that would be us.
+                        // Without a pause this task would take the lock again before the others.
                         tokio::time::sleep(LOCK_SHARE_INTERVAL).await;
                     }
                     began = Instant::now();
                 }
-                Step::Wait => ended.await,
-                Step::Arrived => return Ok(()),
-                Step::Replaced => {
+                AdvanceStep::Wait => ended.await,
+                AdvanceStep::Arrived => return Ok(()),
+                AdvanceStep::Replaced => {
                     return Err(Refusal::new(409, "The world was replaced while its clock was being moved."));
                 }
             }
         }
     }
 
-    /// One step on the way to `target`: to the next job, unless a try under way could still cause something earlier.
-    fn step(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Step {
+    /// Advances to the next job, unless an attempt under way could still cause an earlier one.
+    fn step(self: &Arc<Self>, target: Timestamp, epoch: u64) -> AdvanceStep {
         let mut state = self.lock();
         if state.epoch != epoch {
-            return Step::Replaced;
+            return AdvanceStep::Replaced;
         }
         let horizon = state.world.webhooks_horizon();
         match state.world.next_due() {
             Some(due) if due <= target && horizon.is_none_or(|horizon| due < horizon) => {
                 state.clock.move_to(due);
                 let now = state.clock.now();
-                let tries = self.run_due(&mut state, now);
-                self.leave(state, tries);
-                Step::Ran
+                let attempts = self.run_due(&mut state, now);
+                self.leave(state, attempts);
+                AdvanceStep::Ran
             }
-            _ if horizon.is_some() => Step::Wait,
+            _ if horizon.is_some() => AdvanceStep::Wait,
             _ => {
                 state.clock.move_to(target);
-                Step::Arrived
+                AdvanceStep::Arrived
             }
         }
     }

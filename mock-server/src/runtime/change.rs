@@ -1,4 +1,4 @@
-//! Changes of a world, as those who follow it are told of them.
+//! Changes of a world, as its followers receive them.
 
 use serde::Serialize;
 use shared_inbox::Timestamp;
@@ -35,7 +35,6 @@ pub enum Cause {
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Change {
     /// Counts the changes, so that a gap shows.

@@ -1,6 +1,6 @@
-//! The clock of a world: the machine's own, possibly moved ahead, or one that stands still until it is told.
+//! The clock of a world: the machine's clock with an offset, or a manual one that stands still until it is advanced.
 //!
-//! The core never asks what time it is; this is where every `now` comes from.
+//! The world never reads a clock; every `now` comes from here.
 
 use std::time::Duration;
 
@@ -37,19 +37,19 @@ impl std::str::FromStr for ClockMode {
     }
 }
 
-/// A clock that never goes back, except when its world is put back to an earlier state.
+/// A clock that never goes back, unless its world is restored to an earlier state.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    mode: ClockMode,
-    /// The latest time that was read or set; with the manual clock, the time.
+    pub(super) mode: ClockMode,
+    /// The latest time that was read or set; the time of a manual clock.
     latest: Timestamp,
     /// How far the real clock was moved ahead.
     ahead: Duration,
 }
 
 impl Clock {
-    /// A clock that starts at `start`; a real one starts there only when that lies ahead.
-    pub(crate) fn starting(mode: ClockMode, start: Timestamp) -> Self {
+    /// Creates a clock that starts at `start`; a real one starts there only if that is in the future.
+    pub(crate) fn new(mode: ClockMode, start: Timestamp) -> Self {
         let ahead = match mode {
             ClockMode::Real => start.duration_since(Timestamp::now()),
             ClockMode::Manual => Duration::ZERO,
@@ -57,27 +57,23 @@ impl Clock {
         Self { mode, latest: start, ahead }
     }
 
-    pub(crate) fn mode(&self) -> ClockMode {
-        self.mode
-    }
-
     pub(crate) fn now(&mut self) -> Timestamp {
         if self.mode == ClockMode::Real {
-            // The machine's clock may be set back; a world's time must not.
+            // The machine's clock may be set back; a world's time never goes back.
             self.latest = self.latest.max(Timestamp::now() + self.ahead);
         }
         self.latest
     }
 
-    /// Moves ahead to `to`, or stays where it is when that has passed.
+    /// Advances to `to`, unless that has passed.
     pub(crate) fn move_to(&mut self, to: Timestamp) {
         let now = self.now();
         self.ahead += to.duration_since(now);
         self.latest = now.max(to);
     }
 
-    /// How long the machine has to wait until this clock shows `due`; never, when it stands still.
-    pub(crate) fn until(&mut self, due: Timestamp) -> Option<Duration> {
+    /// Returns how long the machine has to wait until this clock shows `due`; `None` if it stands still.
+    pub(crate) fn time_until(&mut self, due: Timestamp) -> Option<Duration> {
         match self.mode {
             ClockMode::Real => Some(due.duration_since(self.now())),
             ClockMode::Manual => None,
@@ -85,13 +81,13 @@ impl Clock {
     }
 }
 
-/// A point in time as HTTP writes it, kept for as long as its second lasts: every answer has one.
+/// A cached HTTP date, which every response carries.
 #[derive(Debug, Default)]
 pub(crate) struct HttpDate(Option<(i64, HeaderValue)>);
 
 impl HttpDate {
-    /// `None` outside the years that HTTP can write.
-    pub(crate) fn of(&mut self, at: Timestamp) -> Option<HeaderValue> {
+    /// Returns `None` outside the years that HTTP can write.
+    pub(crate) fn format(&mut self, at: Timestamp) -> Option<HeaderValue> {
         if let Some((second, text)) = &self.0
             && *second == at.as_secs()
         {

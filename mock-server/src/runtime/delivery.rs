@@ -1,8 +1,8 @@
-//! Makes webhook tries over HTTP, outside of every lock.
+//! Makes webhook attempts over HTTP, outside of every lock.
 //!
-//! How much goes on at once is bounded here. An endpoint has one try under way at a time (the world sees to that);
-//! endpoints that did not answer in time last time share a smaller number of places of their own, so that dead
-//! receivers cannot keep the places that living ones need.
+//! Concurrent attempts are bounded here. An endpoint has at most one attempt under way, which the world ensures. Endpoints whose
+//! last attempt timed out share a smaller number of permits of their own, so that dead receivers cannot take the permits of
+//! live ones.
 
 use std::{
     error::Error as _,
@@ -28,50 +28,50 @@ use super::{
     targets::{Forbidden, Route, WebhookTargets},
 };
 use crate::{
-    faults::{Act, FaultMatch, When},
+    faults::{FaultAction, FaultMatch, FaultTiming},
     json::redact::redact,
     world::{
-        AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
+        Attempt, AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
         webhooks::{TimestampSource, USER_AGENT},
     },
 };
 
-/// Tries at once.
+/// Concurrent attempts.
 const MAX_CONCURRENT: usize = 192;
-/// Tries at once to endpoints whose last try timed out.
+/// Concurrent attempts to endpoints whose last attempt timed out.
 const MAX_CONCURRENT_SLOW: usize = 64;
-/// How much of a response is read: more than is kept, so that a receiver can finish in peace.
+/// How much of a response is read: more than is stored, so that a receiver can finish writing.
 const MAX_RESPONSE_READ: usize = 64 * 1024;
-/// How much of a response's body is kept.
+/// How much of a response's body is stored.
 const MAX_RESPONSE_KEPT: usize = 4 * 1024;
 
-/// Makes the tries of all worlds of a server. Clones share their limits.
+/// Makes the attempts of all worlds of a server. Clones share their limits.
 #[derive(Clone)]
 pub(crate) struct Deliverer(Arc<Inner>);
 
 struct Inner {
     targets: WebhookTargets,
-    answer_within: Duration,
-    local: Lazy,
-    public: Lazy,
-    prompt: Semaphore,
+    response_timeout: Duration,
+    local: LazyClient,
+    public: LazyClient,
+    permits: Semaphore,
     slow: Semaphore,
 }
 
-/// A client, made when it is first needed: reading the machine's certificates takes longer than the server's start.
-type Lazy = OnceLock<Option<Client>>;
+/// A client that is built on first use: reading the machine's certificates takes longer than the server's start.
+type LazyClient = OnceLock<Option<Client>>;
 
 redacted_debug!(Deliverer {});
 
-/// What came back for one request.
+/// The outcome of one request.
 pub(crate) struct PostOutcome {
     pub(crate) result: Result<u16, NoResponse>,
     pub(crate) took: Duration,
-    /// What the receiver said beside the status.
+    /// The headers and the body of the response.
     response: Option<ReceiverResponse>,
 }
 
-/// Why nothing came back.
+/// Why there was no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoResponse {
     #[error("no answer within {} seconds", .0.as_secs_f64())]
@@ -93,33 +93,36 @@ pub(crate) enum NoResponse {
 }
 
 impl Deliverer {
-    /// Sends where `targets` lets it, and waits so long for each answer.
-    pub(crate) fn new(targets: WebhookTargets, answer_within: Duration) -> Self {
-        provide_crypto();
+    /// Creates a deliverer that sends only to permitted targets and waits this long for each response.
+    pub(crate) fn new(targets: WebhookTargets, response_timeout: Duration) -> Self {
+        // The HTTP library takes the TLS provider of the process and panics where there is none.
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            _ = rustls::crypto::ring::default_provider().install_default();
+        }
         Self(Arc::new(Inner {
             targets,
-            answer_within,
+            response_timeout,
             local: OnceLock::new(),
             public: OnceLock::new(),
-            prompt: Semaphore::new(MAX_CONCURRENT),
+            permits: Semaphore::new(MAX_CONCURRENT),
             slow: Semaphore::new(MAX_CONCURRENT_SLOW),
         }))
     }
 
-    /// The rule about where it sends.
+    /// Returns the permitted targets.
     pub(crate) fn targets(&self) -> &WebhookTargets {
         &self.0.targets
     }
 
-    /// Makes a try. `at` is asked for the time on the mock's clock when the try's turn has come.
+    /// Makes an attempt. `at` reads the mock's clock once the attempt has a permit.
     pub(crate) async fn perform(
         &self,
         request: AttemptRequest,
         fault: Option<FaultMatch>,
         at: impl FnOnce() -> Timestamp,
     ) -> AttemptOutcome {
-        let places = if request.slow { &self.0.slow } else { &self.0.prompt };
-        // Never closed; were it so, the try would simply be made.
+        let places = if request.slow { &self.0.slow } else { &self.0.permits };
+        // The semaphore is never closed.
         let _place = places.acquire().await.ok();
         let at = at();
         let stamp = match request.timestamps {
@@ -135,18 +138,18 @@ impl Deliverer {
             None => self.post(&request.url, &headers, request.body.clone()).await,
             Some(fault) => self.deliver_with_fault(&request, &headers, fault).await,
         };
-        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let outcome = match result {
-            Ok(status) => AttemptOutcome::answered(&request, at, status, took),
-            Err(why @ NoResponse::TimedOut(_)) => {
-                AttemptOutcome::timed_out(&request, at, why.to_string(), took)
-            }
-            Err(why) => AttemptOutcome::unanswered(&request, at, why.to_string(), took),
+        let made = Attempt {
+            at,
+            status: result.ok(),
+            error: result.err().map(|why| why.to_string()),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            signed: Some(Signed { timestamp: headers.timestamp, signature: headers.signature }),
+            response: response.map(Arc::new),
         };
-        outcome.signed(Signed::new(&headers.timestamp, &headers.signature)).responded(response)
+        AttemptOutcome::new(&request, made, matches!(result, Err(NoResponse::TimedOut(_))))
     }
 
-    /// A try that something happens to on its way.
+    /// Makes an attempt with a fault.
     async fn deliver_with_fault(
         &self,
         request: &AttemptRequest,
@@ -156,22 +159,22 @@ impl Deliverer {
         let nothing = |result| PostOutcome { result, took: Duration::ZERO, response: None };
         tokio::time::sleep(fault.delay).await;
         match fault.act {
-            Act::Drop(When::Before) => return nothing(Err(NoResponse::Refused)),
-            Act::Status { status, when: When::Before } => return nothing(Ok(status)),
-            Act::Truncate(bytes) => {
-                return self.cut(&request.url, headers, request.body.clone(), bytes).await;
+            FaultAction::Drop(FaultTiming::Before) => return nothing(Err(NoResponse::Refused)),
+            FaultAction::Status { status, when: FaultTiming::Before } => return nothing(Ok(status)),
+            FaultAction::Truncate(bytes) => {
+                return self.post_truncated(&request.url, headers, request.body.clone(), bytes).await;
             }
             _ => {}
         }
         let answer = self.post(&request.url, headers, request.body.clone()).await;
         match fault.act {
-            Act::Drop(_) => {
+            FaultAction::Drop(_) => {
                 PostOutcome { result: answer.result.and(Err(NoResponse::Closed)), response: None, ..answer }
             }
-            Act::Status { status, .. } => {
+            FaultAction::Status { status, .. } => {
                 PostOutcome { result: answer.result.and(Ok(status)), response: None, ..answer }
             }
-            Act::Twice => {
+            FaultAction::Twice => {
                 self.post(&request.url, headers, request.body.clone()).await;
                 answer
             }
@@ -179,8 +182,14 @@ impl Deliverer {
         }
     }
 
-    /// Posts only the first bytes of a body and then goes away.
-    async fn cut(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> PostOutcome {
+    /// Posts only the first bytes of a body and then closes the connection.
+    async fn post_truncated(
+        &self,
+        url: &str,
+        headers: &SignedHeaders,
+        body: Bytes,
+        bytes: usize,
+    ) -> PostOutcome {
         let started = Instant::now();
         let exchange = async {
             let length = body.len();
@@ -189,19 +198,19 @@ impl Deliverer {
             let parts = StreamBody::new(futures_util::stream::iter([Ok(Frame::data(start)), gone]));
             let request = self.request(url, headers).await?;
             let request = request.header(CONTENT_LENGTH, length).body(reqwest::Body::wrap(parts));
-            // Whatever a receiver makes of half a body, nobody is there to hear it.
+            // The response to half a body is not read.
             let _ = request.send().await;
             Err(NoResponse::Cut)
         };
         let result =
-            tokio::time::timeout(self.0.answer_within, exchange).await.unwrap_or(Err(NoResponse::Cut));
+            tokio::time::timeout(self.0.response_timeout, exchange).await.unwrap_or(Err(NoResponse::Cut));
         PostOutcome { result, took: started.elapsed(), response: None }
     }
 
-    /// Posts a body with these headers; never longer than the time for an answer.
+    /// Posts a body with these headers, for at most the response timeout.
     pub(crate) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> PostOutcome {
         let started = Instant::now();
-        let within = self.0.answer_within;
+        let within = self.0.response_timeout;
         let answer = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
         let (result, response) = match answer.unwrap_or(Err(NoResponse::TimedOut(within))) {
             Ok((status, response)) => (Ok(status), Some(response)),
@@ -210,7 +219,7 @@ impl Deliverer {
         PostOutcome { result, took: started.elapsed(), response }
     }
 
-    /// A request that may be sent, with its headers.
+    /// Builds a request to a permitted target, with its headers.
     async fn request(
         &self,
         url: &str,
@@ -220,7 +229,7 @@ impl Deliverer {
         let client = self.0.client(route).ok_or(NoResponse::Tls)?;
         let mut request = client.post(url).header(CONTENT_TYPE, "application/json");
         for (name, value) in headers.pairs() {
-            // Empty: the header is left out, for a receiver check.
+            // An empty value leaves the header out, for a receiver check.
             if !value.is_empty() {
                 request = request.header(name, value);
             }
@@ -234,8 +243,13 @@ impl Deliverer {
         headers: &SignedHeaders,
         body: Bytes,
     ) -> Result<(u16, ReceiverResponse), NoResponse> {
-        let mut response =
-            self.request(url, headers).await?.body(body).send().await.map_err(|error| reason(&error))?;
+        let mut response = self
+            .request(url, headers)
+            .await?
+            .body(body)
+            .send()
+            .await
+            .map_err(|error| classify_error(&error))?;
         let (mut read, mut kept) = (0, Vec::new());
         while let Ok(Some(chunk)) = response.chunk().await {
             kept.extend_from_slice(&chunk[..chunk.len().min(MAX_RESPONSE_KEPT - kept.len())]);
@@ -247,13 +261,6 @@ impl Deliverer {
         let body = redact(&String::from_utf8_lossy(&kept)).into_owned();
         let headers = present_headers(response.headers());
         Ok((response.status().as_u16(), ReceiverResponse { headers, body, cut: read > kept.len() }))
-    }
-}
-
-/// The HTTP library asks the process for its TLS provider, and panics where there is none. Whoever was first has chosen.
-fn provide_crypto() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 
@@ -271,13 +278,13 @@ impl Inner {
             .user_agent(USER_AGENT)
             .redirect(redirect::Policy::none())
             .retry(reqwest::retry::never())
-            // A proxy would look the name up by itself.
+            // A proxy would resolve the name itself.
             .no_proxy()
             .dns_resolver(self.targets.resolver(route))
-            // Each send connects anew: a kept connection would go to an address that was checked for an earlier send.
+            // Each send connects anew: a pooled connection would use an address that was checked for an earlier send.
             .pool_max_idle_per_host(0);
         match route {
-            // A receiver on the developer's machine has a certificate of its own making, and nothing leaves the machine.
+            // A receiver on this machine may have a self-signed certificate, and nothing leaves the machine.
             Route::Local => builder.tls_danger_accept_invalid_certs(true),
             Route::Public => builder,
         }
@@ -286,15 +293,15 @@ impl Inner {
     }
 }
 
-/// Sorts an error by what is at the bottom of it. No text of the error is passed on: it may name the address.
-fn reason(error: &reqwest::Error) -> NoResponse {
+/// Classifies an error by its root cause. Its text is not used: it may name the address.
+fn classify_error(error: &reqwest::Error) -> NoResponse {
     let mut at: Option<&(dyn std::error::Error + 'static)> = error.source();
     while let Some(cause) = at {
         if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
             return NoResponse::Forbidden(*forbidden);
         }
         if let Some(mut io) = cause.downcast_ref::<io::Error>() {
-            // Errors of TLS come wrapped in errors of I/O, one in the other.
+            // TLS errors are wrapped in nested I/O errors.
             while let Some(inner) = io.get_ref().and_then(|inner| inner.downcast_ref()) {
                 io = inner;
             }

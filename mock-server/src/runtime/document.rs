@@ -1,15 +1,15 @@
-//! World documents: where a world starts from, and reading one with errors that say where to look.
+//! World documents, and errors that name the line and the field.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
-use shared_inbox::{Note, TimelineEvent};
+use shared_inbox::{Note, Problems, TimelineEvent};
 
-use crate::world::{InvalidWorld, MessageRecord, Refusal, World};
+use crate::world::{MessageRecord, Refusal, Result, World};
 
-/// What a world is at its start.
+/// What a world starts from.
 #[derive(Debug, Clone)]
 pub(crate) enum Origin {
     /// The built-in demo workspace.
@@ -20,12 +20,12 @@ pub(crate) enum Origin {
     Document(Bytes),
 }
 
-/// Reads a document. The refusal gives line, column, field and reason.
-pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
+/// Reads a document. A refusal names line, column, field and reason.
+pub(crate) fn read(document: &[u8]) -> Result<World> {
     if document.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
     }
-    // Keeping track of where one is takes time, and most documents are right.
+    // Tracking the path takes time, and most documents are valid.
     if let Ok(world) = serde_json::from_slice(document) {
         return Ok(world);
     }
@@ -36,18 +36,17 @@ pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
     };
     let world = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (field, reason) = explain(&error);
-        in_item(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
+        find_item_problem(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
     })?;
     json.end().map_err(|error| refuse(&error, "", "is followed by something else"))?;
     Ok(world)
 }
 
-/// So many problems of a document are told; the lines of each have to be looked for, and nobody reads a thousand.
+/// How many problems of a document are reported: the line of each has to be searched for.
 const MAX_PROBLEMS: usize = 20;
 
-/// The refusal of a document that can be read, and in which something does not fit together.
-pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
-    let all = invalid.problems();
+/// Returns the refusal of a document that can be read but does not fit together.
+pub(crate) fn refuse_unsound(document: &[u8], all: &Problems) -> Refusal {
     let problems = all.iter().take(MAX_PROBLEMS).map(|problem| match line(document, &problem.field) {
         Some(line) => format!("line {line}: {problem}"),
         None => problem.to_string(),
@@ -59,9 +58,9 @@ pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
     Refusal::new(400, problems.join("; "))
 }
 
-/// What kind of item a timeline has is known only when the whole item has been read, so its error tells neither field nor
-/// line. Reads it once more as what it says it is.
-fn in_item(document: &[u8], field: &str) -> Option<Refusal> {
+/// Finds the problem of a timeline's item. The kind of an item is known only after reading it, so its error has neither field
+/// nor line; this reads the item again as the kind that it has.
+fn find_item_problem(document: &[u8], field: &str) -> Option<Refusal> {
     let (text, raw) = find(document, field)?;
     let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
     let kind = item.remove("type")?;
@@ -75,21 +74,21 @@ fn in_item(document: &[u8], field: &str) -> Option<Refusal> {
         _ => None,
     }?;
     let field = if inner.is_empty() { field.to_owned() } else { format!("{field}.{inner}") };
-    let line = line(document, &field).unwrap_or_else(|| line_of(text, raw));
+    let line = line(document, &field).unwrap_or_else(|| line_number_at(text, raw));
     Some(Refusal::new(400, format!("line {line}: {field}: {reason}")))
 }
 
-/// The line on which a field such as `conversations[3].mailbox` stands, or as much of its path as there is.
+/// Returns the line of a field such as `conversations[3].mailbox`, or of the part of its path that exists.
 fn line(document: &[u8], field: &str) -> Option<usize> {
-    find(document, field).map(|(text, raw)| line_of(text, raw))
+    find(document, field).map(|(text, raw)| line_number_at(text, raw))
 }
 
-fn line_of(text: &str, part: &RawValue) -> usize {
+fn line_number_at(text: &str, part: &RawValue) -> usize {
     let before = (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count()
 }
 
-/// The document as text, and the part of it that a path leads to, or as far as it leads.
+/// Returns the document as text, and the part of it that a path leads to, as far as it exists.
 fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> {
     let text = std::str::from_utf8(document).ok()?;
     let mut at: &RawValue = serde_json::from_str(text).ok()?;
@@ -108,23 +107,23 @@ fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> 
     Some((text, at))
 }
 
-/// The field that an error is about, empty for the whole, and what is wrong with it.
+/// Returns the field of an error, empty for the whole value, and what is wrong with it.
 pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> (String, String) {
     let inner = error.inner();
     let message = inner.to_string();
-    // The place has been told by then, or does not help: the body of a request is often one line.
+    // The caller reports the position, or it does not help: the body of a request is often one line.
     let place = format!(" at line {} column {}", inner.line(), inner.column());
     let reason = message.strip_suffix(&place).unwrap_or(&message);
     let path = Some(error.path().to_string()).filter(|path| path != ".").unwrap_or_default();
     match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         Some(missing) if path.is_empty() => (missing.to_owned(), "is required".to_owned()),
         Some(missing) => (format!("{path}.{missing}"), "is required".to_owned()),
-        None => (path, plain(reason)),
+        None => (path, in_json_terms(reason)),
     }
 }
 
-/// What the parser says, in words of JSON: whoever writes a body need not know the types of this program.
-fn plain(reason: &str) -> String {
+/// Rewrites a parser's message in JSON's terms: the author of a body does not know the types of this program.
+fn in_json_terms(reason: &str) -> String {
     let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
         .iter()
         .find(|start| reason.starts_with(**start))
@@ -154,29 +153,5 @@ fn plain(reason: &str) -> String {
             format!("must be one of {words}, not {given}")
         }
         words => format!("must be {words}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plain;
-
-    #[test]
-    fn what_the_parser_says_comes_in_words_of_json() {
-        for (said, plainly) in [
-            ("invalid type: string \"x\", expected f64", "must be a number"),
-            ("invalid value: integer `-1`, expected u64", "must be a whole number, 0 or more"),
-            ("invalid type: null, expected a boolean", "must be true or false"),
-            ("invalid type: integer `1`, expected struct NewUser", "must be an object"),
-            (
-                "unknown variant `gold`, expected one of `free`, `pro`, `team`",
-                "must be one of free, pro, team, not gold",
-            ),
-            ("unknown variant `x`, expected `real` or `manual`", "must be one of real, manual, not x"),
-            ("invalid type: map, expected a string", "must be a string"),
-            ("must start with `usr_`", "must start with `usr_`"),
-        ] {
-            assert_eq!(plain(said), plainly);
-        }
     }
 }

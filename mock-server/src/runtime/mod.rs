@@ -1,20 +1,18 @@
-//! A world and what surrounds it: its clock, its faults, its journal, and the driver that makes things happen when
-//! they fall due.
+//! A world at run time: its clock, faults and journal, and the driver that runs jobs when they are due.
 //!
-//! [`WorldRuntime::enter`] is the one door to the world. Whoever goes in first lets happen what has fallen due by then, so an
-//! answer never shows a world that is behind its clock, however late the driver wakes up. Webhook tries are made
-//! outside the lock, and what came of them is taken back in.
+//! [`WorldRuntime::enter`] is the only access to the world. It runs due jobs first, so a response never shows a world that is
+//! behind its clock, however late the driver wakes up. Webhook attempts are made outside the lock, and their outcomes are
+//! recorded under it.
 //!
-//! Nobody waits for what takes long with a large world: `state` has what is about all of it, `advance` the
-//! clock that is moved.
+//! Slow work on a large world blocks nobody: see `state` for whole worlds and `advance` for the clock.
 
 pub(crate) mod advance;
 pub(crate) mod change;
 pub(crate) mod clock;
+pub(crate) mod config;
 pub(crate) mod delivery;
 pub(crate) mod document;
 pub(crate) mod journal;
-pub(crate) mod plan;
 pub(crate) mod registry;
 pub(crate) mod snapshots;
 mod state;
@@ -37,41 +35,40 @@ use tokio::sync::{Notify, broadcast, futures::Notified, watch};
 use self::{
     change::{Cause, Change},
     clock::{Clock, ClockMode, HttpDate},
-    delivery::Deliverer,
-    journal::{Journal, KeptResponse, RecordedRequest},
-    plan::{Beginning, Plan},
+    config::{InitialState, WorldConfig},
+    journal::{Journal, RecordedRequest, RecordedResponse},
     snapshots::Snapshots,
     worker::Worker,
 };
 use crate::{
-    faults::{Act, FaultMatch, Faults, RequestParts},
-    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, World},
+    faults::{FaultAction, FaultMatch, Faults, RequestParts},
+    world::{AttemptRequest, Fired, FiredJob, Initiator, KeyHash, Refusal, Result, World},
 };
 
-/// How long a webhook that is to come after the next one waits for that.
+/// How long a swapped webhook waits for the next one.
 const SWAP_TIMEOUT: Duration = Duration::from_secs(60);
-/// How many jobs of one moment a clock that is moved runs in one go.
+/// How many jobs of one moment an advance of the clock runs under one lock.
 const MAX_JOBS_PER_TURN: usize = 32;
-/// Changes that a follower may be behind.
+/// How many changes a follower may be behind.
 const MAX_CHANGES_BEHIND: usize = 1_024;
 
 pub(crate) struct WorldRuntime {
-    plan: Plan,
-    beginning: Beginning,
+    pub(crate) config: WorldConfig,
+    beginning: InitialState,
     state: Mutex<State>,
-    /// How many wait for the lock.
+    /// How many threads wait for the lock.
     waiting: AtomicUsize,
-    /// Made for the first follower: its room for changes is many times what an empty world takes.
+    /// Created for the first follower: its buffer is many times larger than an empty world.
     changes: OnceLock<broadcast::Sender<Change>>,
-    /// How many requests have ended, for those who follow the journal.
+    /// How many requests have ended, for followers of the journal.
     ended: OnceLock<watch::Sender<u64>>,
-    /// Tells the driver that something falls due earlier than it thinks.
+    /// Wakes the driver when a job is due earlier than it expects.
     wake: Arc<Notify>,
-    /// Tells a moving clock that a webhook try has ended.
+    /// Wakes an advance of the clock when a webhook attempt has ended.
     attempt_ended: Notify,
-    /// Tells those who wait for something that the world has changed or a request has ended.
+    /// Wakes waiting calls when the world has changed or a request has ended.
     woken: Notify,
-    /// One move of the clock at a time.
+    /// Held by the one advance of the clock that is under way.
     moving: tokio::sync::Mutex<()>,
 }
 
@@ -81,7 +78,7 @@ struct State {
     clock: Clock,
     /// Counts how often the world was replaced.
     epoch: u64,
-    /// What has happened since the clock began to move, while it does.
+    /// The jobs that ran since the clock began to advance, while it does.
     fired: Option<Vec<FiredJob>>,
     /// When the driver wants to wake up.
     planned: Option<Timestamp>,
@@ -93,7 +90,13 @@ struct State {
 }
 
 impl WorldRuntime {
-    fn new(plan: Plan, beginning: Beginning, world: World, clock: Clock, worker: Arc<Worker>) -> Self {
+    fn new(
+        config: WorldConfig,
+        beginning: InitialState,
+        world: World,
+        clock: Clock,
+        worker: Arc<Worker>,
+    ) -> Self {
         let state = State {
             world,
             worker,
@@ -108,7 +111,7 @@ impl WorldRuntime {
             date: HttpDate::default(),
         };
         Self {
-            plan,
+            config,
             beginning,
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
@@ -121,20 +124,8 @@ impl WorldRuntime {
         }
     }
 
-    pub(crate) fn number(&self) -> u64 {
-        self.plan.number
-    }
-
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.plan.keys
-    }
-
-    pub(crate) fn deliverer(&self) -> &Deliverer {
-        &self.plan.settings.deliverer
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic is answered with a 500; the world stays usable for the test that wants to look at it.
+        // A panic becomes a 500; the world stays usable for the test that inspects it.
         match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -147,31 +138,31 @@ impl WorldRuntime {
         }
     }
 
-    /// Lets happen what has fallen due, then acts, then lets happen what is due because of that.
+    /// Runs due jobs, then `act`, then the jobs that became due.
     pub(crate) fn enter<R>(self: &Arc<Self>, act: impl FnOnce(&mut World, Timestamp) -> R) -> R {
         let mut state = self.lock();
         let now = state.clock.now();
-        let mut tries = self.run_due(&mut state, now);
+        let mut attempts = self.run_due(&mut state, now);
         let result = act(&mut state.world, now);
-        tries.extend(self.run_due(&mut state, now));
-        self.leave(state, tries);
+        attempts.extend(self.run_due(&mut state, now));
+        self.leave(state, attempts);
         result
     }
 
-    /// The same on someone's behalf, and tells the followers when it was done.
+    /// Enters the world on behalf of an initiator, and notifies followers if it succeeds.
     pub(crate) fn change<R>(
         self: &Arc<Self>,
-        behalf: Behalf,
-        act: impl FnOnce(&mut World, Timestamp) -> Result<R, Refusal>,
-    ) -> Result<R, Refusal> {
-        let (cause, what) = match behalf {
-            Behalf::Request(_, what) => (Cause::Request, what),
-            Behalf::Control(what) => (Cause::Control, what),
+        initiator: Initiator,
+        act: impl FnOnce(&mut World, Timestamp) -> Result<R>,
+    ) -> Result<R> {
+        let (cause, what) = match initiator {
+            Initiator::Request(_, what) => (Cause::Request, what),
+            Initiator::Control(what) => (Cause::Control, what),
         };
         let result = self.enter(|world, now| {
-            world.begin(behalf);
+            world.begin_cause(initiator);
             let result = act(world, now);
-            world.end();
+            world.end_cause();
             result
         });
         if result.is_ok() {
@@ -183,7 +174,7 @@ impl WorldRuntime {
     fn leave(
         self: &Arc<Self>,
         state: MutexGuard<'_, State>,
-        tries: Vec<(AttemptRequest, Option<FaultMatch>)>,
+        attempts: Vec<(AttemptRequest, Option<FaultMatch>)>,
     ) {
         let sooner = match (state.world.next_due(), state.planned) {
             (Some(due), Some(planned)) => due < planned,
@@ -193,12 +184,12 @@ impl WorldRuntime {
         if sooner {
             self.wake.notify_one();
         }
-        for (request, fault) in tries {
+        for (request, fault) in attempts {
             let runtime = Arc::clone(self);
-            self.plan.settings.runtime.spawn(async move {
+            self.config.settings.runtime.spawn(async move {
                 let due = request.due;
                 let outcome = runtime
-                    .plan
+                    .config
                     .settings
                     .deliverer
                     .perform(request, fault, || runtime.attempt_time(due))
@@ -210,26 +201,26 @@ impl WorldRuntime {
         }
     }
 
-    /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them. While the clock is being
-    /// moved it is no more than a few at a time: whoever moves it comes for the rest.
+    /// Runs all due jobs, each at its own time, and returns the webhook attempts among them. While the clock is being advanced it
+    /// runs only a few at a time; the advance calls it again.
     fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
         let most = if state.fired.is_some() { MAX_JOBS_PER_TURN } else { usize::MAX };
-        let mut tries = Vec::new();
+        let mut attempts = Vec::new();
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
             let job = match fired {
-                Fired::Done(job) => job,
+                Fired::Ran(job) => job,
                 Fired::Attempt(job, request) => {
                     match state.faults.match_delivery(&request, job.at) {
-                        Some(FaultMatch { act: Act::Late(by), .. }) => {
+                        Some(FaultMatch { act: FaultAction::Late(by), .. }) => {
                             state.world.hold_attempt(&request, by, false);
                             continue;
                         }
-                        Some(FaultMatch { act: Act::Swap, .. }) => {
+                        Some(FaultMatch { act: FaultAction::Swap, .. }) => {
                             state.world.hold_attempt(&request, SWAP_TIMEOUT, true);
                             continue;
                         }
-                        fault => tries.push((request, fault)),
+                        fault => attempts.push((request, fault)),
                     }
                     job
                 }
@@ -239,7 +230,7 @@ impl WorldRuntime {
                 log.push(job);
             }
         }
-        tries
+        attempts
     }
 
     fn notify_change(&self, state: &mut State, cause: Cause, what: &str) {
@@ -251,7 +242,7 @@ impl WorldRuntime {
         }
     }
 
-    /// Tells the followers of something that is beside the world: its faults, its journal.
+    /// Notifies followers of a change to the faults or the journal.
     pub(crate) fn notify_control_change(&self, what: &'static str) {
         self.notify_change(&mut self.lock(), Cause::Control, what);
     }
@@ -260,30 +251,30 @@ impl WorldRuntime {
         self.changes.get_or_init(|| broadcast::Sender::new(MAX_CHANGES_BEHIND)).subscribe()
     }
 
-    /// The number of the last request that has ended, as it changes.
+    /// Returns the number of requests that have ended, as it changes.
     pub(crate) fn follow_journal(&self) -> watch::Receiver<u64> {
         self.ended.get_or_init(watch::Sender::default).subscribe()
     }
 
-    /// The time at which a try is made: the clock's, or when it fell due while the clock stands or is being moved.
+    /// Returns the time of an attempt: that of a running clock, or else when it was due.
     fn attempt_time(&self, due: Timestamp) -> Timestamp {
         let mut state = self.lock();
-        match state.clock.mode() {
+        match state.clock.mode {
             ClockMode::Real if state.fired.is_none() => state.clock.now(),
             _ => due,
         }
     }
 
-    /// Runs something on the server's own runtime, to its end, whatever runtime it is asked for on.
+    /// Runs a future to completion on the server's own runtime, whatever runtime it is awaited on.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let done = self.plan.settings.runtime.spawn(work).await;
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let done = self.config.settings.runtime.spawn(work).await;
         done.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
     }
 
-    /// Ends when the world changes or a request ends.
+    /// Completes when the world changes or a request ends.
     pub(crate) fn woken(&self) -> Notified<'_> {
         self.woken.notified()
     }
@@ -292,14 +283,14 @@ impl WorldRuntime {
         self.lock().world.next_due()
     }
 
-    /// What goes wrong with this request, if anything.
-    pub(crate) fn match_fault(&self, asked: &RequestParts<'_>) -> Option<FaultMatch> {
+    /// Returns the fault that applies to a request, if any.
+    pub(crate) fn match_fault(&self, request: &RequestParts<'_>) -> Option<FaultMatch> {
         let mut state = self.lock();
-        if state.faults.is_empty() {
+        if state.faults.rules.is_empty() {
             return None;
         }
         let now = state.clock.now();
-        state.faults.match_request(asked, now)
+        state.faults.match_request(request, now)
     }
 
     pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults, Timestamp) -> R) -> R {
@@ -316,28 +307,28 @@ impl WorldRuntime {
         act(&mut self.lock().journal)
     }
 
-    /// A request comes in that nobody's key vouches for: its number in the journal, and the time.
-    pub(crate) fn arrive(&self) -> (u64, Timestamp) {
+    /// Begins a request without a valid key; returns its number in the journal, and the time.
+    pub(crate) fn begin_request(&self) -> (u64, Timestamp) {
         let mut state = self.lock();
         (state.journal.begin(), state.clock.now())
     }
 
-    /// A request comes in with a key: whose it is too. `None` when the key is worth nothing here.
-    pub(crate) fn arrive_with(&self, key: &KeyHash) -> Option<(AgentId, u64, Timestamp)> {
+    /// Begins a request with a key; returns the key's agent too, or `None` if the key is not valid here.
+    pub(crate) fn begin_authenticated_request(&self, key: &KeyHash) -> Option<(AgentId, u64, Timestamp)> {
         let mut state = self.lock();
         let agent = state.world.authenticate(key)?;
         Some((agent, state.journal.begin(), state.clock.now()))
     }
 
-    /// What the clock shows, as HTTP writes it; `None` outside the years that it can write.
+    /// Returns the clock's time as an HTTP date; `None` outside the years that HTTP can write.
     pub(crate) fn http_date(&self) -> Option<HeaderValue> {
         let mut state = self.lock();
         let now = state.clock.now();
-        state.date.of(now)
+        state.date.format(now)
     }
 
-    /// Enters a request that is over, and tells those who wait for one or follow them.
-    pub(crate) fn record_request(&self, entry: RecordedRequest, response: Option<KeptResponse>) {
+    /// Records a request that has ended, and notifies its followers.
+    pub(crate) fn record_request(&self, entry: RecordedRequest, response: Option<RecordedResponse>) {
         self.lock().journal.push(entry, response);
         self.woken.notify_waiters();
         if let Some(ended) = self.ended.get() {
@@ -350,11 +341,11 @@ impl Drop for WorldRuntime {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let world = mem::take(&mut state.world);
-        if let Beginning::Read(world, _) = mem::replace(&mut self.beginning, Beginning::Empty) {
-            state.worker.take_down(*world);
+        if let InitialState::Read(world, _) = mem::replace(&mut self.beginning, InitialState::Empty) {
+            state.worker.drop_world(*world);
         }
-        state.worker.take_down(world);
-        // So that the driver sees that there is nothing left to drive.
+        state.worker.drop_world(world);
+        // The driver then sees that the world is gone.
         self.wake.notify_one();
     }
 }

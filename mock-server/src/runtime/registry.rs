@@ -1,7 +1,7 @@
-//! All worlds of one server, and which of them a key belongs to.
+//! All worlds of one server, and the world of each key.
 //!
-//! Test workers share one server without seeing each other: the service API stays at one address, and the key that a
-//! request carries says which world it is about.
+//! Test workers share one server without seeing each other: the service API has one address, and the key of a request selects
+//! the world.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,50 +11,53 @@ use std::{
 use super::{
     WorldRuntime,
     clock::ClockMode,
+    config::{LARGE_DOCUMENT, Settings, WorldConfig},
     document::Origin,
-    plan::{LARGE_DOCUMENT, Plan, Settings},
     worker::Worker,
 };
-use crate::world::{KeyHash, Keys, Refusal};
+use crate::world::{KeyHash, Keys, Refusal, Result};
 
-/// Worlds beside the main one, at one time: enough for one in each test of a large suite, and an end to one that
-/// forgets to delete them.
+/// How many worlds may exist beside the main one: enough for one per test of a large suite that deletes them.
 const MAX_WORLDS: usize = 10_000;
 
 pub(crate) struct WorldRegistry {
     settings: Settings,
-    main: Arc<WorldRuntime>,
+    /// The world that a request without a valid key belongs to.
+    pub(crate) main: Arc<WorldRuntime>,
     worlds: RwLock<Worlds>,
 }
 
 #[derive(Default)]
 struct Worlds {
     others: BTreeMap<u64, Arc<WorldRuntime>>,
-    /// Which worlds have a key. A snapshot put into a second world brings the first one's keys along; the older
-    /// world keeps them.
+    /// The worlds of each key. A snapshot restored in a second world brings the first one's keys along; they stay with the
+    /// older world.
     keys: BTreeSet<(KeyHash, u64)>,
-    /// The keys of each world, as they stand in `keys`.
-    held: BTreeMap<u64, Vec<KeyHash>>,
-    made: u64,
+    /// The keys of each world, as in `keys`.
+    keys_by_world: BTreeMap<u64, Vec<KeyHash>>,
+    created: u64,
 }
 
 impl Worlds {
-    /// These are the keys of a world from now on.
-    fn hold(&mut self, number: u64, hashes: Vec<KeyHash>) {
-        for gone in self.held.remove(&number).into_iter().flatten() {
+    /// Replaces the keys of a world.
+    fn set_keys(&mut self, number: u64, hashes: Vec<KeyHash>) {
+        for gone in self.keys_by_world.remove(&number).into_iter().flatten() {
             self.keys.remove(&(gone, number));
         }
         self.keys.extend(hashes.iter().map(|hash| (*hash, number)));
         if !hashes.is_empty() {
-            self.held.insert(number, hashes);
+            self.keys_by_world.insert(number, hashes);
         }
     }
 }
 
 impl WorldRegistry {
-    pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
-        let main =
-            WorldRuntime::start(Plan::new(0, Keys::fixed(), settings.clone()), origin, Arc::default())?;
+    pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self> {
+        let main = WorldRuntime::start(
+            WorldConfig::new(0, Keys::fixed(), settings.clone()),
+            origin,
+            Arc::default(),
+        )?;
         let registry = Self { settings, main, worlds: RwLock::default() };
         registry.index(&registry.main);
         Ok(registry)
@@ -68,23 +71,18 @@ impl WorldRegistry {
         self.worlds.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world that a request without a valid key counts for.
-    pub(crate) fn main(&self) -> &Arc<WorldRuntime> {
-        &self.main
+    /// Returns the world with this id.
+    pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>> {
+        let number = number(id)?;
+        self.read().others.get(&number).cloned().ok_or_else(|| Refusal::no_such("world"))
     }
 
-    /// The world with this id.
-    pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>, Refusal> {
-        let number = number(id).ok_or_else(no_such_world)?;
-        self.read().others.get(&number).cloned().ok_or_else(no_such_world)
-    }
-
-    /// All worlds, the main one first.
+    /// Returns all worlds, the main one first.
     pub(crate) fn all(&self) -> Vec<Arc<WorldRuntime>> {
         std::iter::once(&self.main).chain(self.read().others.values()).cloned().collect()
     }
 
-    /// The world that this key belongs to.
+    /// Returns the world of a key.
     pub(crate) fn world_of(&self, key: &KeyHash) -> Option<Arc<WorldRuntime>> {
         let worlds = self.read();
         let (found, number) = worlds.keys.range((*key, 0)..).next()?;
@@ -94,24 +92,24 @@ impl WorldRegistry {
         if *number == 0 { Some(Arc::clone(&self.main)) } else { worlds.others.get(number).cloned() }
     }
 
-    /// Looks up again which keys this world has.
+    /// Updates the keys of a world.
     pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
-        let number = runtime.number();
-        // Locked first: of two who look at once, the one who saw less must not be the last to write.
+        let number = runtime.config.number;
+        // Locked first, so that a concurrent update cannot overwrite newer keys.
         let mut worlds = self.write();
         let hashes: Vec<KeyHash> = runtime.enter(|world, _| world.key_hashes().collect());
         if number != 0 && !worlds.others.contains_key(&number) {
             return;
         }
-        worlds.hold(number, hashes);
+        worlds.set_keys(number, hashes);
     }
 
-    /// A new world beside the others; one that takes long to read is read by its worker.
+    /// Creates a world; a large document is read by the world's worker.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         origin: Origin,
         clock: Option<ClockMode>,
-    ) -> Result<Arc<WorldRuntime>, Refusal> {
+    ) -> Result<Arc<WorldRuntime>> {
         if !matches!(&origin, Origin::Document(document) if document.len() > LARGE_DOCUMENT) {
             return self.create(origin, clock, Arc::default());
         }
@@ -120,50 +118,47 @@ impl WorldRegistry {
         worker.run(move || registry.create(origin, clock, its_own)).await?
     }
 
-    /// A new world beside the others.
+    /// Creates a world on this thread.
     fn create(
         &self,
         origin: Origin,
         clock: Option<ClockMode>,
         worker: Arc<Worker>,
-    ) -> Result<Arc<WorldRuntime>, Refusal> {
+    ) -> Result<Arc<WorldRuntime>> {
         let number = {
             let mut worlds = self.write();
             if worlds.others.len() >= MAX_WORLDS {
                 let full = format!("There are {MAX_WORLDS} worlds already; delete those that are done with.");
                 return Err(Refusal::new(409, full));
             }
-            worlds.made += 1;
-            worlds.made
+            worlds.created += 1;
+            worlds.created
         };
         let mut settings = self.settings.clone();
         settings.clock = clock.unwrap_or(settings.clock);
         let runtime =
-            WorldRuntime::start(Plan::new(number, Keys::numbered(number), settings), origin, worker)?;
+            WorldRuntime::start(WorldConfig::new(number, Keys::numbered(number), settings), origin, worker)?;
         self.write().others.insert(number, Arc::clone(&runtime));
         self.index(&runtime);
         Ok(runtime)
     }
 
-    /// Ends a world; its keys are worth nothing from now on.
-    pub(crate) fn delete(&self, id: &str) -> Result<(), Refusal> {
-        let number = number(id).ok_or_else(no_such_world)?;
+    /// Deletes a world; its keys are no longer valid.
+    pub(crate) fn delete(&self, id: &str) -> Result<()> {
+        let number = number(id)?;
         let mut worlds = self.write();
-        let runtime = worlds.others.remove(&number).ok_or_else(no_such_world)?;
-        worlds.hold(number, Vec::new());
-        // Nobody has to wait while it is taken down.
+        let runtime = worlds.others.remove(&number).ok_or_else(|| Refusal::no_such("world"))?;
+        worlds.set_keys(number, Vec::new());
+        // Dropped outside the lock.
         drop(worlds);
         drop(runtime);
         Ok(())
     }
 }
 
-fn number(id: &str) -> Option<u64> {
-    id.strip_prefix("wld_")?.parse().ok()
-}
-
-fn no_such_world() -> Refusal {
-    Refusal::new(404, "There is no such world.")
+fn number(id: &str) -> Result<u64> {
+    let number = id.strip_prefix("wld_").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| Refusal::no_such("world"))
 }
 
 #[cfg(test)]
@@ -194,13 +189,13 @@ mod tests {
         for _ in 0..20 {
             let world = registry.create(Origin::Demo, None, Arc::default()).expect("a world");
             tokio::task::yield_now().await;
-            registry.delete(&world_id(world.number())).expect("it was there");
+            registry.delete(&world_id(world.config.number)).expect("it was there");
         }
         while runtime.metrics().num_alive_tasks() > alone {
             tokio::task::yield_now().await;
         }
         assert!(
-            registry.read().held.len() == 1 && registry.read().keys.len() == 2,
+            registry.read().keys_by_world.len() == 1 && registry.read().keys.len() == 2,
             "only the main world's keys are left"
         );
     }

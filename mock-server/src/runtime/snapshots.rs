@@ -1,29 +1,23 @@
-//! The snapshots of one world. They outlive a reset, and go with the world.
+//! The snapshots of one world. They survive a reset and are deleted with the world.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use shared_inbox::Timestamp;
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
-/// An end to a suite that takes one for each test and deletes none.
+/// A bound for suites that take one per test and delete none.
 const MAX_SNAPSHOTS: usize = 100;
 
 #[derive(Default)]
 pub(crate) struct Snapshots(BTreeMap<String, (Timestamp, Bytes)>);
 
-fn none() -> Refusal {
-    Refusal::new(404, "There is no such snapshot.")
-}
-
 impl Snapshots {
-    pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Bytes) -> Result<(), Refusal> {
+    pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Bytes) -> Result<()> {
         if self.0.len() >= MAX_SNAPSHOTS && !self.0.contains_key(name) {
-            return Err(Refusal::new(
-                409,
-                format!("There are {MAX_SNAPSHOTS} snapshots already; delete some."),
-            ));
+            let full = format!("There are {MAX_SNAPSHOTS} snapshots already; delete some.");
+            return Err(Refusal::conflict(full));
         }
         self.0.insert(name.to_owned(), (at, document));
         Ok(())
@@ -33,11 +27,11 @@ impl Snapshots {
         self.0.iter().map(|(name, (at, document))| (name.clone(), *at, document.len()))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Result<Bytes, Refusal> {
-        self.0.get(name).map(|(_, document)| document.clone()).ok_or_else(none)
+    pub(crate) fn get(&self, name: &str) -> Result<Bytes> {
+        self.0.get(name).map(|(_, document)| document.clone()).ok_or_else(|| Refusal::no_such("snapshot"))
     }
 
-    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Refusal> {
-        self.0.remove(name).map(drop).ok_or_else(none)
+    pub(crate) fn remove(&mut self, name: &str) -> Result<()> {
+        self.0.remove(name).map(drop).ok_or_else(|| Refusal::no_such("snapshot"))
     }
 }

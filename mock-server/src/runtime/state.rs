@@ -1,7 +1,7 @@
-//! A world as a whole: where it starts, its document, and putting another in its place.
+//! Operations on whole worlds: starting, resetting, writing and restoring.
 //!
-//! Nobody waits for what takes long with a large one. Reading a document, writing one and taking a world down are done
-//! by the world's worker and outside the lock, on copies, which cost nothing.
+//! Slow work blocks nobody: documents are read and written, and worlds dropped, by the world's worker, outside the lock and on
+//! copies, which are cheap.
 
 use std::{
     mem,
@@ -14,31 +14,31 @@ use super::{
     State, WorldRuntime,
     change::Cause,
     clock::{Clock, ClockMode},
+    config::{LARGE_DOCUMENT, LARGE_WORLD, WorldConfig},
     document::Origin,
-    plan::{LARGE_DOCUMENT, LARGE_WORLD, Plan},
     worker::Worker,
 };
 use crate::{
     faults::Faults,
-    world::{Refusal, World},
+    world::{Refusal, Result, World},
 };
 
 impl WorldRuntime {
     /// Builds the world and starts its driver.
-    pub(crate) fn start(plan: Plan, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>, Refusal> {
-        let (beginning, world, clock) = plan.begin(origin)?;
-        let runtime = Arc::new(Self::new(plan, beginning, world, clock, worker));
+    pub(crate) fn start(config: WorldConfig, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>> {
+        let (beginning, world, clock) = config.begin(origin)?;
+        let runtime = Arc::new(Self::new(config, beginning, world, clock, worker));
         runtime.drive();
-        runtime.read_ahead();
+        runtime.index_in_background();
         Ok(runtime)
     }
 
-    /// Does what may take long on the thread of the world's worker.
-    pub(crate) async fn apart<R: Send + 'static>(
+    /// Runs work on the thread of the world's worker if it may take long.
+    pub(crate) async fn offload_if<R: Send + 'static>(
         &self,
         long: bool,
         work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
+    ) -> Result<R> {
         if !long {
             return Ok(work());
         }
@@ -46,25 +46,25 @@ impl WorldRuntime {
         worker.run(work).await
     }
 
-    /// Reads what the first search needs, before it comes.
-    pub(super) fn read_ahead(&self) {
+    /// Indexes the words of a large world before the first search.
+    pub(super) fn index_in_background(&self) {
         let state = self.lock();
         if let Some(read) = state.world.unread() {
-            state.worker.begin(read);
+            state.worker.submit(read);
         }
     }
 
-    /// Waits until everything is read that a search needs, so that it does not keep others waiting.
-    pub(crate) async fn searchable(&self) {
+    /// Waits for the index of words, so that a search does not build it under the lock.
+    pub(crate) async fn wait_until_searchable(&self) {
         let unread = self.lock().world.unread();
         if let Some(read) = unread {
-            let _ = self.apart(true, read).await;
+            let _ = self.offload_if(true, read).await;
         }
     }
 
-    /// The world as it was at the start, its clock too; no faults, an empty journal.
-    pub(crate) fn reset(self: &Arc<Self>) -> Result<(), Refusal> {
-        let (world, clock) = self.plan.begin_again(&self.beginning)?;
+    /// Resets the world and its clock to the start, and clears faults and journal.
+    pub(crate) fn reset(self: &Arc<Self>) -> Result<()> {
+        let (world, clock) = self.config.restart(&self.beginning)?;
         let mut state = self.lock();
         state.faults = Faults::default();
         state.journal.clear();
@@ -73,28 +73,28 @@ impl WorldRuntime {
     }
 
     /// The whole world as one document.
-    pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>, Refusal> {
+    pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>> {
         let world = self.enter(|world, now| world.data(now));
-        let written = self.apart(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;
+        let written = self.offload_if(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;
         written.map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
     }
 
-    /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
-    pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<(), Refusal> {
+    /// Replaces the world by that of a document. A manual clock is set to the document's time, a real one only advanced to it.
+    pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<()> {
         let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;
-        let read = move || runtime.plan.read(document);
+        let read = move || runtime.config.read(document);
         let worker = Arc::<Worker>::default();
         let (world, saved) = if long { worker.run(read).await?? } else { read()? };
         let mut state = self.lock();
         let now = state.clock.now();
-        let start = match (state.clock.mode(), saved) {
+        let start = match (state.clock.mode, saved) {
             (ClockMode::Manual, Some(saved)) => saved,
             (_, saved) => saved.map_or(now, |saved| saved.max(now)),
         };
-        let clock = Clock::starting(self.plan.settings.clock, start);
+        let clock = Clock::new(self.config.settings.clock, start);
         self.replace(state, world, clock, worker, "restore");
-        self.read_ahead();
+        self.index_in_background();
         Ok(())
     }
 
@@ -114,9 +114,9 @@ impl WorldRuntime {
         state.planned = None;
         self.notify_change(&mut state, Cause::State, what);
         let now = state.clock.now();
-        let tries = self.run_due(&mut state, now);
-        self.leave(state, tries);
+        let attempts = self.run_due(&mut state, now);
+        self.leave(state, attempts);
         self.attempt_ended.notify_waiters();
-        worker.take_down(old);
+        worker.drop_world(old);
     }
 }

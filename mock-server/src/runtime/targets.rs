@@ -1,7 +1,7 @@
 //! Where webhooks may be sent: public `https` addresses, and in `loopback` mode receivers on this machine too.
 //!
-//! A name is looked up when a webhook is added and again for every send, and the addresses that passed are the ones
-//! connected to: what a name points to can change between the two, which is how such checks are got around.
+//! A name is resolved when a webhook is added and again for every send, and only addresses that passed the check are connected
+//! to: otherwise a name could change between check and connection.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -15,14 +15,15 @@ use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
 };
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
-/// How long a name is looked up for when a webhook is added; after that it counts as not found.
+/// How long resolving a name may take when a webhook is added; after that the name counts as not found.
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Which receivers are accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
+    #[default]
     Loopback,
     Public,
 }
@@ -38,20 +39,14 @@ type Lookup = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 /// assert_eq!(WebhookTargets::default(), WebhookTargets::loopback());
 /// # Ok::<(), &'static str>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct WebhookTargets {
     mode: Mode,
-    /// Instead of the machine's resolver.
+    /// Replaces the machine's resolver.
     lookup: Option<Arc<Lookup>>,
 }
 
 redacted_debug!(WebhookTargets { mode });
-
-impl Default for WebhookTargets {
-    fn default() -> Self {
-        Self::loopback()
-    }
-}
 
 /// Whether they accept the same; how names are looked up does not count.
 impl PartialEq for WebhookTargets {
@@ -73,7 +68,7 @@ impl FromStr for WebhookTargets {
     }
 }
 
-/// Why nothing is sent to an address. Says nothing of where a name points to.
+/// Why nothing is sent to an address. It does not reveal what a name resolves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Forbidden {
     #[error("is not an address of the form https://host/path")]
@@ -81,7 +76,7 @@ pub(crate) enum Forbidden {
     #[error("must not hold a user name or password")]
     Credentials,
     #[error("must be https")]
-    Plain,
+    NotHttps,
     #[error("must be public; this is {0}")]
     Address(&'static str),
     #[error("the name cannot be found")]
@@ -101,12 +96,12 @@ impl Route {
     fn admits(self, ip: IpAddr) -> Result<(), Forbidden> {
         match (self, reserved(ip)) {
             (Route::Local, Some(LOOPBACK)) | (Route::Public, None) => Ok(()),
-            (Route::Local, None) => Err(Forbidden::Plain),
+            (Route::Local, None) => Err(Forbidden::NotHttps),
             (_, Some(kind)) => Err(Forbidden::Address(kind)),
         }
     }
 
-    /// All of a name's addresses must pass: one that may not be connected to condemns the name.
+    /// Checks that all of a name's addresses are permitted.
     fn admits_all(self, ips: &[IpAddr]) -> Result<(), Forbidden> {
         if ips.is_empty() {
             return Err(Forbidden::NotFound);
@@ -118,16 +113,12 @@ impl Route {
 impl WebhookTargets {
     /// Public `https` addresses, and `http` and `https` receivers on this machine.
     pub fn loopback() -> Self {
-        Self::new(Mode::Loopback)
+        Self::default()
     }
 
     /// The service's own rule: public `https` addresses and nothing else.
     pub fn public() -> Self {
-        Self::new(Mode::Public)
-    }
-
-    fn new(mode: Mode) -> Self {
-        Self { mode, lookup: None }
+        Self { mode: Mode::Public, lookup: None }
     }
 
     /// Looks names up by this function instead of asking the machine: for tests of what a name may point to.
@@ -139,7 +130,7 @@ impl WebhookTargets {
 
     /// Whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
     /// behind it now, and it is looked up again before every send.
-    pub async fn admit(&self, url: &str) -> Result<(), Refusal> {
+    pub async fn admit(&self, url: &str) -> Result<()> {
         match tokio::time::timeout(ADMIT_TIMEOUT, self.route(url)).await {
             Ok(Ok(_) | Err(Forbidden::NotFound)) | Err(_) => Ok(()),
             Ok(Err(why)) => Err(Refusal::field("url", self.explain(why))),
@@ -148,14 +139,14 @@ impl WebhookTargets {
 
     fn explain(&self, why: Forbidden) -> String {
         match (self.mode, why) {
-            (Mode::Loopback, Forbidden::Plain | Forbidden::Address(_)) => {
+            (Mode::Loopback, Forbidden::NotHttps | Forbidden::Address(_)) => {
                 format!("{why}, or be on this machine (http://127.0.0.1:PORT/path)")
             }
             _ => why.to_string(),
         }
     }
 
-    /// How this address is reached, if it may be.
+    /// Returns how a permitted address is reached.
     pub(crate) async fn route(&self, url: &str) -> Result<Route, Forbidden> {
         let url = Url::parse(url).map_err(|_| Forbidden::Malformed)?;
         let secure = match url.scheme() {
@@ -167,13 +158,13 @@ impl WebhookTargets {
             return Err(Forbidden::Credentials);
         }
         if !secure && self.mode == Mode::Public {
-            return Err(Forbidden::Plain);
+            return Err(Forbidden::NotHttps);
         }
-        // The parser has turned every spelling of a number (decimal, octal, hexadecimal, short) into dotted form.
+        // The parser has normalized every spelling of an address (decimal, octal, hexadecimal, short).
         let host = url.host_str().unwrap_or_default();
         let ips = match host.trim_start_matches('[').trim_end_matches(']').parse() {
             Ok(ip) => vec![ip],
-            Err(_) => match self.find(host).await {
+            Err(_) => match self.look_up(host).await {
                 Err(Forbidden::NotFound) => Vec::new(),
                 found => found?,
             },
@@ -182,19 +173,19 @@ impl WebhookTargets {
         match self.mode {
             Mode::Loopback if local => Ok(Route::Local),
             _ => match Route::Public.admits_all(&ips) {
-                // A name that cannot be found may appear later, but not on this machine.
-                Ok(()) | Err(Forbidden::NotFound) if !secure => Err(Forbidden::Plain),
+                // A name that is not found may appear later, but not on this machine.
+                Ok(()) | Err(Forbidden::NotFound) if !secure => Err(Forbidden::NotHttps),
                 admitted => admitted.map(|()| Route::Public),
             },
         }
     }
 
-    async fn find(&self, host: &str) -> Result<Vec<IpAddr>, Forbidden> {
+    async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, Forbidden> {
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         if name.is_empty() {
             return Err(Forbidden::Malformed);
         }
-        // These names mean this machine (RFC 6761), whatever a resolver says.
+        // These names mean this machine (RFC 6761), whatever a resolver returns.
         if name == "localhost" || name.ends_with(".localhost") {
             return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
         }
@@ -207,22 +198,22 @@ impl WebhookTargets {
         }
     }
 
-    /// A resolver for the HTTP client that gives it only addresses that `route` admits.
+    /// Returns a resolver for the HTTP client that permits only addresses of `route`.
     pub(crate) fn resolver(&self, route: Route) -> Arc<dyn Resolve> {
-        Arc::new(Checked { targets: self.clone(), route })
+        Arc::new(CheckedResolver { targets: self.clone(), route })
     }
 }
 
-struct Checked {
+struct CheckedResolver {
     targets: WebhookTargets,
     route: Route,
 }
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (targets, route) = (self.targets.clone(), self.route);
         Box::pin(async move {
-            let ips = targets.find(name.as_str()).await?;
+            let ips = targets.look_up(name.as_str()).await?;
             route.admits_all(&ips)?;
             let addresses: Addrs = Box::new(ips.into_iter().map(|ip| SocketAddr::new(ip, 0)));
             Ok(addresses)
@@ -232,9 +223,9 @@ impl Resolve for Checked {
 
 const LOOPBACK: &str = "a loopback address";
 
-/// What kind of address this is, if it is not one that stands for a host on the public network.
+/// Returns the kind of an address that is not a host of the public network.
 ///
-/// Addresses set aside for documentation pass: nothing is behind them, and people write them into tests.
+/// Addresses reserved for documentation pass: nothing is behind them, and tests use them.
 fn reserved(ip: IpAddr) -> Option<&'static str> {
     match ip {
         IpAddr::V4(ip) => reserved_v4(ip),
@@ -265,7 +256,7 @@ fn reserved_v6(ip: Ipv6Addr) -> Option<&'static str> {
     match parts {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("an unspecified address"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some(LOOPBACK),
-        // Addresses that carry one of version 4: mapped, compatible, translated (NAT64), 6to4.
+        // Addresses that embed one of version 4: mapped, compatible, translated (NAT64), 6to4.
         [0, 0, 0, 0, 0, 0xffff | 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => reserved_v4(embedded(high, low)),

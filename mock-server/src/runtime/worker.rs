@@ -1,9 +1,7 @@
-//! A thread for what takes long with one world: reading its document and what a search needs of it, writing it, taking it
-//! down.
+//! A thread for slow work on one world: reading and writing its document, indexing its words, dropping it.
 //!
-//! Each large world has one of its own. Allocators keep the memory of each thread apart, so that of a world which is gone
-//! is free as a whole and goes back to the system. With one thread for all, the next world would stand among what is left
-//! of the last, and nothing would ever be given back.
+//! Each large world has its own. Allocators separate the memory of threads, so the memory of a dropped world can be returned to
+//! the system. With one thread for all worlds, memory would fragment and never be returned.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -13,51 +11,51 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::plan::LARGE_WORLD;
-use crate::world::{Refusal, World};
+use super::config::LARGE_WORLD;
+use crate::world::{Refusal, Result, World};
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The thread of one world, which begins with the first work and ends with the last.
+/// The thread of one world, which starts with the first work and ends when the worker is dropped.
 #[derive(Default)]
 pub(crate) struct Worker {
     queue: OnceLock<Option<mpsc::Sender<Work>>>,
 }
 
 impl Worker {
-    /// Does something when its turn has come.
-    pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) {
+    /// Queues work.
+    pub(crate) fn submit(&self, work: impl FnOnce() + Send + 'static) {
         match self.queue.get_or_init(spawn_thread) {
-            // It waits as long as there is someone who could send.
+            // The thread runs until the sender is dropped.
             Some(queue) => drop(queue.send(Box::new(work))),
             None => work(),
         }
     }
 
-    /// Takes a world down; a large one when its turn has come.
-    pub(super) fn take_down(&self, world: World) {
+    /// Drops a world, a large one on the thread.
+    pub(super) fn drop_world(&self, world: World) {
         if world.size() > LARGE_WORLD {
-            self.begin(move || drop(world));
+            self.submit(move || drop(world));
         }
     }
 
-    /// Does something when its turn has come, and gives what came of it.
+    /// Queues work and returns its result.
     pub(crate) async fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
+    ) -> Result<R> {
         let (done, result) = oneshot::channel();
-        self.begin(move || drop(done.send(work())));
+        self.submit(move || drop(done.send(work())));
         result.await.map_err(|_| Refusal::new(500, "Try again shortly."))
     }
 }
 
-/// A thread that does what it is sent; none where the system has none to give.
+/// Starts the thread; returns `None` if the system cannot.
 fn spawn_thread() -> Option<mpsc::Sender<Work>> {
     let (sender, queue) = mpsc::channel::<Work>();
     let work = move || {
         for work in queue {
-            // A panic would be our mistake; whoever waits is told, and the next one gets its turn.
+            // A panic is a bug; the waiting caller gets an error, and the next work runs.
             let _ = catch_unwind(AssertUnwindSafe(work));
         }
     };
@@ -86,7 +84,7 @@ mod tests {
             static HELD: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
         }
         let (worker, (held, gone)) = (Worker::default(), mpsc::channel());
-        worker.begin(|| HELD.set(Some(held)));
+        worker.submit(|| HELD.set(Some(held)));
         drop(worker);
         assert!(gone.recv().is_err(), "what a thread holds goes with it");
     }

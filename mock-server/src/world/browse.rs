@@ -1,17 +1,15 @@
-//! What someone sees who looks over everybody's shoulder: every inbox, private ones and the sandbox included, whole.
-
-use std::fmt;
+//! Reads across all inboxes, private ones and the sandbox included.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::IntoDeserializer};
+use serde::{Deserialize, Serialize};
 use shared_inbox::{
     Assignee, Contact, ConversationId, ConversationSummary, Document, DocumentKind, MailboxId, MessageStatus,
     Status, Tag, Team, Timestamp, Turn, Urgency, View,
 };
 
-use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, World};
+use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, Result, World};
 
-/// Items of a page unless said otherwise, and at most.
+/// Items of a page by default, and at most.
 const DEFAULT_PAGE: usize = 100;
 const MAX_PAGE: usize = 1_000;
 
@@ -29,7 +27,7 @@ pub struct Page<T> {
 ///
 /// ```
 /// use shared_inbox_mock::Section;
-/// let part: Section = serde_json::from_str(r#"{ "offset": "200", "limit": "50" }"#)?;
+/// let part: Section = serde_json::from_str(r#"{ "offset": 200, "limit": 50 }"#)?;
 /// assert_eq!(part, Section::new(200, 50));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -37,37 +35,23 @@ pub struct Page<T> {
 #[non_exhaustive]
 pub struct Section {
     /// So many are left out first.
-    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
     /// At most so many, from 1 to 1000; 100 unless said.
-    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
 
-/// A query's value, which is text; an empty one is none.
-pub(crate) fn from_text<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: std::str::FromStr<Err: fmt::Display>,
-{
-    match Option::<String>::deserialize(d)? {
-        Some(text) if !text.is_empty() => text.parse().map(Some).map_err(serde::de::Error::custom),
-        _ => Ok(None),
-    }
-}
-
 impl Section {
-    /// This part; the whole when no part was named, as lists were before they had parts.
+    /// Returns this section, or the whole list if neither offset nor limit is set.
     pub(crate) fn or_whole(self) -> Self {
         if self == Self::default() { Self::new(0, usize::MAX) } else { self }
     }
 
-    /// So many from there on.
+    /// A section of `limit` items from `offset`.
     pub fn new(offset: usize, limit: usize) -> Self {
         Self { offset: Some(offset), limit: Some(limit) }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self.limit {
             Some(limit) if !(1..=MAX_PAGE).contains(&limit) => {
                 Err(Refusal::field("limit", "must be from 1 to 1000"))
@@ -76,7 +60,7 @@ impl Section {
         }
     }
 
-    /// This part of a list; only what is in it is made ready to be shown.
+    /// Returns this page of a list; only its items are converted.
     pub(crate) fn of<I, T>(&self, all: &[I], mut show: impl FnMut(&I) -> T) -> Page<T> {
         let from = self.offset.unwrap_or(0).min(all.len());
         let to = from.saturating_add(self.limit.unwrap_or(DEFAULT_PAGE)).min(all.len());
@@ -95,31 +79,17 @@ impl Section {
 #[non_exhaustive]
 pub struct ConversationFilter {
     /// In which view: `open`, `waiting`, `snoozed`, `closed`, or `all` (unless said).
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub view: Option<View>,
     /// In which inbox.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub mailbox: Option<MailboxId>,
     /// With these words in the subject or a message.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// With this tag.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
 }
 
 redacted_debug!(ConversationFilter { view, mailbox });
-
-/// A query's value; an empty one is none.
-pub(crate) fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    d: D,
-) -> Result<Option<T>, D::Error> {
-    match Option::<String>::deserialize(d)? {
-        Some(text) if !text.is_empty() => T::deserialize(text.into_deserializer()).map(Some),
-        _ => Ok(None),
-    }
-}
 
 impl ConversationFilter {
     setters! {
@@ -208,22 +178,16 @@ redacted_debug!(ConversationView { id, status });
 #[non_exhaustive]
 pub struct DocumentFilter {
     /// With these words in the title, the file name or the fields.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Of this kind.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
 }
 
 redacted_debug!(DocumentFilter { kind });
 
 impl World {
-    /// Conversations of all inboxes, newest first.
-    pub fn browse(
-        &self,
-        filter: &ConversationFilter,
-        part: Section,
-    ) -> Result<Page<ConversationEntry>, Refusal> {
+    /// Returns conversations of all inboxes, newest first.
+    pub fn browse(&self, filter: &ConversationFilter, part: Section) -> Result<Page<ConversationEntry>> {
         part.check()?;
         if let Some(View::Unknown(view)) = &filter.view {
             return Err(Refusal::field(
@@ -235,14 +199,14 @@ impl World {
         Ok(part.of(&found, |at| self.entry(*at)))
     }
 
-    /// The name or the address of a conversation's customer.
+    /// Returns the name or the address of a conversation's customer.
     pub(super) fn customer(&self, at: usize) -> Option<String> {
         let contact = &self.conversations[at].contact;
         contact.name.clone().filter(|name| !name.is_empty()).or_else(|| contact.email.clone())
     }
 
-    /// The customer and the subject of a conversation, by which people recognize it.
-    pub(crate) fn recognize(&self, id: &str) -> Option<(Option<String>, String)> {
+    /// Returns the customer and the subject of a conversation.
+    pub(crate) fn customer_and_subject(&self, id: &str) -> Option<(Option<String>, String)> {
         let at = self.conversation(id).ok()?;
         Some((self.customer(at), self.conversations[at].subject.clone()))
     }
@@ -261,8 +225,8 @@ impl World {
         }
     }
 
-    /// A conversation of any inbox, whole.
-    pub fn view(&self, id: &str) -> Result<ConversationView, Refusal> {
+    /// Returns a conversation of any inbox, with everything in it.
+    pub fn view(&self, id: &str) -> Result<ConversationView> {
         let at = self.conversation_or_customer(id)?;
         let thread = &self.conversations[at];
         let here = |there: &Option<ConversationId>| there.as_ref() == Some(&thread.id);
@@ -274,7 +238,7 @@ impl World {
             status: thread.status.clone(),
             turn: thread.turn.clone(),
             contact: thread.contact.clone(),
-            mailbox: self.mailbox_entry(self.index.places[at].mailbox),
+            mailbox: self.mailbox_entry(self.index.positions[at].mailbox),
             last_message_at: thread.last_message_at(),
             assignee: thread.assignee.as_ref().map(|who| self.assignee(who)),
             tags: thread.tags.clone(),
@@ -292,12 +256,8 @@ impl World {
         })
     }
 
-    /// Documents of all inboxes, newest first.
-    pub fn browse_documents(
-        &self,
-        filter: &DocumentFilter,
-        part: Section,
-    ) -> Result<Page<Document>, Refusal> {
+    /// Returns documents of all inboxes, newest first.
+    pub fn browse_documents(&self, filter: &DocumentFilter, part: Section) -> Result<Page<Document>> {
         part.check()?;
         if let Some(kind @ DocumentKind::Unknown(_)) = &filter.kind {
             return Err(Refusal::field("kind", format!("{kind} is none of the kinds of documents")));
@@ -306,7 +266,7 @@ impl World {
         Ok(part.of(&found, |at| self.documents[*at].document.clone()))
     }
 
-    /// All tags, with the number of conversations of all inboxes that have them.
+    /// Returns all tags, with the number of conversations in all inboxes.
     pub fn all_tags(&self) -> Vec<Tag> {
         let count = |tag: usize| {
             (0..self.mailboxes.len()).filter_map(|inbox| self.index.tag_counts.get(&(tag, inbox))).sum()

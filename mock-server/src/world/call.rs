@@ -1,4 +1,4 @@
-//! The one door for the fourteen operations of the service, REST and MCP alike, with the order of its checks.
+//! The fourteen operations of the service, for REST and MCP alike, and the order of their checks.
 
 use serde_json::{Map, Value};
 use shared_inbox::{
@@ -9,34 +9,23 @@ use shared_inbox::{
     },
 };
 
-use super::{Refusal, ServiceResponse, World, people::Plan};
+use super::{Refusal, Result, ServiceResponse, World, people::Plan};
 
-/// What came with a call.
+/// The input of a call.
 #[non_exhaustive]
 pub enum CallInput<'a> {
     /// The pairs of a query string.
     Query(&'a [(String, String)]),
     /// A JSON body, or none.
     Body(Option<Value>),
-    /// The arguments of an MCP tool. The conversation's id is among them unless it is given apart.
+    /// The arguments of an MCP tool, with the conversation's id unless that is passed separately.
     Tool(Map<String, Value>),
-    /// Something that could not be read: refused when the input's turn comes.
+    /// An unreadable input, which is refused when the input is checked.
     Refused(Refusal),
 }
 
-impl std::fmt::Debug for CallInput<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            CallInput::Query(_) => "Query(..)",
-            CallInput::Body(_) => "Body(..)",
-            CallInput::Tool(_) => "Tool(..)",
-            CallInput::Refused(_) => "Refused(..)",
-        })
-    }
-}
-
 impl CallInput<'_> {
-    /// Whether the call means to mail the customer, before anybody knows whether the input is right.
+    /// Returns whether the call would send an email, before the input is checked.
     fn sends(&self) -> bool {
         let send = match self {
             CallInput::Body(Some(body)) => body.get("send"),
@@ -46,7 +35,7 @@ impl CallInput<'_> {
         send == Some(&Value::Bool(true))
     }
 
-    fn read<I: Input>(self) -> Result<I, Refusal> {
+    fn read<I: Input>(self) -> Result<I> {
         Ok(match self {
             CallInput::Query(pairs) => read_query::<I>(pairs)?,
             CallInput::Body(body) => I::read(body.unwrap_or_else(|| Value::Object(Map::new())))?,
@@ -55,7 +44,7 @@ impl CallInput<'_> {
         })
     }
 
-    /// The id of the conversation: that of the path, or the argument of a tool.
+    /// Returns the id of the conversation, from the path or from the arguments of a tool.
     fn take_id(&mut self, path: Option<&str>) -> Result<String, Problems> {
         let wrong = |message: &str| shared_inbox::Problem::new("id", message).into();
         match (path, self) {
@@ -70,23 +59,13 @@ impl CallInput<'_> {
     }
 }
 
-/// Puts the problems of the id before those of the rest.
-fn both<T>(id: Result<String, Problems>, input: Result<T, Refusal>) -> Result<(String, T), Refusal> {
-    match (id, input) {
-        (Ok(id), Ok(input)) => Ok((id, input)),
-        (Err(problems), Ok(_)) => Err(problems.into()),
-        (Ok(_), Err(refusal)) => Err(refusal),
-        (Err(problems), Err(refusal)) => Err(Refusal::new(400, format!("{problems}; {}", refusal.message))),
-    }
-}
-
-/// An operation that has nothing to read but perhaps an id.
-fn nothing(input: CallInput<'_>) -> Result<(), Refusal> {
+/// Checks the input of an operation that takes none.
+fn nothing(input: CallInput<'_>) -> Result<()> {
     if let CallInput::Refused(refusal) = input { Err(refusal) } else { Ok(()) }
 }
 
 impl World {
-    /// Does one of the service's operations for an agent.
+    /// Performs an operation of the service for an agent.
     ///
     /// ```
     /// use shared_inbox::{Operation, Timestamp};
@@ -110,13 +89,13 @@ impl World {
         id: Option<&str>,
         input: CallInput<'_>,
         now: Timestamp,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         self.admit(agent, now)?;
         self.perform(agent, op, id, input, now)
     }
 
-    /// Lets a request of an agent in and counts it, whatever it asks for: plan, then rate limit.
-    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<(), Refusal> {
+    /// Checks the plan and the rate limit of a request, and counts it.
+    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         self.key_of(agent)?;
         if self.workspace.plan == Plan::Free {
             return Err(Refusal::new(
@@ -127,7 +106,7 @@ impl World {
         self.limits.admit(agent, now)
     }
 
-    /// Does what was asked for in a request that was let in: scope, input, conversation, effect.
+    /// Performs an operation of an admitted request: scope, input, conversation, effect.
     pub(crate) fn perform(
         &mut self,
         agent: &AgentId,
@@ -135,7 +114,7 @@ impl World {
         id: Option<&str>,
         mut input: CallInput<'_>,
         now: Timestamp,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         let key = self.key_of(agent)?;
         if op == Operation::SandboxInbound && !self.keys[key].livemode {
             self.limits.check_inbound(now)?;
@@ -154,14 +133,8 @@ impl World {
                     ServiceResponse::json(200, &me)
                 }
                 Operation::ListConversations => self.list(key, &input.read::<ListConversations>()?),
-                Operation::ListMailboxes => {
-                    nothing(input)?;
-                    self.list_mailboxes(key)
-                }
-                Operation::ListTags => {
-                    nothing(input)?;
-                    self.list_tags(key)
-                }
+                Operation::ListMailboxes => nothing(input).and_then(|()| self.list_mailboxes(key)),
+                Operation::ListTags => nothing(input).and_then(|()| self.list_tags(key)),
                 Operation::SearchDocuments => self.search_documents(key, &input.read::<SearchDocuments>()?),
                 Operation::RecordSent => {
                     let mail = input.read::<RecordSent>()?;
@@ -179,57 +152,62 @@ impl World {
         let id = input.take_id(id);
         match op {
             Operation::GetConversation => {
-                let (id, ()) = both(id, nothing(input))?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, ()) = self.locate(key, id, nothing(input))?;
                 self.read_conversation(at)
             }
             Operation::AddNote => {
-                let (id, note) = both(id, input.read::<AddNote>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, note) = self.locate(key, id, input.read::<AddNote>())?;
                 self.add_note(at, self.agent_of(key).as_ref(), note, now);
                 ServiceResponse::json(201, &done)
             }
             Operation::SetStatus => {
-                let (id, change) = both(id, input.read::<SetStatus>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, change) = self.locate(key, id, input.read::<SetStatus>())?;
                 self.set_status(at, self.agent_of(key).as_ref(), change.status, now);
                 ServiceResponse::json(200, &done)
             }
             Operation::TagConversation => {
-                let (id, change) = both(id, input.read::<TagConversation>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, change) = self.locate(key, id, input.read::<TagConversation>())?;
                 self.tag(at, self.agent_of(key).as_ref(), change, now);
                 ServiceResponse::json(200, &done)
             }
             Operation::AssignConversation => {
-                let (id, change) = both(id, input.read::<AssignConversation>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, change) = self.locate(key, id, input.read::<AssignConversation>())?;
                 self.assign(at, change.to, self.agent_of(key).as_ref(), now)?;
                 ServiceResponse::json(200, &done)
             }
             Operation::Reply => {
-                let (id, reply) = both(id, input.read::<Reply>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, reply) = self.locate(key, id, input.read::<Reply>())?;
                 ServiceResponse::json(201, &self.reply(at, self.agent_of(key), reply, now))
             }
             Operation::RequestDocuments => {
-                let (id, request) = both(id, input.read::<RequestDocuments>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, request) = self.locate(key, id, input.read::<RequestDocuments>())?;
                 ServiceResponse::json(201, &self.request_documents(at, self.agent_of(key), request, now))
             }
             _ => Err(Refusal::new(404, "There is no such operation.")),
         }
     }
 
-    fn key_of(&self, agent: &AgentId) -> Result<usize, Refusal> {
+    /// Returns the conversation with this id, and the input. Problems of the id come before those of the input.
+    fn locate<I>(&self, key: usize, id: Result<String, Problems>, input: Result<I>) -> Result<(usize, I)> {
+        match (id, input) {
+            (Ok(id), Ok(input)) => Ok((self.conversation_for(key, &id)?, input)),
+            (Err(problems), Ok(_)) => Err(problems.into()),
+            (Ok(_), Err(refusal)) => Err(refusal),
+            (Err(problems), Err(refusal)) => {
+                Err(Refusal::new(400, format!("{problems}; {}", refusal.message)))
+            }
+        }
+    }
+
+    fn key_of(&self, agent: &AgentId) -> Result<usize> {
         let key = self.index.agents.get(agent).copied().filter(|key| !self.keys[*key].revoked);
         key.ok_or_else(|| Refusal::new(401, "This key is not valid; use one that was not revoked."))
     }
 
-    fn check_scope(&self, key: usize, op: Operation, sends: bool) -> Result<(), Refusal> {
+    fn check_scope(&self, key: usize, op: Operation, sends: bool) -> Result<()> {
         let key = &self.keys[key];
         let scope: &Scope = op.scope_when_sending().filter(|_| sends).unwrap_or(op.scope());
-        if !key.allows(scope) {
+        if !key.scopes.contains(scope) {
             return Err(Refusal::scope(scope));
         }
         if op == Operation::SandboxInbound && key.livemode {

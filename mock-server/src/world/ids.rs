@@ -1,5 +1,5 @@
-//! Where ids, keys and chance come from: one seeded generator, whose state is part of the world document, so that
-//! the same seed and the same calls give the same world.
+//! A seeded generator for ids, keys and randomness. Its state is part of the world document, so the same seed and the same calls
+//! produce the same world.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use shared_inbox::{
@@ -8,90 +8,82 @@ use shared_inbox::{
 };
 
 /// A SplitMix64 generator. Its outputs do not repeat within 2^64 steps, so ids made of whole outputs are unique.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ids {
-    state: u64,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct IdGenerator(u64);
+
+/// An id that can be generated.
+pub(crate) trait NewId {
+    /// Returns the id with this suffix behind its prefix.
+    fn from_suffix(rest: &str) -> Self;
 }
 
-/// An id that can be made up.
-pub(crate) trait Fresh {
-    /// The id with this behind its prefix.
-    fn with_rest(rest: &str) -> Self;
-}
-
-macro_rules! fresh {
+macro_rules! new_id {
     ($($name:ident)*) => {$(
-        impl Fresh for $name {
-            fn with_rest(rest: &str) -> Self {
+        impl NewId for $name {
+            fn from_suffix(rest: &str) -> Self {
                 $name::parse(format!("{}{rest}", $name::PREFIX)).expect("digits and lower-case letters fit every kind of id")
             }
         }
     )*};
 }
 
-fresh! {
+new_id! {
     AgentId BookingId BookingTypeId ConversationId DocumentId DocumentRequestId EventId MailboxId MessageId NoteId
     TagId UserId WebhookId WorkspaceId
 }
 
-impl Default for Ids {
-    fn default() -> Self {
-        Self::seeded(0)
-    }
-}
-
-impl Ids {
-    /// A generator that always gives the same series for the same seed.
+impl IdGenerator {
+    /// Creates a generator; the same seed produces the same series.
     pub(crate) fn seeded(seed: u64) -> Self {
-        Self { state: seed }
+        Self(seed)
     }
 
-    /// The next 64 bits.
-    pub(crate) fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
+    /// Returns the next 64 bits.
+    pub(crate) fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
 
-    /// A number from 0 up to, not including, 1.
-    pub(crate) fn unit(&mut self) -> f64 {
-        Self::share(self.bits())
+    /// Returns a number from 0 up to, not including, 1.
+    pub(crate) fn next_f64(&mut self) -> f64 {
+        Self::fraction_of(self.next_u64())
     }
 
-    /// Where these bits lie between 0 and 1, which itself is not reached: a float holds 53 of them.
-    pub(crate) fn share(bits: u64) -> f64 {
+    /// Maps 64 bits to a number from 0 up to, not including, 1; a float has 53 of them.
+    pub(crate) fn fraction_of(bits: u64) -> f64 {
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A new id.
-    pub(crate) fn fresh<T: Fresh>(&mut self) -> T {
+    /// Returns a new id.
+    pub(crate) fn next_id<T: NewId>(&mut self) -> T {
         const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-        let mut bits = self.bits();
+        let mut bits = self.next_u64();
         let mut rest = [b'0'; 13];
         for place in rest.iter_mut().rev() {
             *place = DIGITS[(bits % 36) as usize];
             bits /= 36;
         }
-        T::with_rest(std::str::from_utf8(&rest).expect("ASCII"))
+        T::from_suffix(std::str::from_utf8(&rest).expect("ASCII"))
     }
 
-    /// So many letters and digits, for keys and secrets.
+    /// Returns random letters and digits, for keys and secrets.
     pub(crate) fn token(&mut self, length: usize) -> String {
         const CHARACTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-        (0..length).map(|_| char::from(CHARACTERS[(self.bits() % 62) as usize])).collect()
+        (0..length).map(|_| char::from(CHARACTERS[(self.next_u64() % 62) as usize])).collect()
     }
 }
 
-// Written as text: a number of 64 bits would not survive a program that keeps numbers as floats.
-impl Serialize for Ids {
+// Written as text: programs that store numbers as floats would change a number of 64 bits.
+impl Serialize for IdGenerator {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(&format_args!("{:016x}", self.state))
+        s.collect_str(&format_args!("{:016x}", self.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Ids {
+impl<'de> Deserialize<'de> for IdGenerator {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = String::deserialize(d)?;
         u64::from_str_radix(&text, 16)

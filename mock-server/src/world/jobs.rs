@@ -1,4 +1,4 @@
-//! Everything that happens later, in one queue ordered by due time.
+//! The queue of jobs, ordered by due time.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -52,7 +52,7 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// The kind of job, as the control API names it.
+    /// Returns the kind of job, as the control API names it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Job::Send { .. } => "send",
@@ -76,74 +76,74 @@ impl Job {
     }
 }
 
-/// A job, and the step of a line that left it behind.
+/// A job, and the trace step that queued it.
 #[derive(Debug, PartialEq, Eq)]
-struct Queued {
+struct QueuedJob {
     job: Arc<Job>,
     cause: Option<u64>,
 }
 
-/// A copy of a world has seen nothing yet: what is left to do there has no cause.
-impl Clone for Queued {
+/// A copy of a world has no trace: its jobs have no cause.
+impl Clone for QueuedJob {
     fn clone(&self) -> Self {
         Self { job: Arc::clone(&self.job), cause: None }
     }
 }
 
-/// The queue. Jobs that are due at the same time run in the order in which they were put in.
+/// The queue. Jobs that are due at the same time run in the order in which they were queued.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Jobs {
-    queue: BTreeMap<(Timestamp, u64), Queued>,
+    queue: BTreeMap<(Timestamp, u64), QueuedJob>,
     next: u64,
 }
 
 impl Jobs {
-    /// Puts a job in.
+    /// Queues a job.
     pub(crate) fn push(&mut self, due: Timestamp, job: Job) {
-        self.push_for(due, job, None);
+        self.push_caused(due, job, None);
     }
 
-    /// Puts a job in that follows from a step of a line.
-    pub(super) fn push_for(&mut self, due: Timestamp, job: Job, cause: Option<u64>) {
-        self.queue.insert((due, self.next), Queued { job: Arc::new(job), cause });
+    /// Queues a job that a trace step caused.
+    pub(super) fn push_caused(&mut self, due: Timestamp, job: Job, cause: Option<u64>) {
+        self.queue.insert((due, self.next), QueuedJob { job: Arc::new(job), cause });
         self.next += 1;
     }
 
-    /// When the next job is due.
+    /// Returns when the next job is due.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.queue.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// Takes out the earliest job that is due at `now` or before; gives its time, and the step that left it behind.
+    /// Removes the earliest job that is due at `now`; returns it with its time and the step that caused it.
     pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job, Option<u64>)> {
         let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
-        let ((due, _), Queued { job, cause }) = entry.remove_entry();
+        let ((due, _), QueuedJob { job, cause }) = entry.remove_entry();
         Some((due, Arc::unwrap_or_clone(job), cause))
     }
 
-    /// Takes out one job that is due at exactly this time.
+    /// Removes one job that is due at exactly this time; returns whether it was queued.
     pub(crate) fn cancel(&mut self, due: Timestamp, job: &Job) -> bool {
         let found = self.queue.range((due, 0)..=(due, u64::MAX)).find(|(_, there)| *there.job == *job);
         let Some(key) = found.map(|(key, _)| *key) else { return false };
         self.queue.remove(&key).is_some()
     }
 
-    /// Takes out all jobs of which `goes` says so.
-    pub(crate) fn remove(&mut self, goes: impl Fn(&Job) -> bool) {
-        self.queue.retain(|_, there| !goes(&there.job));
+    /// Removes all jobs that match.
+    pub(crate) fn remove(&mut self, is_removed: impl Fn(&Job) -> bool) {
+        self.queue.retain(|_, queued| !is_removed(&queued.job));
     }
 
-    /// All jobs, soonest first.
+    /// Returns all jobs, soonest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Timestamp, &Job)> {
         self.caused().map(|(due, job, _)| (due, job))
     }
 
-    /// All jobs, soonest first, each with the step that left it behind.
+    /// Returns all jobs, soonest first, each with the step that caused it.
     pub(super) fn caused(&self) -> impl Iterator<Item = (Timestamp, &Job, Option<u64>)> {
         self.queue.iter().map(|((due, _), there)| (*due, &*there.job, there.cause))
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
@@ -157,7 +157,7 @@ pub(super) struct Due<J> {
     job: J,
 }
 
-// Written as a plain list: the order says all, and numbers of places would only differ between equal worlds.
+// Written as a list: sequence numbers would differ between equal worlds.
 impl Serialize for Jobs {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(self.iter().map(|(due_at, job)| Due { due_at, job }))
@@ -186,7 +186,7 @@ pub struct JobEntry {
 }
 
 impl super::World {
-    /// What is due and when, soonest first.
+    /// Returns the queued jobs, soonest first.
     pub fn jobs(&self) -> Vec<JobEntry> {
         let entry = |(due_at, job): (Timestamp, &Job)| JobEntry {
             due_at,

@@ -1,22 +1,21 @@
-//! The service without its shell: plain data and what can be done to it.
+//! The rules of the service: plain data and functions.
 //!
-//! Nothing here does I/O or looks at a clock; the time is an argument. [`World`] is written and read as one JSON
-//! document. What it takes to answer fast (indexes, counters of the rate limit) is not part of the document:
-//! [`World::prepare`] builds it anew. A copy of a world costs next to nothing (`store`).
+//! Nothing here does I/O or reads a clock; the time is an argument. [`World`] is written and read as one JSON document. Indexes and
+//! the counters of the rate limit are not part of the document: [`World::prepare`] rebuilds them. Copies of a world are cheap
+//! (`store`).
 //!
-//! Things happen to a world in two ways: someone asks for them (`call`), or their time has come (`run`, from the queue
-//! in `jobs`); `trace` knows which led to which. `browse` shows everything to whoever may see it all. The rooms follow a mail on its way; each uses only those above it:
+//! A world changes by a call (`call`) or by a job that is due (`run`, from the queue in `jobs`); `trace` records which led to
+//! which. `browse` reads across all inboxes. The folders follow an email; each uses only those above it:
 //!
-//! | room | holds |
+//! | folder | contains |
 //! |---|---|
-//! | `people` | who is there, who sees what, how often a key may call |
-//! | `conversation` | where a mail is kept, found and read; notes, tags, status, assigning, snoozing |
-//! | `documents` | the files that came with it, and those that were asked for |
-//! | `mail` | how it comes in, is answered and goes out; the sandbox |
-//! | `webhooks` | who hears of it, and when |
-//! | `seed` | worlds to start from |
+//! | `people` | people, inboxes and keys, visibility, the rate limit |
+//! | `conversation` | conversations: lists, search, reading, notes, tags, status, assigning, snoozing |
+//! | `documents` | the document library, and document requests |
+//! | `mail` | incoming and outgoing email, drafts, the sandbox |
+//! | `webhooks` | events, endpoints and deliveries |
+//! | `seed` | reading and checking documents, the demo world |
 
-mod answer;
 mod browse;
 mod call;
 mod conversation;
@@ -25,6 +24,7 @@ mod ids;
 mod jobs;
 mod mail;
 mod people;
+mod response;
 mod run;
 mod seed;
 mod store;
@@ -40,15 +40,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, event::Event};
 
-pub use answer::{Refusal, ServiceResponse};
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
-pub(crate) use browse::{empty_as_none, from_text};
 pub use call::CallInput;
 pub use conversation::{Assignment, NoteAdded, Snooze, Sorting, StatusChange, TagChange, TeamNote};
 pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord};
 pub(crate) use documents::{DocumentRequest, FiledDocument};
 pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Uploaded};
-pub(crate) use ids::{Fresh, Ids};
+pub(crate) use ids::{IdGenerator, NewId};
 pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
 pub(crate) use mail::{AppMail, AppMails};
@@ -61,9 +59,9 @@ pub use people::{
     NewMailbox, NewUser, Plan, TEST_KEY, User,
 };
 pub(crate) use people::{Key, MailboxRecord, Workspace};
+pub use response::{Refusal, Result, ServiceResponse};
 pub use run::{Fired, FiredJob};
-pub use seed::InvalidWorld;
-pub(crate) use trace::{Behalf, call_id};
+pub(crate) use trace::{Initiator, call_id};
 pub use trace::{StepKind, TraceDelivery, TraceStep};
 pub(crate) use webhooks::ReceiverResponse;
 pub(crate) use webhooks::Webhooks;
@@ -73,7 +71,7 @@ pub use webhooks::{
     TimestampSource, WebhookView,
 };
 
-use store::Shared;
+use store::SharedVec;
 
 /// One workspace with all that is in it.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -87,7 +85,7 @@ pub struct World {
     /// State of the generator that ids, keys and chance come from, in hexadecimal.
     #[serde(default)]
     #[schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{1,16}$"))]
-    pub(crate) ids: Ids,
+    pub(crate) ids: IdGenerator,
     #[serde(default)]
     pub(crate) users: Vec<User>,
     pub(crate) mailboxes: Vec<MailboxRecord>,
@@ -97,13 +95,13 @@ pub struct World {
     pub(crate) tags: Vec<TagRecord>,
     #[serde(default)]
     #[schemars(with = "Vec<ConversationRecord>")]
-    pub(crate) conversations: Shared<ConversationRecord>,
+    pub(crate) conversations: SharedVec<ConversationRecord>,
     #[serde(default)]
     #[schemars(with = "Vec<FiledDocument>")]
-    pub(crate) documents: Shared<FiledDocument>,
+    pub(crate) documents: SharedVec<FiledDocument>,
     #[serde(default)]
     #[schemars(with = "Vec<DocumentRequest>")]
-    pub(crate) document_requests: Shared<DocumentRequest>,
+    pub(crate) document_requests: SharedVec<DocumentRequest>,
     #[serde(default)]
     #[schemars(with = "Vec<AppMail>")]
     pub(crate) app_mail: AppMails,
@@ -111,7 +109,7 @@ pub struct World {
     pub(crate) bookings: Vec<BookingRecord>,
     #[serde(default)]
     #[schemars(with = "Vec<OutboxMail>")]
-    pub(crate) outbox: Shared<OutboxMail>,
+    pub(crate) outbox: SharedVec<OutboxMail>,
     /// Sandbox addresses that complained: every later mail to them fails.
     #[serde(default)]
     pub(crate) complaints: BTreeSet<String>,
@@ -120,7 +118,7 @@ pub struct World {
     pub(crate) jobs: Jobs,
     #[serde(default)]
     pub(crate) webhooks: Webhooks,
-    /// The last events, whether or not a webhook heard them.
+    /// The last events, whether or not a webhook subscribes to them.
     #[serde(skip)]
     emitted: VecDeque<Arc<Event>>,
     #[serde(skip)]
@@ -144,10 +142,10 @@ impl World {
     /// assert_eq!((world.users().len(), world.mailboxes().len(), world.keys().len()), (1, 2, 2));
     /// ```
     pub fn empty() -> World {
-        World::bare(1)
+        World::minimal(1)
     }
 
-    /// All that is written into the document, as it stands at `now`.
+    /// Returns a copy of everything that the document contains, as of `now`.
     pub(crate) fn data(&self, now: Timestamp) -> World {
         World {
             now: Some(now),
@@ -170,7 +168,7 @@ impl World {
         }
     }
 
-    /// How many things it has: what takes long with many of them is done apart.
+    /// Returns how many objects it has, to tell whether work on it may take long.
     pub(crate) fn size(&self) -> usize {
         self.conversations.len()
             + self.documents.len()
@@ -180,11 +178,11 @@ impl World {
             + self.webhooks.len()
     }
 
-    /// What is to be read before the first search, which can be done without the world; `None` when there is little.
+    /// Returns the indexing that the first search needs and that can run without the world; `None` if it is short.
     pub(crate) fn unread(&self) -> Option<impl FnOnce() + Send + 'static> {
         let (words, titles) = (self.index.words.unread(), self.library.words.unread());
         (words.is_some() || titles.is_some()).then_some(move || {
-            // Unless it was replaced meanwhile.
+            // The world may have been replaced meanwhile.
             words.and_then(|words| words.upgrade()).iter().for_each(|words| words.read());
             titles.and_then(|titles| titles.upgrade()).iter().for_each(|titles| titles.read());
         })

@@ -1,4 +1,4 @@
-//! Running what has fallen due, one job at a time and each at its own time.
+//! Runs due jobs, one at a time and each at its own time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use shared_inbox::Timestamp;
 
 use super::{Job, World, webhooks::AttemptRequest};
 
-/// A job that fell due.
+/// A job that was due.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fired {
-    /// It was done.
-    Done(FiredJob),
-    /// A webhook is to be tried over HTTP; the outcome comes back through [`World::finish_attempt`].
+    /// It ran.
+    Ran(FiredJob),
+    /// A webhook attempt has to be made over HTTP; its outcome is passed to [`World::finish_attempt`].
     Attempt(FiredJob, AttemptRequest),
 }
 
@@ -30,16 +30,16 @@ pub struct FiredJob {
 }
 
 impl Fired {
-    /// What was done.
+    /// Returns the job.
     pub fn job(&self) -> &FiredJob {
         match self {
-            Fired::Done(job) | Fired::Attempt(job, _) => job,
+            Fired::Ran(job) | Fired::Attempt(job, _) => job,
         }
     }
 }
 
 impl World {
-    /// Runs the one earliest job that is due at `now` or before, at its own due time.
+    /// Runs the earliest job that is due at `now`, at its own due time.
     pub fn run_due(&mut self, now: Timestamp) -> Option<Fired> {
         loop {
             let (at, job, cause) = self.jobs.pop_due(now)?;
@@ -47,28 +47,28 @@ impl World {
             if let Job::WebhookTry { endpoint, event } = &job {
                 match self.start_attempt(endpoint, event, at) {
                     Some(request) => return Some(Fired::Attempt(fired, request)),
-                    // Not to be made, or not yet: nothing happened.
+                    // The attempt is not to be made, or not yet.
                     None => continue,
                 }
             }
-            self.on_behalf(cause, &job, at, |world| world.run(&job, at));
-            return Some(Fired::Done(fired));
+            self.run_caused(cause, &job, at, |world| world.run(&job, at));
+            return Some(Fired::Ran(fired));
         }
     }
 
     fn run(&mut self, job: &Job, at: Timestamp) {
         match job {
             Job::Send { message } => self.send(message, at),
-            Job::SandboxReply { message, invoice } => self.write_back(message, *invoice, at),
+            Job::SandboxReply { message, invoice } => self.send_sandbox_reply(message, *invoice, at),
             Job::Reminder { request, number } => self.remind(request, *number, at),
             Job::Wake { conversation } => self.wake(conversation.as_str()),
             Job::ForgetAppMail { message_id, livemode } => self.app_mail.forget(*livemode, message_id),
-            // Its outcome comes from outside.
+            // Handled by the caller.
             Job::WebhookTry { .. } => {}
         }
     }
 
-    /// When the next job is due.
+    /// Returns when the next job is due.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.jobs.next_due()
     }

@@ -1,7 +1,7 @@
-//! Lists and maps that are copied in no time: copies share what neither of them has changed since.
+//! Lists and maps with cheap copies, which share what neither has changed.
 //!
-//! A reset is a copy of the world as it was at the start, and whoever wants to see the whole world is given a copy, so
-//! both cost the same however large the world is.
+//! A reset copies the initial world, and writing a document copies the current one, so the cost of both under the lock does not
+//! depend on the size of the world.
 
 use std::{
     borrow::Borrow,
@@ -13,25 +13,25 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How many items are shared or copied together.
+/// How many items are shared or copied as one.
 const CHUNK: usize = 64;
 
-/// A list. All chunks but the last are full.
-pub(crate) struct Shared<T>(Vec<Arc<Vec<Arc<T>>>>);
+/// A list in chunks. All chunks but the last are full.
+pub(crate) struct SharedVec<T>(Vec<Arc<Vec<Arc<T>>>>);
 
-impl<T> Clone for Shared<T> {
+impl<T> Clone for SharedVec<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> Default for Shared<T> {
+impl<T> Default for SharedVec<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> Shared<T> {
+impl<T> SharedVec<T> {
     pub(crate) fn len(&self) -> usize {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * CHUNK + last.len())
     }
@@ -49,20 +49,20 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Index<usize> for Shared<T> {
+impl<T> Index<usize> for SharedVec<T> {
     type Output = T;
     fn index(&self, at: usize) -> &T {
         &self.0[at / CHUNK][at % CHUNK]
     }
 }
 
-impl<T: Clone> IndexMut<usize> for Shared<T> {
+impl<T: Clone> IndexMut<usize> for SharedVec<T> {
     fn index_mut(&mut self, at: usize) -> &mut T {
         Arc::make_mut(&mut Arc::make_mut(&mut self.0[at / CHUNK])[at % CHUNK])
     }
 }
 
-impl<T> FromIterator<T> for Shared<T> {
+impl<T> FromIterator<T> for SharedVec<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut all = Self::default();
         items.into_iter().for_each(|item| all.push(item));
@@ -70,39 +70,33 @@ impl<T> FromIterator<T> for Shared<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Shared<T> {
+impl<T: Serialize> Serialize for SharedVec<T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(self.iter())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedVec<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         Vec::deserialize(d).map(Self::from_iter)
     }
 }
 
-/// A map. What changes after it was copied stands over what the copies have in common.
-#[derive(Debug)]
-pub(crate) struct Layered<K, V> {
+/// A map in two layers: changes since the last copy, over the entries that copies share.
+#[derive(Debug, Clone)]
+pub(crate) struct LayeredMap<K, V> {
     base: Arc<HashMap<K, V>>,
-    /// `None`: taken out.
+    /// `None` for removed entries.
     over: HashMap<K, Option<V>>,
 }
 
-impl<K: Clone, V: Clone> Clone for Layered<K, V> {
-    fn clone(&self) -> Self {
-        Self { base: Arc::clone(&self.base), over: self.over.clone() }
-    }
-}
-
-impl<K, V> Default for Layered<K, V> {
+impl<K, V> Default for LayeredMap<K, V> {
     fn default() -> Self {
         Self { base: Arc::default(), over: HashMap::new() }
     }
 }
 
-impl<K: Eq + Hash, V> Layered<K, V> {
+impl<K: Eq + Hash, V> LayeredMap<K, V> {
     pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -115,7 +109,7 @@ impl<K: Eq + Hash, V> Layered<K, V> {
 
     pub(crate) fn insert(&mut self, key: K, value: V) {
         match Arc::get_mut(&mut self.base) {
-            // Nobody else has it.
+            // No copy shares it.
             Some(base) if self.over.is_empty() => drop(base.insert(key, value)),
             _ => drop(self.over.insert(key, Some(value))),
         }
@@ -133,7 +127,7 @@ impl<K: Eq + Hash, V> Layered<K, V> {
 mod tests {
     use super::*;
 
-    fn list(items: std::ops::Range<u32>) -> Shared<u32> {
+    fn list(items: std::ops::Range<u32>) -> SharedVec<u32> {
         items.collect()
     }
 
@@ -143,7 +137,7 @@ mod tests {
             let list = list(0..len);
             assert_eq!(list.len(), len as usize);
             assert!(list.iter().copied().eq(0..len) && (0..len).all(|at| list[at as usize] == at));
-            let again: Shared<u32> =
+            let again: SharedVec<u32> =
                 serde_json::from_str(&serde_json::to_string(&list).expect("JSON")).expect("a list");
             assert!(again.iter().eq(list.iter()));
         }
@@ -162,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_copy_of_a_map_does_not_see_what_the_other_changes() {
-        let mut one = Layered::default();
+        let mut one = LayeredMap::default();
         one.insert("a", 1);
         one.insert("b", 2);
         let mut two = one.clone();

@@ -1,8 +1,7 @@
-//! What led to what: from a request to what it made, the jobs that it left behind, the events that they caused.
+//! Traces: what a request or control call created, the jobs that it queued, and the events that they caused.
 //!
-//! Whoever goes into the world says on whose behalf ([`World::begin`]); everything that is made until the end has that
-//! cause, and a job keeps it until its time has come. Like the journal, this tells what the server saw: it is not part
-//! of the world document.
+//! [`World::begin_cause`] names the initiator of what follows; everything until [`World::end_cause`] has that cause, and so has a job
+//! that it queues. Like the journal, traces are not part of the world document.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -12,7 +11,7 @@ use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
 
 use super::{Attempt, DeliveryOutcome, Item, Job, World};
 
-/// Steps kept; the oldest go first.
+/// How many steps are stored; the oldest are dropped first.
 const MAX_STEPS: usize = 50_000;
 
 /// What a step of a line is about.
@@ -138,21 +137,21 @@ pub struct TraceDelivery {
 // The address may carry a password of the receiver's, so it is left out.
 redacted_debug!(TraceDelivery { webhook_id, outcome, tries });
 
-/// On whose behalf something is done.
+/// The initiator of a change.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Behalf {
+pub(crate) enum Initiator {
     /// A request to the service: its number in the journal, and the operation.
     Request(u64, &'static str),
     /// A call of the control API.
     Control(&'static str),
 }
 
-/// The id of a request.
+/// Returns the id of a request.
 pub(crate) fn call_id(number: u64) -> String {
     format!("call_{number}")
 }
 
-struct Step {
+struct RecordedStep {
     cause: Option<u64>,
     at: Timestamp,
     kind: StepKind,
@@ -161,35 +160,35 @@ struct Step {
     conversation: Option<u32>,
 }
 
-impl Step {
+impl RecordedStep {
     fn of_job(job: &Job, cause: Option<u64>, at: Timestamp) -> Self {
         let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
         Self { cause, at, kind: StepKind::Job, id, what, conversation: None }
     }
 }
 
-/// On whose behalf something is being done now.
+/// The cause of what is being done now.
 #[derive(Default)]
-enum Now {
-    /// Nobody's: a world is being built. Nothing is noted.
+enum CurrentCause {
+    /// None: a world is being built, and nothing is recorded.
     #[default]
     Nobody,
-    /// Of someone who has not yet done anything worth noting.
-    Begun(Behalf),
-    /// Of this step.
+    /// An initiator without a recorded step yet.
+    Begun(Initiator),
+    /// This step.
     Step(u64),
 }
 
-/// What has happened so far.
+/// The recorded steps.
 #[derive(Default)]
 pub(super) struct Traces {
-    steps: VecDeque<Step>,
-    /// How many were forgotten: the number of the first that is left.
-    gone: u64,
-    now: Now,
+    steps: VecDeque<RecordedStep>,
+    /// How many were dropped: the number of the first stored step.
+    dropped: u64,
+    now: CurrentCause,
 }
 
-/// A copy of a world has seen nothing yet.
+/// A copy of a world has no trace.
 impl Clone for Traces {
     fn clone(&self) -> Self {
         Self::default()
@@ -197,52 +196,53 @@ impl Clone for Traces {
 }
 
 impl Traces {
-    fn push(&mut self, step: Step) -> u64 {
+    fn push(&mut self, step: RecordedStep) -> u64 {
         self.steps.push_back(step);
         if self.steps.len() > MAX_STEPS {
             self.steps.pop_front();
-            self.gone += 1;
+            self.dropped += 1;
         }
-        self.gone + self.steps.len() as u64 - 1
+        self.dropped + self.steps.len() as u64 - 1
     }
 
-    /// The step that leads to what is being done now.
+    /// Returns the step that causes what is being done now, recording the initiator if necessary.
     fn cause(&mut self, at: Timestamp) -> Option<u64> {
-        if let Now::Begun(behalf) = self.now {
-            let (kind, id, what) = match behalf {
-                Behalf::Request(number, what) => (StepKind::Request, call_id(number), what),
-                Behalf::Control(what) => {
-                    let number = self.gone + self.steps.len() as u64;
+        if let CurrentCause::Begun(initiator) = self.now {
+            let (kind, id, what) = match initiator {
+                Initiator::Request(number, what) => (StepKind::Request, call_id(number), what),
+                Initiator::Control(what) => {
+                    let number = self.dropped + self.steps.len() as u64;
                     (StepKind::Control, format!("ctl_{number}"), what)
                 }
             };
             let what = what.to_owned();
-            let number = self.push(Step { cause: None, at, kind, id, what, conversation: None });
-            self.now = Now::Step(number);
+            let number = self.push(RecordedStep { cause: None, at, kind, id, what, conversation: None });
+            self.now = CurrentCause::Step(number);
         }
         match self.now {
-            Now::Step(number) => Some(number),
+            CurrentCause::Step(number) => Some(number),
             _ => None,
         }
     }
 
-    fn get(&self, number: u64) -> Option<&Step> {
-        self.steps.get(usize::try_from(number.checked_sub(self.gone)?).ok()?)
+    fn get(&self, number: u64) -> Option<&RecordedStep> {
+        self.steps.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)
     }
 
-    fn numbered(&self) -> impl DoubleEndedIterator<Item = (u64, &Step)> {
-        self.steps.iter().enumerate().map(|(i, step)| (self.gone + i as u64, step))
+    fn numbered(&self) -> impl DoubleEndedIterator<Item = (u64, &RecordedStep)> {
+        self.steps.iter().enumerate().map(|(i, step)| (self.dropped + i as u64, step))
     }
 
-    /// The first step of the line that a step is on, as far as it is known.
+    /// Returns the first stored step of a step's trace.
     fn root(&self, mut number: u64) -> u64 {
-        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.gone) {
+        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.dropped)
+        {
             number = cause;
         }
         number
     }
 
-    /// All lines on which an id is, or something that was made on them.
+    /// Returns the roots of all traces with an id, and the ids of what they created.
     fn roots(&self, id: &str, conversation: Option<u32>) -> (HashSet<u64>, HashSet<&str>) {
         let mut roots = HashSet::new();
         let mut ids = HashSet::new();
@@ -259,9 +259,9 @@ impl Traces {
             if roots.len() == before {
                 return (roots, ids);
             }
-            // What people do with a message later is on its line too; what else happens in its conversation is not.
+            // Later actions on a message belong to its trace; other actions in its conversation do not.
             for (number, step) in self.numbered() {
-                if step.kind.lives_on() && roots.contains(&self.root(number)) {
+                if step.kind.may_have_later_steps() && roots.contains(&self.root(number)) {
                     ids.insert(step.id.as_str());
                 }
             }
@@ -270,8 +270,8 @@ impl Traces {
 }
 
 impl StepKind {
-    /// Whether others may later do something with what the step is about.
-    fn lives_on(self) -> bool {
+    /// Returns whether later actions on the step's object belong to the same trace.
+    fn may_have_later_steps(self) -> bool {
         matches!(
             self,
             StepKind::Message
@@ -284,24 +284,24 @@ impl StepKind {
 }
 
 impl World {
-    /// From now on everything is done on this one's behalf.
-    pub(crate) fn begin(&mut self, behalf: Behalf) {
-        self.traces.now = Now::Begun(behalf);
+    /// Begins a change by this initiator.
+    pub(crate) fn begin_cause(&mut self, initiator: Initiator) {
+        self.traces.now = CurrentCause::Begun(initiator);
     }
 
-    /// It is over.
-    pub(crate) fn end(&mut self) {
-        self.traces.now = Now::Nobody;
+    /// Ends the change.
+    pub(crate) fn end_cause(&mut self) {
+        self.traces.now = CurrentCause::Nobody;
     }
 
-    /// What follows an event of the past.
-    pub(super) fn follow_on(&mut self, event: &EventId) {
+    /// Continues the trace of an earlier event.
+    pub(super) fn continue_from_event(&mut self, event: &EventId) {
         let found = self.traces.numbered().rev().find(|(_, step)| step.id == event.as_str());
-        self.traces.now = found.map_or(Now::Nobody, |(number, _)| Now::Step(number));
+        self.traces.now = found.map_or(CurrentCause::Nobody, |(number, _)| CurrentCause::Step(number));
     }
 
-    /// Notes that something happened.
-    pub(super) fn step(
+    /// Records a step.
+    pub(super) fn record_step(
         &mut self,
         kind: StepKind,
         id: &str,
@@ -312,56 +312,56 @@ impl World {
         if let Some(cause) = self.traces.cause(at) {
             let conversation = conversation.map(|at| at as u32);
             let (id, what) = (id.to_owned(), what.to_owned());
-            self.traces.push(Step { cause: Some(cause), at, kind, id, what, conversation });
+            self.traces.push(RecordedStep { cause: Some(cause), at, kind, id, what, conversation });
         }
     }
 
-    /// Notes how far a message has come.
-    pub(super) fn step_of_message(&mut self, place: (usize, usize), at: Timestamp) {
+    /// Records the status of a message.
+    pub(super) fn record_message_step(&mut self, place: (usize, usize), at: Timestamp) {
         let message = self.message_at(place);
         let what = message.status.as_ref().map_or("received", |status| status.as_str()).to_owned();
         let id = message.id.as_str().to_owned();
-        self.step(StepKind::Message, &id, &what, Some(place.0), at);
+        self.record_step(StepKind::Message, &id, &what, Some(place.0), at);
     }
 
-    /// Puts something off until later.
-    pub(super) fn later(&mut self, due: Timestamp, job: Job, now: Timestamp) {
+    /// Queues a job with the present cause.
+    pub(super) fn schedule_job(&mut self, due: Timestamp, job: Job, now: Timestamp) {
         let cause = self.traces.cause(now);
-        self.jobs.push_for(due, job, cause);
+        self.jobs.push_caused(due, job, cause);
     }
 
-    /// Does a job that was left behind on someone's behalf.
-    pub(super) fn on_behalf<R>(
+    /// Runs a job with the cause that queued it.
+    pub(super) fn run_caused<R>(
         &mut self,
         cause: Option<u64>,
         job: &Job,
         at: Timestamp,
         act: impl FnOnce(&mut World) -> R,
     ) -> R {
-        let number = self.traces.push(Step::of_job(job, cause, at));
-        let before = std::mem::replace(&mut self.traces.now, Now::Step(number));
+        let number = self.traces.push(RecordedStep::of_job(job, cause, at));
+        let before = std::mem::replace(&mut self.traces.now, CurrentCause::Step(number));
         let result = act(self);
         self.traces.now = before;
         result
     }
 
-    /// The lines on which an id is: what led to it and what it led to, oldest first, then the jobs that still wait.
+    /// Returns the traces of an id: what led to it and what it led to, oldest first, then the jobs that are still queued.
     pub fn trace(&self, id: &str) -> Vec<TraceStep> {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
         let (roots, ids) = self.traces.roots(id, conversation);
         let on = |number: u64| roots.contains(&self.traces.root(number));
-        let shown = |number: u64, step: &Step| {
+        let shown = |number: u64, step: &RecordedStep| {
             let at = step.conversation.map(|at| at as usize);
             TraceStep {
                 number,
-                cause: step.cause.filter(|cause| *cause >= self.traces.gone),
+                cause: step.cause.filter(|cause| *cause >= self.traces.dropped),
                 at: step.at,
                 kind: step.kind,
                 id: step.id.clone(),
                 what: step.what.clone(),
                 conversation_id: at.map(|at| self.conversations[at].id.clone()),
                 due_at: None,
-                deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
+                deliveries: (step.kind == StepKind::Event).then(|| self.trace_deliveries(&step.id)),
                 traceparent: None,
                 customer: at.and_then(|at| self.customer(at)),
                 subject: at.map(|at| self.conversations[at].subject.clone()),
@@ -373,20 +373,20 @@ impl World {
         };
         let happened = self.traces.numbered().filter(|(number, _)| on(*number));
         let mut steps: Vec<TraceStep> = happened.map(|(number, step)| shown(number, step)).collect();
-        let next = self.traces.gone + self.traces.steps.len() as u64;
+        let next = self.traces.dropped + self.traces.steps.len() as u64;
         let waiting = self.jobs.caused().filter(|(_, job, cause)| {
             !matches!(job, Job::WebhookTry { .. })
                 && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
         });
         steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| {
-            let step = Step::of_job(job, cause, due);
+            let step = RecordedStep::of_job(job, cause, due);
             TraceStep { due_at: Some(due), ..shown(number, &step) }
         }));
         steps
     }
 
-    /// The first words of the message or note that a step is about.
-    fn excerpt(&self, at: usize, step: &Step) -> Option<String> {
+    /// Returns the first words of the message or note of a step.
+    fn excerpt(&self, at: usize, step: &RecordedStep) -> Option<String> {
         let text = match step.kind {
             StepKind::Message => &self.message_at(self.message(&step.id)?).text,
             StepKind::Note => self.conversations[at].timeline.iter().find_map(|item| match item {

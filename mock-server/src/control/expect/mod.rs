@@ -1,4 +1,4 @@
-//! Expecting: a test says what must happen, and waits for it; when it does not, it is told what came nearest.
+//! Expectations: a test states what must happen and waits for it. One that is not met reports the nearest candidates.
 
 mod report;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::{Timestamp, WebhookId};
 
-use super::{Control, Controlled, calls::calls};
+use super::{Control, calls::calls};
 use crate::{
-    runtime::{advance::Until, clock::ClockMode},
-    world::{DeliveryFilter, Refusal},
+    runtime::{advance::AdvanceTarget, clock::ClockMode},
+    world::{DeliveryFilter, Refusal, Result},
 };
 
 /// What an expectation is about.
@@ -95,10 +95,8 @@ pub struct Expectation {
     #[serde(default)]
     pub within_seconds: f64,
     /// In which time; virtual with a manual clock, real with a real one, unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<ExpectTime>,
     /// Only what happened at this time of the world or later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
 
@@ -174,18 +172,14 @@ impl Expectation {
         self
     }
 
-    /// Exactly so many, when the span is over.
-    pub fn times(mut self, times: usize) -> Self {
-        self.count = Count::Exactly(times);
-        self
-    }
-
     /// None at all, until the span is over.
     pub fn never(self) -> Self {
         self.times(0)
     }
 
     setters! {
+        /// Exactly so many, when the span is over.
+        times(times: usize) => count = Count::Exactly(times);
         /// At least so many.
         at_least(times: usize) => count = Count::Range { at_least: Some(times), at_most: None };
         /// Within this span.
@@ -205,10 +199,10 @@ impl Expectation {
         }
     }
 
-    /// Whether it is decided: met, failed, or neither while there is time.
-    fn judge(&self, items: &[Value], over: bool) -> Option<bool> {
+    /// Returns whether the expectation is met or failed, or `None` while it is undecided.
+    fn decide(&self, items: &[Value], over: bool) -> Option<bool> {
         let (least, most) = self.range();
-        let count = items.iter().filter(|item| self.misses(item).is_empty()).count();
+        let count = items.iter().filter(|item| self.differences_in(item).is_empty()).count();
         match () {
             () if count > most => Some(false),
             () if count >= least && (over || most == usize::MAX) => Some(true),
@@ -225,11 +219,11 @@ calls! {
                decided when the span is over."
         conflict "It did not happen, or too often; the sentence says what came nearest, for a bug report."
         errors "409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long."
-    fn expect(body expectation: Expectation) -> ExpectationMet as Shown {
+    fn expect(body expectation: Expectation) -> ExpectationMet as Json {
         |it| {
             let mode = it.runtime.clock().mode;
-            let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
-            let time = expectation.time.unwrap_or(unsaid);
+            let default_time = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
+            let time = expectation.time.unwrap_or(default_time);
             let longest = MAX_SPAN_SECONDS[usize::from(time == ExpectTime::Virtual)];
             let span = Duration::try_from_secs_f64(expectation.within_seconds)
                 .ok()
@@ -241,20 +235,20 @@ calls! {
             it.runtime
                 .run(async move {
                     let found = match time {
-                        ExpectTime::Virtual => control.look_ahead(&expectation, span).await?,
+                        ExpectTime::Virtual => control.advance_until_decided(&expectation, span).await?,
                         ExpectTime::Real => {
-                            let look = || async { Ok(control.items(&expectation).await) };
+                            let look = || async { Ok(control.candidates(&expectation).await) };
                             control
-                                .wait_for(span, look, |found| expectation.judge(found, false).is_some())
+                                .wait_for(span, look, |found| expectation.decide(found, false).is_some())
                                 .await?
                         }
                     };
                     let now = control.runtime.clock().now;
-                    if expectation.judge(&found, true) != Some(true) {
+                    if expectation.decide(&found, true) != Some(true) {
                         return Err(Refusal::new(409, expectation.report(&found, now)));
                     }
                     let matches: Vec<Value> =
-                        found.into_iter().filter(|item| expectation.misses(item).is_empty()).collect();
+                        found.into_iter().filter(|item| expectation.differences_in(item).is_empty()).collect();
                     Ok(ExpectationMet { count: matches.len(), matches, now })
                 })
                 .await
@@ -263,22 +257,22 @@ calls! {
 }
 
 impl Control {
-    /// Moves the clock on from job to job until it is decided, or the span is over.
-    async fn look_ahead(&self, expectation: &Expectation, span: Duration) -> Controlled<Vec<Value>> {
-        let mut now = self.move_clock(Until::By(Duration::ZERO)).await?.now;
+    /// Advances the clock from job to job until the expectation is decided, or the span has passed.
+    async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
+        let mut now = self.runtime.advance(AdvanceTarget::By(Duration::ZERO)).await?.now;
         let end = now + span;
         loop {
-            let found = self.items(expectation).await;
-            if now >= end || expectation.judge(&found, false).is_some() {
+            let found = self.candidates(expectation).await;
+            if now >= end || expectation.decide(&found, false).is_some() {
                 return Ok(found);
             }
             let next = self.runtime.next_due().filter(|due| *due <= end).unwrap_or(end);
-            now = self.move_clock(Until::Time(next.max(now))).await?.now;
+            now = self.runtime.advance(AdvanceTarget::Time(next.max(now))).await?.now;
         }
     }
 
-    /// Everything that an expectation looks at, oldest first.
-    async fn items(&self, expectation: &Expectation) -> Vec<Value> {
+    /// Returns everything that an expectation may match, oldest first.
+    async fn candidates(&self, expectation: &Expectation) -> Vec<Value> {
         let mut items: Vec<Value> = match expectation.of {
             Expected::Requests => {
                 let mut requests: Vec<Value> =
@@ -312,14 +306,14 @@ impl Control {
             }
         };
         if let Some(since) = expectation.since {
-            items.retain(|item| happened(item).is_some_and(|at| at >= since));
+            items.retain(|item| time_of(item).is_some_and(|at| at >= since));
         }
         items
     }
 }
 
-/// When something happened; of a delivery, when it was tried last.
-fn happened(item: &Value) -> Option<Timestamp> {
+/// Returns when something happened; for a delivery, the time of its last attempt.
+fn time_of(item: &Value) -> Option<Timestamp> {
     let tried = item["tries"].as_array().and_then(|tries| tries.last()).map(|last| &last["at"]);
     let noted = ["at", "createdAt", "created_at"].into_iter().map(|field| &item[field]);
     let at = tried.into_iter().chain(noted).find_map(Value::as_str)?;

@@ -1,4 +1,4 @@
-//! What an expectation makes of what there is: what it misses in each, and the report when it was not met.
+//! Matches candidates with an expectation, and reports why it was not met.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use super::{Expectation, Expected};
 use crate::json::matching::{self, Difference};
 
 impl Expectation {
-    /// What is different in one of them; nothing when it is what is expected.
-    pub(super) fn misses(&self, item: &Value) -> Vec<Difference> {
+    /// Returns the differences between a candidate and what is expected.
+    pub(super) fn differences_in(&self, item: &Value) -> Vec<Difference> {
         let mut wanted = self.fields.clone();
         if let Some(Value::String(path)) = wanted.get_mut("path").filter(|_| self.of == Expected::Requests)
             && path.starts_with('/')
@@ -60,7 +60,7 @@ impl Expectation {
         }
     }
 
-    /// What was expected, what there was, and what came nearest.
+    /// Reports what was expected, what there was, and the nearest candidates.
     pub(super) fn report(&self, items: &[Value], now: Timestamp) -> String {
         const MAX_NEAREST: usize = 3;
         let (least, most) = self.range();
@@ -73,7 +73,7 @@ impl Expectation {
         let what = json!(self.of).as_str().unwrap_or_default().to_owned();
         let wanted = Value::Object(self.fields.clone());
         let mut judged: Vec<(Vec<Difference>, &Value)> =
-            items.iter().map(|item| (self.misses(item), item)).collect();
+            items.iter().map(|item| (self.differences_in(item), item)).collect();
         let hits = judged.iter().filter(|(misses, _)| misses.is_empty()).count();
         let mut report = format!(
             "Expected {many} of {what} with {wanted} within {} s, and there were {hits}, by {now} of the world's clock.",

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
 use crate::{
-    ClockMode, Control, Controlled, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter,
-    StepKind, TimestampSource,
+    ClockMode, Control, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter, StepKind,
+    TimestampSource,
 };
 
 /// How long a control call may take: moving the clock waits for webhooks.
@@ -91,7 +91,7 @@ fn json_of(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-fn or_message<T>(answer: Controlled<T>) -> Result<T, String> {
+fn or_message<T>(answer: crate::Result<T>) -> Result<T, String> {
     answer.map_err(|refused| refused.message)
 }
 

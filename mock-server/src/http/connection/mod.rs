@@ -1,7 +1,7 @@
-//! The serve loop: accepts connections, and makes sure that none of them can hold the server up.
+//! The serve loop: accepts connections and keeps slow ones from blocking the server.
 //!
-//! It stands on hyper itself because the faults need what frameworks hide: a connection that closes without an
-//! answer, and a response that ends before its length.
+//! It uses hyper directly because faults need what frameworks hide: closing a connection without a response, and ending a
+//! response early.
 
 mod stream;
 
@@ -15,6 +15,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream as parts;
 use http::{Request, Response, header};
+use http_body_util::BodyExt;
 use hyper::{
     body::{Body as _, Incoming},
     server::conn::http1,
@@ -28,14 +29,14 @@ use tokio::{
 };
 
 use super::log;
-use stream::{Activity, Held, Stream};
+use stream::{Activity, BusyGuard, Stream};
 
-/// How long requests under way have to end when the server stops.
+/// How long requests under way may take to end when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
-/// How often the log says that connections were closed.
+/// How often the log reports closed connections.
 const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What clients may take up, so that slow or half-open ones do not pile up.
+/// Limits for clients, so that slow or half-open connections do not pile up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Connections at one time; one more closes those that are idle. As many requests are handled at once, and others
@@ -52,34 +53,34 @@ impl Default for Limits {
     }
 }
 
-/// What becomes of a request.
+/// What happens with a request.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub(crate) enum HttpReply {
     /// A response.
-    Answer(Response<Body>),
+    Response(Response<Body>),
     /// The head of this response and only the first bytes of its body; then the connection closes.
     Truncated(Response<Bytes>, usize),
     /// The connection closes without a response.
     Drop,
 }
 
-/// Makes hyper close the connection.
+/// An error that makes hyper close the connection.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was closed on purpose")]
 struct Closed;
 
-/// How far along a server is.
+/// The phase of a server's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// It accepts connections.
     Running,
     /// Requests under way may end.
     Ending,
-    /// Nobody waits for anything any more.
+    /// The server ends at once.
     Over,
 }
 
-/// Accepts connections until `stop` says so, then lets those under way end.
+/// Accepts connections until the server stops, then waits for requests that are under way.
 pub(crate) async fn serve<H, F>(
     listener: TcpListener,
     limits: Limits,
@@ -88,7 +89,7 @@ pub(crate) async fn serve<H, F>(
     handle: H,
 ) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Reply> + Send + 'static,
+    F: Future<Output = HttpReply> + Send + 'static,
 {
     let (close_idle, _) = watch::channel(());
     let (mut connections, mut logged) = (JoinSet::new(), None::<Instant>);
@@ -117,7 +118,7 @@ pub(crate) async fn serve<H, F>(
                 };
                 connections.spawn(connection.serve(stream, handle.clone()));
             }
-            // Out of file handles, most likely: some must go first.
+            // Most likely out of file handles: idle connections have to close first.
             Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
@@ -129,15 +130,15 @@ pub(crate) async fn serve<H, F>(
     }
 }
 
-/// Waits until the server is told to stop, or whoever could tell it is gone.
+/// Waits until the server stops, or its handle is dropped.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<Phase>) {
     let _ = stop.wait_for(|phase| *phase != Phase::Running).await;
 }
 
-/// What a connection shares with the server.
+/// The state of one connection.
 struct Connection {
     stop: watch::Receiver<Phase>,
-    /// Changes when idle connections have to go.
+    /// Changes when idle connections have to close.
     close_idle: watch::Receiver<()>,
     permits: Arc<Semaphore>,
     client_timeout: Duration,
@@ -148,7 +149,7 @@ impl Connection {
     async fn serve<H, F>(self, stream: TcpStream, handle: H)
     where
         H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = HttpReply> + Send + 'static,
     {
         let Self { stop, mut close_idle, permits, client_timeout, urgent } = self;
         let _ = stream.set_nodelay(true);
@@ -163,16 +164,21 @@ impl Connection {
                     None => None,
                 };
                 match handle(request).await {
-                    // A response that goes on and on keeps its connection busy.
-                    Reply::Answer(response) if response.body().size_hint().exact().is_none() => {
-                        Ok(response.map(|body| Body::new(Held::new(body, activity))))
+                    // A stream keeps its connection busy until it ends.
+                    HttpReply::Response(response) if response.body().size_hint().exact().is_none() => {
+                        let guard = BusyGuard(activity);
+                        let hold = move |frame| {
+                            let _guard = &guard;
+                            frame
+                        };
+                        Ok(response.map(|body| Body::new(body.map_frame(hold))))
                     }
-                    Reply::Answer(response) => {
-                        activity.answered();
+                    HttpReply::Response(response) => {
+                        activity.respond();
                         Ok(response)
                     }
-                    Reply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
-                    Reply::Drop => Err(Closed),
+                    HttpReply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
+                    HttpReply::Drop => Err(Closed),
                 }
             }
         });
@@ -180,7 +186,7 @@ impl Connection {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(client_timeout);
         let mut connection = std::pin::pin!(http.serve_connection(stream, service));
-        // What a client did wrong is its own affair: it has a response that says so, or it has gone.
+        // Errors of the client are not reported here: it has received a response, or has disconnected.
         loop {
             tokio::select! {
                 biased;
@@ -199,7 +205,7 @@ impl Connection {
     }
 }
 
-/// The head with the whole length, the first bytes, and an error, at which hyper closes the connection.
+/// Returns a body that fails after its first bytes, at which hyper closes the connection.
 fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     parts.headers.insert(header::CONTENT_LENGTH, body.len().into());
@@ -208,7 +214,7 @@ fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
         match step {
             Some(first) => Some((Ok(first), None)),
             None => {
-                // hyper throws away what it has not yet written when a body fails.
+                // hyper discards what it has not yet written when a body fails.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 Some((Err(Closed), None))
             }
@@ -217,10 +223,10 @@ fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
     Response::from_parts(parts, Body::from_stream(body))
 }
 
-/// A response whose body is at hand.
-impl From<Response<Bytes>> for Reply {
+/// A response with a complete body.
+impl From<Response<Bytes>> for HttpReply {
     fn from(response: Response<Bytes>) -> Self {
-        Reply::Answer(response.map(Body::from))
+        HttpReply::Response(response.map(Body::from))
     }
 }
 
@@ -230,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// A server for two connections and two requests at once. `/slow` never responds, `/urgent` needs no permit.
+    /// Starts a server for two connections and two requests at once. `/slow` never responds, `/urgent` needs no permit.
     async fn server_for_two() -> (std::net::SocketAddr, watch::Sender<Phase>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -240,7 +246,7 @@ mod tests {
             if request.uri().path() == "/slow" {
                 std::future::pending::<()>().await;
             }
-            Reply::from(Response::new("ok".into()))
+            HttpReply::from(Response::new("ok".into()))
         };
         tokio::spawn(serve(listener, limits, stop, |path| path == "/urgent", handle));
         (address, phase)
@@ -253,7 +259,7 @@ mod tests {
         stream
     }
 
-    /// Long enough for any machine; whoever waits longer waits for ever.
+    /// Long enough for any machine.
     const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
     async fn answered(stream: &mut TcpStream) -> bool {

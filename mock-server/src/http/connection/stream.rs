@@ -1,5 +1,5 @@
-//! The bytes of one connection: gives up on a client that takes nothing, notices when a response is written, and puts
-//! the service's error body where hyper answers by itself.
+//! The bytes of one connection: times out when a client reads nothing, detects when a response is written, and replaces hyper's
+//! own error responses by the service's.
 
 use std::{
     io,
@@ -12,9 +12,7 @@ use std::{
     time::Duration,
 };
 
-use axum::body::Body;
 use bytes::{Buf, Bytes};
-use hyper::body::Frame;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -23,11 +21,11 @@ use tokio::{
 
 use crate::http::response;
 
-/// How much is read and thrown away after a refusal, and for how long, so that a client that is still sending hears it.
+/// How much is read and discarded after a refusal, and for how long, so that a client that is still sending receives it.
 const MAX_DRAINED: usize = 1 << 20;
 const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What one connection is doing.
+/// The activity of one connection.
 #[derive(Default)]
 pub(super) struct Activity(AtomicU8);
 
@@ -35,22 +33,22 @@ const IDLE: u8 = 0;
 /// A request is under way.
 const BUSY: u8 = 1;
 /// Its response is being written.
-const ANSWERED: u8 = 2;
+const RESPONDING: u8 = 2;
 
 impl Activity {
-    /// A request has come.
+    /// Marks the begin of a request.
     pub(super) fn begin(&self) {
         self.0.store(BUSY, SeqCst);
     }
 
-    /// Its response is made.
-    pub(super) fn answered(&self) {
-        self.0.store(ANSWERED, SeqCst);
+    /// Marks that the response is ready to be written.
+    pub(super) fn respond(&self) {
+        self.0.store(RESPONDING, SeqCst);
     }
 
-    /// All that was to be written is written.
-    fn written(&self) {
-        let _ = self.0.compare_exchange(ANSWERED, IDLE, SeqCst, SeqCst);
+    /// Marks that the response is written.
+    fn finish_response(&self) {
+        let _ = self.0.compare_exchange(RESPONDING, IDLE, SeqCst, SeqCst);
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -63,7 +61,7 @@ pub(super) struct Stream {
     client_timeout: Duration,
     activity: Arc<Activity>,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// What goes out instead of what hyper wrote.
+    /// The response that replaces what hyper wrote.
     instead: Bytes,
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
 }
@@ -84,7 +82,7 @@ impl Stream {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Nobody has asked anything, and hyper has something to say: it could not read what came.
+    /// Replaces hyper's own response to a request that it could not read. Returns whether it did.
     fn refuse(&mut self, said: &[u8]) -> bool {
         let refused = self.activity.is_idle();
         if refused && self.lingering.is_none() {
@@ -104,7 +102,7 @@ impl Stream {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what the client still sends, for a while.
+    /// Discards what the client still sends, for a while.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some((until, drained)) = &mut self.lingering else { return Poll::Ready(()) };
         let mut buffer = [0; 8_192];
@@ -158,7 +156,7 @@ impl AsyncWrite for Stream {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_instead(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.activity.written();
+        self.activity.finish_response();
         Poll::Ready(Ok(()))
     }
 
@@ -170,31 +168,11 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// A body that goes on: its connection is busy until it ends.
-pub(super) struct Held {
-    body: Body,
-    activity: Arc<Activity>,
-}
+/// Keeps a connection busy until it is dropped, together with the body of a stream.
+pub(super) struct BusyGuard(pub(super) Arc<Activity>);
 
-impl Held {
-    pub(super) fn new(body: Body, activity: Arc<Activity>) -> Self {
-        Self { body, activity }
-    }
-}
-
-impl hyper::body::Body for Held {
-    type Data = Bytes;
-    type Error = axum::Error;
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-}
-
-impl Drop for Held {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
-        self.activity.answered();
+        self.0.respond();
     }
 }

@@ -1,4 +1,4 @@
-//! What the operations share: the schemas of answers, the one shape of an error, the key.
+//! What the operations share: the schemas of responses, the error body, the key.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::{ActorType, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, limits};
@@ -6,7 +6,7 @@ use shared_inbox::{ActorType, Direction, DocumentKind, MessageStatus, Scope, Sta
 use super::{KEY, events};
 
 pub(super) fn components(mut schemas: Map<String, Value>) -> Value {
-    schemas.values_mut().for_each(close);
+    schemas.values_mut().for_each(close_enums);
     for (schema, field, rules) in narrower() {
         if let (Some(property), Value::Object(rules)) =
             (schemas.get_mut(schema).and_then(|s| s["properties"][field].as_object_mut()), rules)
@@ -100,12 +100,14 @@ fn responses() -> Value {
     })
 }
 
-/// The types stay open for clients of a service that grows; this server knows every word and every kind of item that it
-/// will ever say, and in which form it writes a time.
-fn close(schema: &mut Value) {
+/// Closes enums, kinds of items and the format of times. The types stay open for clients of a growing service, but this server
+/// knows all its values.
+fn close_enums(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            if let Some(words) = fields.get("examples").filter(|words| closed().contains(words)).cloned() {
+            if let Some(words) =
+                fields.get("examples").filter(|words| closed_enums().contains(words)).cloned()
+            {
                 let mut words = words.as_array().cloned().unwrap_or_default();
                 if fields["type"].is_array() {
                     words.push(Value::Null);
@@ -114,22 +116,22 @@ fn close(schema: &mut Value) {
                 fields.insert("enum".to_owned(), words.into());
             }
             if let Some(Value::Array(kinds)) = fields.get_mut("oneOf") {
-                // The one that stands for kinds yet to come.
+                // The variant for unknown kinds.
                 kinds.retain(|kind| kind["properties"]["type"]["not"].is_null());
             }
             if fields.get("format").is_some_and(|format| format == "date-time") {
                 fields.insert("pattern".to_owned(), TIME.into());
             }
-            fields.values_mut().for_each(close);
+            fields.values_mut().for_each(close_enums);
         }
-        Value::Array(items) => items.iter_mut().for_each(close),
+        Value::Array(items) => items.iter_mut().for_each(close_enums),
         _ => {}
     }
 }
 
 const TIME: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$";
 
-fn closed() -> [Value; 8] {
+fn closed_enums() -> [Value; 8] {
     [
         json!(Status::KNOWN),
         json!(Urgency::KNOWN),
@@ -142,7 +144,7 @@ fn closed() -> [Value; 8] {
     ]
 }
 
-/// What holds for answers of this server beyond what the types say: schema, field, rules.
+/// Returns stricter rules for responses of this server: schema, field, rules.
 fn narrower() -> [(&'static str, &'static str, Value); 12] {
     [
         ("Assignee", "type", json!({ "enum": ["user", "agent"] })),

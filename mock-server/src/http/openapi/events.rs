@@ -1,9 +1,9 @@
-//! The webhooks of the document: what is sent to a receiver, and what its answer means.
+//! The webhooks of the document: what is sent to a receiver, and what its response means.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::{event::EventKind, limits};
 
-/// One entry for each kind of event, and the schemas that they share.
+/// Returns one entry for each kind of event, and the schemas that they share.
 pub(super) fn webhooks() -> (Map<String, Value>, Map<String, Value>) {
     let (kinds, parts) = EventKind::schemas("/components/schemas");
     let webhooks = kinds.into_iter().map(|(name, schema)| (name.to_owned(), webhook(name, schema))).collect();
@@ -11,7 +11,7 @@ pub(super) fn webhooks() -> (Map<String, Value>, Map<String, Value>) {
 }
 
 fn webhook(name: &str, schema: Value) -> Value {
-    let (when, data) = happens(name);
+    let (when, data) = describe_event(name);
     let mut data = data;
     data["summary"] = when.trim_end_matches('.').into();
     if let Some(id) = data["conversation_id"].as_str() {
@@ -49,8 +49,8 @@ fn webhook(name: &str, schema: Value) -> Value {
     } })
 }
 
-/// When an event of this kind happens, and an example of what goes with it.
-fn happens(name: &str) -> (&'static str, Value) {
+/// Returns when an event of this kind happens, and an example of its data.
+fn describe_event(name: &str) -> (&'static str, Value) {
     let (conversation, message, mailbox) = ("cnv_4k7q2m9x", "msg_7h3d9w2c", "mbx_help");
     let agent = json!({ "type": "agent", "id": "agt_billing" });
     let anna = json!({ "type": "user", "id": "usr_anna", "name": "Anna Berg" });
@@ -114,7 +114,7 @@ fn happens(name: &str) -> (&'static str, Value) {
     }
 }
 
-/// The headers of a delivery, by the Standard Webhooks scheme.
+/// Returns the headers of a delivery, by the Standard Webhooks scheme.
 pub(super) fn headers() -> [(&'static str, Value); 3] {
     let header = |name: &str, about: &str, schema: Value, example: &str| json!({ "name": name, "in": "header", "required": true, "description": about, "schema": schema, "example": example });
     [

@@ -1,4 +1,4 @@
-//! Examples of requests and answers, one consistent little story.
+//! Examples of requests and responses, which form one consistent story.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::Operation;
@@ -9,15 +9,15 @@ pub(super) struct Examples {
     pub(super) query: Map<String, Value>,
     /// Named request bodies.
     pub(super) requests: Map<String, Value>,
-    /// What a good answer means.
-    pub(super) answer_is: &'static str,
-    /// A good answer.
+    /// The description of a successful response.
+    pub(super) response_description: &'static str,
+    /// A successful response.
     pub(super) answer: Value,
 }
 
 pub(super) fn of(operation: Operation) -> Examples {
-    let (answer_is, answer) = answer(operation);
-    Examples { query: query(operation), requests: requests(operation), answer_is, answer }
+    let (response_description, answer) = answer(operation);
+    Examples { query: query(operation), requests: requests(operation), response_description, answer }
 }
 
 fn object(value: Value) -> Map<String, Value> {

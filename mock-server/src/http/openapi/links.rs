@@ -1,12 +1,12 @@
-//! Which operation can follow which, and what it takes from the answer: for people who read the document, and for
-//! tools that walk through the service by it.
+//! Links: which operation can follow which, and what it takes from the response, for readers and for tools that explore the
+//! service.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::Operation;
 
 use super::words;
 
-/// Everything that is done to a conversation.
+/// The operations on a conversation.
 const ON_A_CONVERSATION: [Operation; 7] = [
     Operation::GetConversation,
     Operation::AddNote,
@@ -17,7 +17,7 @@ const ON_A_CONVERSATION: [Operation; 7] = [
     Operation::RequestDocuments,
 ];
 
-/// The links of an operation's good answer.
+/// Returns the links of an operation's successful response.
 pub(super) fn of(operation: Operation) -> Map<String, Value> {
     let mut links = Map::new();
     let mut add = |to: Operation, mut link: Value| {

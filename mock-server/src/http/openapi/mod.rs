@@ -1,7 +1,7 @@
-//! The OpenAPI 3.1 document of the service, written from the catalogue that also serves the requests.
+//! The OpenAPI 3.1 document of the service, generated from the catalogue that also serves the requests.
 //!
-//! Paths, parameters, limits, scopes and schemas come from [`Operation`] and the types; only words, examples and
-//! links are written here. A document kept by hand would drift from what the server does.
+//! Paths, parameters, limits, scopes and schemas come from [`Operation`] and the types; only texts, examples and links are written
+//! here, so the document cannot drift from the server.
 
 mod components;
 mod events;
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use shared_inbox::{Idempotency, Method, Operation, Scope, input::Field};
 
-use self::{examples::Examples, words::Words};
+use self::{examples::Examples, words::OperationText};
 use crate::json::schema_names;
 
 /// The name of the security scheme.
@@ -22,7 +22,7 @@ const KEY: &str = "apiKey";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
 
-/// The document of a service that is reached under `base_url`.
+/// Returns the document of a service with this base URL.
 pub(crate) fn document(base_url: &str) -> Value {
     let mut document = DOCUMENT.clone();
     document["servers"] = json!([{ "url": base_url, "description": "This server." }]);
@@ -58,7 +58,7 @@ fn build() -> Value {
 }
 
 fn describe(operation: Operation, answer: Value) -> Value {
-    let Words { tag, id, summary, about } = words::of(operation);
+    let OperationText { tag, id, summary, about } = words::of(operation);
     let examples = examples::of(operation);
     let mut described = json!({
         "tags": [tag],
@@ -111,7 +111,7 @@ fn parameter(field: &Field, examples: &Examples) -> Value {
     parameter
 }
 
-/// OpenAPI 3.1 lets a bearer scheme name the roles that a call needs: ours are the scopes.
+/// OpenAPI 3.1 lets a bearer scheme name the roles that a call needs: here the scopes.
 fn security(operation: Operation) -> Value {
     let scopes = [Some(operation.scope()), operation.scope_when_sending()];
     scopes.into_iter().flatten().map(|scope| json!({ KEY: [scope] })).collect()
@@ -142,7 +142,7 @@ fn repeat(operation: Operation) -> &'static str {
 
 fn responses(operation: Operation, answer: Value, examples: &Examples) -> Value {
     let mut done = json!({
-        "description": examples.answer_is,
+        "description": examples.response_description,
         "content": { "application/json": { "schema": answer, "example": examples.answer } },
     });
     let links = links::of(operation);
@@ -156,7 +156,7 @@ fn responses(operation: Operation, answer: Value, examples: &Examples) -> Value 
     responses
 }
 
-/// Every error that the operation can answer, by the name of its shared description.
+/// Returns the errors of an operation, by the name of their shared description.
 fn errors(operation: Operation) -> Vec<(&'static str, &'static str)> {
     let mut errors = vec![
         ("401", "Unauthorized"),

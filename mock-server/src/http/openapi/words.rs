@@ -1,11 +1,10 @@
-//! The words of the document: what each operation is for, and how the points that a reader would have to guess
-//! were decided.
+//! The texts of the document: the purpose of each operation, and the rules that a reader would have to guess.
 
 use serde_json::{Value, json};
 use shared_inbox::Operation;
 
-/// What the document says about an operation.
-pub(super) struct Words {
+/// The texts of an operation.
+pub(super) struct OperationText {
     pub(super) tag: &'static str,
     /// The operation's name; that of the MCP tool where there is one.
     pub(super) id: &'static str,
@@ -61,7 +60,7 @@ pub(super) fn tags() -> Value {
     ])
 }
 
-pub(super) fn of(operation: Operation) -> Words {
+pub(super) fn of(operation: Operation) -> OperationText {
     let (tag, summary, about) = match operation {
         Operation::Me => (
             "Workspace",
@@ -162,5 +161,5 @@ pub(super) fn of(operation: Operation) -> Words {
         _ => ("Conversations", "", ""),
     };
     let without_a_tool = if operation == Operation::Me { "me" } else { "sandbox_inbound" };
-    Words { tag, id: operation.tool_name().unwrap_or(without_a_tool), summary, about }
+    OperationText { tag, id: operation.tool_name().unwrap_or(without_a_tool), summary, about }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
-use crate::world::{Refusal, empty_as_none, from_text};
+use crate::world::{Refusal, Result};
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,22 +87,16 @@ redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, st
 #[non_exhaustive]
 pub struct RequestFilter {
     /// Those that came in this way.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
     /// Those with this method.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// Those answered so: a status, a class such as `4xx`, or `none` for no response.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// Those with this text in the path, the query, the body or the `traceparent`.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Oldest first unless said.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
     /// `false` leaves out the headers and bodies of responses, which can be long.
-    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
     pub responses: Option<bool>,
 }
 
@@ -135,7 +129,7 @@ impl RequestFilter {
         without_responses() => responses = Some(false);
     }
 
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
+    pub(crate) fn check(&self) -> Result<()> {
         let good = |status: &String| {
             let status = status.as_bytes();
             status == b"none"

@@ -1,7 +1,7 @@
-//! What was asked of the service: the last requests, so that a test can look at what a program did.
+//! The journal: the last requests to the service, for tests of what a program did.
 //!
-//! Entries are kept as they came and made presentable when someone looks, since most are never looked at. Keys are
-//! not kept in the first place (the header is not), and what looks like one in a path, query, header or body is redacted.
+//! Requests are stored as they came and turned into entries when they are read, since most never are. The header with the
+//! key is not stored, and anything in the form of a key in a path, query, header or body is redacted.
 
 pub(crate) mod entry;
 
@@ -24,14 +24,14 @@ use crate::{
     world::{Page, Section, call_id},
 };
 
-/// Entries kept; the oldest goes first.
+/// How many requests are stored; the oldest is dropped first.
 const MAX_ENTRIES: usize = 10_000;
-/// Bytes kept, of requests and responses together. The oldest responses go first, then the oldest requests.
+/// How many bytes of requests and responses are stored. The oldest responses are dropped first, then the oldest requests.
 const MAX_BYTES: usize = 32 << 20;
 
-/// A request as it is kept.
+/// A request as the journal stores it.
 pub(crate) struct RecordedRequest {
-    /// Its place: requests are entered when they end, and a slow one ends after those that came later.
+    /// Its order of arrival: requests are recorded when they end, and a slow one ends after later ones.
     pub(crate) number: u64,
     pub(crate) at: Timestamp,
     pub(crate) transport: Transport,
@@ -47,15 +47,15 @@ pub(crate) struct RecordedRequest {
 }
 
 impl RecordedRequest {
-    fn fits(&self, filter: &RequestFilter) -> bool {
+    fn matches(&self, filter: &RequestFilter) -> bool {
         filter.transport.is_none_or(|transport| transport == self.transport)
             && filter.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(self.method.as_str()))
-            && filter.status.as_ref().is_none_or(|status| answered(self.status, status))
-            && filter.q.as_ref().is_none_or(|q| self.has(q))
+            && filter.status.as_ref().is_none_or(|status| status_matches(self.status, status))
+            && filter.q.as_ref().is_none_or(|q| self.contains(q))
     }
 
-    /// Whether a text is in it, whatever its case.
-    fn has(&self, text: &str) -> bool {
+    /// Returns whether the request contains a text, ignoring case.
+    fn contains(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
         has(&self.target)
@@ -67,7 +67,7 @@ impl RecordedRequest {
         self.target.len() + self.body.len()
     }
 
-    fn present(&self, response: Option<&KeptResponse>) -> JournalEntry {
+    fn to_entry(&self, response: Option<&RecordedResponse>) -> JournalEntry {
         let request_body = present_body(&self.body);
         let params = (self.transport == Transport::Mcp).then(|| &request_body["params"]);
         let call = params.filter(|_| request_body["method"] == "tools/call");
@@ -95,7 +95,7 @@ impl RecordedRequest {
             traceparent,
             status: self.status,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
-            response_headers: response.map(KeptResponse::present_headers),
+            response_headers: response.map(RecordedResponse::present_headers),
             response_body: response.map_or(Value::Null, |response| present_body(&response.body)),
             conversation_id: id.and_then(|id| ConversationId::parse(id).ok()),
             customer: None,
@@ -105,7 +105,7 @@ impl RecordedRequest {
     }
 }
 
-fn answered(status: Option<u16>, wanted: &str) -> bool {
+fn status_matches(status: Option<u16>, wanted: &str) -> bool {
     match (status, wanted.strip_suffix("xx")) {
         (None, _) => wanted == "none",
         (Some(status), Some(class)) => (status / 100).to_string() == class,
@@ -113,17 +113,17 @@ fn answered(status: Option<u16>, wanted: &str) -> bool {
     }
 }
 
-/// A body as it is shown.
+/// Returns a body as an entry shows it.
 fn present_body(body: &[u8]) -> Value {
     match serde_json::from_slice(body) {
-        // Only now: JSON can write any letter of a key in another way.
+        // Redacted after parsing: JSON can escape any letter of a key.
         Ok(json) => redact_json(json),
         Err(_) if body.is_empty() => Value::Null,
         Err(_) => Value::String(redact(&String::from_utf8_lossy(body)).into_owned()),
     }
 }
 
-/// Headers as they are shown; several of one name in one value.
+/// Returns headers as an entry shows them, with several of one name joined.
 pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     let headers =
         headers.iter().map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())));
@@ -147,15 +147,15 @@ fn present_header_pairs<'a>(
     shown
 }
 
-/// The response that a client received, as it is kept.
-pub(crate) struct KeptResponse {
-    /// A line for each, in one piece: thousands of these are kept, and each piece of memory costs time.
+/// A response as the client received it.
+pub(crate) struct RecordedResponse {
+    /// One line for each, in one allocation: the journal stores thousands of them.
     headers: Box<str>,
     body: Bytes,
 }
 
-impl KeptResponse {
-    /// Keeps a response of which the client receives `received` bytes of the body.
+impl RecordedResponse {
+    /// Records a response of which the client receives `received` bytes of the body.
     pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
         let body = response.body();
         let mut headers = String::with_capacity(128);
@@ -179,43 +179,43 @@ impl KeptResponse {
     }
 }
 
-/// The path of a request's target, and its query.
+/// Splits a request's target into path and query.
 pub(crate) fn split_target(target: &str) -> (&str, &str) {
     target.split_once('?').unwrap_or((target, ""))
 }
 
-/// A request, and its response for as long as there is room for it.
+/// A request, and its response until that is dropped.
 #[derive(Clone)]
-struct Kept {
+struct JournalRecord {
     entry: Arc<RecordedRequest>,
-    response: Option<Arc<KeptResponse>>,
+    response: Option<Arc<RecordedResponse>>,
 }
 
-impl Kept {
+impl JournalRecord {
     fn size(&self) -> usize {
         self.entry.size() + self.response.as_ref().map_or(0, |response| response.size())
     }
 }
 
-/// The last requests of one world.
+/// The journal of one world.
 #[derive(Default)]
 pub(crate) struct Journal {
-    entries: VecDeque<Kept>,
+    entries: VecDeque<JournalRecord>,
     bytes: usize,
-    /// How many of the oldest entries have lost their responses.
+    /// How many of the oldest records have lost their responses.
     forgotten_responses: usize,
     begun: u64,
 }
 
 impl Journal {
-    /// The number of a request that has just come in.
+    /// Returns the number of a new request.
     pub(crate) fn begin(&mut self) -> u64 {
         self.begun += 1;
         self.begun
     }
 
-    pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<KeptResponse>) {
-        let kept = Kept { entry: Arc::new(entry), response: response.map(Arc::new) };
+    pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<RecordedResponse>) {
+        let kept = JournalRecord { entry: Arc::new(entry), response: response.map(Arc::new) };
         self.bytes += kept.size();
         self.entries.push_back(kept);
         while self.bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
@@ -230,14 +230,14 @@ impl Journal {
         }
     }
 
-    /// All of them, to be looked at without keeping others waiting.
+    /// Returns all requests, to be read outside the lock.
     pub(crate) fn requests(&self) -> Requests {
         Requests(self.entries.iter().cloned().collect())
     }
 
     pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
         let kept = self.entries.iter().find(|kept| call_id(kept.entry.number) == wanted)?;
-        Some(kept.entry.present(kept.response.as_deref()))
+        Some(kept.entry.to_entry(kept.response.as_deref()))
     }
 
     pub(crate) fn clear(&mut self) {
@@ -245,23 +245,23 @@ impl Journal {
     }
 }
 
-/// The requests that a journal had at some time.
-pub(crate) struct Requests(Vec<Kept>);
+/// The requests of a journal at one moment.
+pub(crate) struct Requests(Vec<JournalRecord>);
 
 impl Requests {
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// A part of those that a filter lets through.
+    /// Returns one page of the requests that match a filter.
     pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
-        self.0.retain(|kept| kept.entry.fits(filter));
+        self.0.retain(|kept| kept.entry.matches(filter));
         self.0.sort_by_key(|kept| kept.entry.number);
         if filter.order == Some(Order::Newest) {
             self.0.reverse();
         }
         let responses = filter.responses != Some(false);
-        part.of(&self.0, |kept| kept.entry.present(kept.response.as_deref().filter(|_| responses)))
+        part.of(&self.0, |kept| kept.entry.to_entry(kept.response.as_deref().filter(|_| responses)))
     }
 }
 
@@ -300,7 +300,7 @@ mod tests {
         let large = http::Response::new(Bytes::from(vec![b'x'; MAX_BYTES / 4]));
         let mut journal = Journal::default();
         for _ in 0..9 {
-            let response = KeptResponse::new(&large, usize::MAX);
+            let response = RecordedResponse::new(&large, usize::MAX);
             journal.push(entry(Bytes::from_static(b"{}")), Some(response));
         }
         let kept = |journal: &Journal| journal.entries.iter().filter(|it| it.response.is_some()).count();

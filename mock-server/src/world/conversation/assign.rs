@@ -1,4 +1,4 @@
-//! Giving a conversation to someone, by an agent or by a person in the app.
+//! Assigns conversations, by an agent or by a person in the app.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::{ActorId, AssignTo, Timestamp};
 
 use super::Item;
-use crate::world::{Actor, Refusal, World};
+use crate::world::{Actor, Refusal, Result, World};
 
 /// A person gives a conversation to someone.
 ///
@@ -17,39 +17,36 @@ use crate::world::{Actor, Refusal, World};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Assignment {
     /// `user:usr_…`, `agent:agt_…`, `me` (the person who does it) or `none`.
     #[schemars(with = "String")]
     pub to: AssignTo,
     /// Who does it: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
 impl Assignment {
-    /// To this one.
+    /// An assignment to this person or agent.
     pub fn new(to: AssignTo) -> Self {
         Self { to, by: None }
     }
 
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
 impl World {
-    /// Gives a conversation to someone who is on its team, or to nobody. To the same one again changes nothing.
-    pub(in crate::world) fn assign(
+    /// Assigns a conversation to a member of its team, or to nobody. The same assignee again changes nothing.
+    pub(crate) fn assign(
         &mut self,
         at: usize,
         to: AssignTo,
         by: Option<&ActorId>,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         let to = match to {
             AssignTo::User(id) => Some(ActorId::User(id)),
             AssignTo::Agent(id) => Some(ActorId::Agent(id)),
@@ -65,7 +62,7 @@ impl World {
         if self.conversations[at].assignee == to {
             return Ok(());
         }
-        let actor = self.name_of_doer(by);
+        let actor = self.actor_name(by);
         let shown = to.as_ref().map(|who| self.assignee(who));
         self.conversations[at].assignee = to;
         self.append(at, Item::event(now, &actor, "assigned", [("assignee", json!(shown))]));
@@ -73,13 +70,13 @@ impl World {
         Ok(())
     }
 
-    fn check_on_team(&self, at: usize, who: &ActorId) -> Result<(), Refusal> {
+    fn check_on_team(&self, at: usize, who: &ActorId) -> Result<()> {
         let mailbox = self.mailbox_of(at);
         let sees = match who {
             ActorId::User(id) => self.index.users.get(id).map(|user| self.users[*user].sees(mailbox)),
             ActorId::Agent(id) => {
                 let key = self.index.agents.get(id).map(|key| &self.keys[*key]);
-                // An agent of the other world is not on this team: nothing is told of that world.
+                // An agent of the sandbox is not on a live team, nor the other way round.
                 key.filter(|key| !key.revoked && key.livemode != mailbox.sandbox).map(|key| key.sees(mailbox))
             }
             _ => None,
@@ -93,15 +90,10 @@ impl World {
         }
     }
 
-    /// Gives a conversation to someone, as it is done in the app.
-    pub fn assign_by_person(
-        &mut self,
-        id: &str,
-        assignment: Assignment,
-        now: Timestamp,
-    ) -> Result<(), Refusal> {
+    /// Assigns a conversation, as a person does in the app.
+    pub fn assign_by_person(&mut self, id: &str, assignment: Assignment, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, assignment.by.as_ref())?;
+        let by = self.resolve_actor(at, assignment.by.as_ref())?;
         self.assign(at, assignment.to, by.as_ref(), now)
     }
 }

@@ -1,6 +1,6 @@
-//! What makes answers fast: where everything is, and every list in the order in which it is shown.
+//! The index: where everything is, and every list in the order in which it is shown.
 //!
-//! None of it is part of the world document; [`World::prepare`] builds it from the data.
+//! It is not part of the world document; [`World::prepare`] builds it from the data.
 
 use std::{
     cmp::Reverse,
@@ -17,97 +17,88 @@ use shared_inbox::{
 
 use super::{
     ConversationRecord, Item, MessageRecord,
-    search::{Searched, Words},
+    search::{SearchIndex, Searchable},
 };
 use crate::world::{
     StepKind, World,
     people::{Key, KeyHash},
-    store::Layered,
+    store::LayeredMap,
 };
 
-/// Sorts newest first; of two at the same time, the later made comes first.
-pub(in crate::world) type Rank = (Reverse<i64>, Reverse<u32>);
+/// Sorts newest first; of two with the same time, the one created later comes first.
+pub(crate) type SortKey = (Reverse<i64>, Reverse<u32>);
 
 /// A list in the order in which it is shown.
-pub(in crate::world) type Ranked = Arc<BTreeSet<Rank>>;
+pub(crate) type SortedSet = Arc<BTreeSet<SortKey>>;
 
-/// The number of the one whom nobody's conversations are assigned to.
-pub(in crate::world) const NOBODY: u32 = 0;
+/// The assignee number of unassigned conversations.
+pub(crate) const UNASSIGNED: u32 = 0;
 
-/// In which of the four views a conversation is.
+/// One of the four views of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::world) enum Slot {
+pub(crate) enum ListView {
     Open,
     Waiting,
     Closed,
     Snoozed,
 }
 
-impl Slot {
-    pub(in crate::world) const ALL: [Slot; 4] = [Slot::Open, Slot::Waiting, Slot::Closed, Slot::Snoozed];
+impl ListView {
+    pub(crate) const ALL: [ListView; 4] =
+        [ListView::Open, ListView::Waiting, ListView::Closed, ListView::Snoozed];
 }
 
-/// Where a conversation is filed in the lists.
+/// The position of a conversation in the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::world) struct Place {
-    pub(in crate::world) mailbox: usize,
-    pub(in crate::world) slot: Slot,
-    pub(in crate::world) rank: Rank,
+pub(crate) struct ListPosition {
+    pub(crate) mailbox: usize,
+    pub(crate) slot: ListView,
+    pub(crate) rank: SortKey,
     /// By number.
-    pub(in crate::world) assignee: u32,
+    pub(crate) assignee: u32,
 }
 
 #[derive(Clone, Default)]
-pub(in crate::world) struct Index {
-    pub(in crate::world) keys_by_hash: HashMap<KeyHash, usize>,
-    pub(in crate::world) agents: HashMap<AgentId, usize>,
-    pub(in crate::world) users: HashMap<UserId, usize>,
-    pub(in crate::world) mailboxes: HashMap<MailboxId, usize>,
-    /// Whom a conversation in each inbox can be assigned to, as every read of one says it.
-    pub(in crate::world) teams: Vec<Box<RawValue>>,
-    pub(in crate::world) conversations: Layered<ConversationId, u32>,
-    /// Conversation and place in its timeline.
-    pub(in crate::world) messages: Layered<MessageId, (u32, u32)>,
-    pub(in crate::world) places: Vec<Place>,
-    /// Numbers of those who have been assigned something, from 1.
-    actors: HashMap<ActorId, u32>,
-    views: HashMap<(usize, Slot), Ranked>,
-    assigned: HashMap<(usize, Slot, u32), Ranked>,
-    /// By time, conversation and place in its timeline.
-    pub(in crate::world) drafts: BTreeSet<(Timestamp, u32, u32)>,
-    pub(in crate::world) references: Layered<String, Vec<u32>>,
-    pub(in crate::world) tags: HashMap<String, usize>,
-    pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
-    pub(in crate::world) requests: Layered<DocumentRequestId, usize>,
-    pub(in crate::world) words: Words<ConversationRecord>,
+pub(crate) struct Index {
+    pub(crate) keys_by_hash: HashMap<KeyHash, usize>,
+    pub(crate) agents: HashMap<AgentId, usize>,
+    pub(crate) users: HashMap<UserId, usize>,
+    pub(crate) mailboxes: HashMap<MailboxId, usize>,
+    /// The team of each inbox, as a read shows it.
+    pub(crate) teams: Vec<Box<RawValue>>,
+    pub(crate) conversations: LayeredMap<ConversationId, u32>,
+    /// The conversation of a message, and its index in the timeline.
+    pub(crate) messages: LayeredMap<MessageId, (u32, u32)>,
+    pub(crate) positions: Vec<ListPosition>,
+    /// The numbers of assignees, from 1.
+    pub(super) actors: HashMap<ActorId, u32>,
+    views: HashMap<(usize, ListView), SortedSet>,
+    assigned: HashMap<(usize, ListView, u32), SortedSet>,
+    /// By time, conversation and index in the timeline.
+    pub(crate) drafts: BTreeSet<(Timestamp, u32, u32)>,
+    pub(crate) references: LayeredMap<String, Vec<u32>>,
+    pub(crate) tags: HashMap<String, usize>,
+    pub(crate) tag_counts: HashMap<(usize, usize), u64>,
+    pub(crate) requests: LayeredMap<DocumentRequestId, usize>,
+    pub(crate) words: SearchIndex<ConversationRecord>,
 }
 
 impl Index {
-    /// How many conversations of an inbox the view `open` shows.
-    pub(in crate::world) fn open_in(&self, mailbox: usize) -> u64 {
-        self.views.get(&(mailbox, Slot::Open)).map_or(0, |set| set.len() as u64)
+    /// Returns how many conversations of an inbox are open.
+    pub(crate) fn open_in(&self, mailbox: usize) -> u64 {
+        self.views.get(&(mailbox, ListView::Open)).map_or(0, |set| set.len() as u64)
     }
 
-    /// A list in its order: one inbox and view, of everybody or of one assignee.
-    pub(in crate::world) fn list(
-        &self,
-        mailbox: usize,
-        slot: Slot,
-        assignee: Option<u32>,
-    ) -> Option<&Ranked> {
+    /// Returns the list of one inbox and view, of all assignees or of one.
+    pub(crate) fn list(&self, mailbox: usize, slot: ListView, assignee: Option<u32>) -> Option<&SortedSet> {
         match assignee {
             None => self.views.get(&(mailbox, slot)),
             Some(assignee) => self.assigned.get(&(mailbox, slot, assignee)),
         }
     }
 
-    /// The number of someone; none when nothing was ever assigned to them.
-    pub(in crate::world) fn actor(&self, who: &ActorId) -> Option<u32> {
-        self.actors.get(who).copied()
-    }
-
     fn number(&mut self, who: Option<&ActorId>) -> u32 {
-        let Some(who) = who else { return NOBODY };
+        let Some(who) = who else { return UNASSIGNED };
         if let Some(number) = self.actors.get(who) {
             return *number;
         }
@@ -116,14 +107,14 @@ impl Index {
         number
     }
 
-    fn put(&mut self, place: Place) {
-        let Place { mailbox, slot, rank, assignee } = place;
+    fn put(&mut self, place: ListPosition) {
+        let ListPosition { mailbox, slot, rank, assignee } = place;
         Arc::make_mut(self.views.entry((mailbox, slot)).or_default()).insert(rank);
         Arc::make_mut(self.assigned.entry((mailbox, slot, assignee)).or_default()).insert(rank);
     }
 
-    fn take(&mut self, place: Place) {
-        let Place { mailbox, slot, rank, assignee } = place;
+    fn take(&mut self, place: ListPosition) {
+        let ListPosition { mailbox, slot, rank, assignee } = place;
         if let Some(list) = self.views.get_mut(&(mailbox, slot)) {
             Arc::make_mut(list).remove(&rank);
         }
@@ -135,8 +126,8 @@ impl Index {
         }
     }
 
-    /// Notes where a message is, and whether it waits for approval.
-    fn note_message(&mut self, message: &MessageRecord, (at, item): (usize, usize)) {
+    /// Indexes a message, and whether it waits for approval.
+    fn index_message(&mut self, message: &MessageRecord, (at, item): (usize, usize)) {
         let place = (at as u32, item as u32);
         self.messages.insert(message.id.clone(), place);
         if message.status == Some(MessageStatus::Draft) {
@@ -145,16 +136,16 @@ impl Index {
     }
 }
 
-/// Several lists as one, newest first, by number.
-pub(in crate::world) struct Newest<'a>(Vec<Peekable<btree_set::Iter<'a, Rank>>>);
+/// Merges several lists, newest first.
+pub(crate) struct NewestFirst<'a>(Vec<Peekable<btree_set::Iter<'a, SortKey>>>);
 
-impl<'a> Newest<'a> {
-    pub(in crate::world) fn of(lists: impl Iterator<Item = &'a Ranked>) -> Self {
+impl<'a> NewestFirst<'a> {
+    pub(crate) fn merge(lists: impl Iterator<Item = &'a SortedSet>) -> Self {
         Self(lists.map(|list| list.iter().peekable()).collect())
     }
 }
 
-impl Iterator for Newest<'_> {
+impl Iterator for NewestFirst<'_> {
     type Item = usize;
     fn next(&mut self) -> Option<usize> {
         let heads = self.0.iter_mut().enumerate();
@@ -163,21 +154,21 @@ impl Iterator for Newest<'_> {
     }
 }
 
-impl Searched for ConversationRecord {
-    fn texts(&self, tell: &mut dyn FnMut(&str)) {
-        tell(&self.subject);
-        self.messages().for_each(|message| tell(&message.text));
+impl Searchable for ConversationRecord {
+    fn visit_texts(&self, visit: &mut dyn FnMut(&str)) {
+        visit(&self.subject);
+        self.messages().for_each(|message| visit(&message.text));
     }
 }
 
-/// The rank of the thing at place `at` of its list with this time.
-pub(in crate::world) fn rank(time: shared_inbox::Timestamp, at: usize) -> Rank {
+/// Returns the sort key of the item at `at` with this time.
+pub(crate) fn sort_key(time: shared_inbox::Timestamp, at: usize) -> SortKey {
     (Reverse(time.as_millis()), Reverse(at as u32))
 }
 
 impl World {
-    /// Notes who there is and who is on which team. Called whenever people, inboxes or keys change.
-    pub(in crate::world) fn index_people(&mut self) {
+    /// Indexes people, inboxes, keys and teams. Called whenever they change.
+    pub(crate) fn index_people(&mut self) {
         let by = |(at, key): (usize, &Key)| (key.key_hash, at);
         self.index.keys_by_hash = self.keys.iter().enumerate().map(by).collect();
         self.index.agents = self.keys.iter().enumerate().map(|(at, k)| (k.agent_id.clone(), at)).collect();
@@ -187,30 +178,30 @@ impl World {
         self.index.teams = self.mailboxes.iter().map(team).collect();
     }
 
-    fn place(&mut self, at: usize) -> Place {
+    fn place(&mut self, at: usize) -> ListPosition {
         let thread = &self.conversations[at];
         let slot = match thread.status {
-            _ if thread.snoozed_until.is_some() => Slot::Snoozed,
-            Status::Waiting => Slot::Waiting,
-            Status::Closed => Slot::Closed,
-            _ => Slot::Open,
+            _ if thread.snoozed_until.is_some() => ListView::Snoozed,
+            Status::Waiting => ListView::Waiting,
+            Status::Closed => ListView::Closed,
+            _ => ListView::Open,
         };
         let mailbox = self.index.mailboxes[&thread.mailbox];
         let assignee = self.index.number(thread.assignee.as_ref());
-        Place { mailbox, slot, rank: rank(thread.last_message_at(), at), assignee }
+        ListPosition { mailbox, slot, rank: sort_key(thread.last_message_at(), at), assignee }
     }
 
-    /// Puts all conversations into the index.
-    pub(in crate::world) fn index_conversations(&mut self) {
+    /// Indexes all conversations.
+    pub(crate) fn index_conversations(&mut self) {
         (0..self.conversations.len()).for_each(|at| self.index_conversation(at));
-        self.index.words = Words::of(&self.conversations);
+        self.index.words = SearchIndex::of(&self.conversations);
     }
 
-    /// Puts a conversation, the next in order, into the index, all but its words.
+    /// Indexes the last conversation, except its words.
     fn index_conversation(&mut self, at: usize) {
         let place = self.place(at);
         self.index.put(place);
-        self.index.places.push(place);
+        self.index.positions.push(place);
         let thread = &self.conversations[at];
         self.index.conversations.insert(thread.id.clone(), at as u32);
         if let Some(reference) = &thread.reference {
@@ -225,69 +216,69 @@ impl World {
         }
         for (i, item) in thread.timeline.iter().enumerate() {
             if let Item::Message(message) = item {
-                self.index.note_message(message, (at, i));
+                self.index.index_message(message, (at, i));
             }
         }
     }
 
-    /// Puts a conversation that has just begun into the list of all.
-    pub(in crate::world) fn begin_conversation(&mut self, thread: ConversationRecord) -> usize {
+    /// Adds a new conversation.
+    pub(crate) fn add_conversation(&mut self, thread: ConversationRecord) -> usize {
         let at = self.conversations.len();
         self.conversations.push(thread);
         self.index_conversation(at);
-        self.index.words.reread(at, &self.conversations[at]);
+        self.index.words.reindex(at, &self.conversations[at]);
         at
     }
 
-    /// Brings the lists up to date after a change of a conversation.
-    pub(in crate::world) fn touch(&mut self, at: usize) {
+    /// Updates the lists after a change of a conversation.
+    pub(crate) fn update_lists(&mut self, at: usize) {
         let new = self.place(at);
-        let old = std::mem::replace(&mut self.index.places[at], new);
+        let old = std::mem::replace(&mut self.index.positions[at], new);
         if old != new {
             self.index.take(old);
             self.index.put(new);
         }
     }
 
-    /// Puts an item at the end of a timeline.
-    pub(in crate::world) fn append(&mut self, at: usize, item: Item) {
+    /// Appends an item to a timeline.
+    pub(crate) fn append(&mut self, at: usize, item: Item) {
         let thread = &mut self.conversations[at];
-        // A note moves nothing in any list, and the latest message may lie behind thousands of them.
+        // A note changes no list, and finding the latest message behind thousands of notes would take long.
         let moves = !matches!(item, Item::Note(_));
         thread.timeline.push(item);
         let last = thread.timeline.len() - 1;
         if let Item::Message(message) = &thread.timeline[last] {
-            self.index.note_message(message, (at, last));
+            self.index.index_message(message, (at, last));
             self.index.words.add(at, thread, &message.text);
         }
         if moves {
-            self.touch(at);
+            self.update_lists(at);
         }
-        self.step_of_item(at);
+        self.record_item_step(at);
     }
 
-    /// Notes that the last item of a timeline has come.
-    fn step_of_item(&mut self, at: usize) {
+    /// Records a trace step for the last item of a timeline.
+    fn record_item_step(&mut self, at: usize) {
         let last = self.conversations[at].timeline.len() - 1;
         match &self.conversations[at].timeline[last] {
             Item::Message(message) => {
                 let now = message.at;
-                self.step_of_message((at, last), now);
+                self.record_message_step((at, last), now);
             }
             Item::Note(note) => {
                 let (id, now) = (note.id.clone(), note.at);
-                self.step(StepKind::Note, id.as_str(), "written", Some(at), now);
+                self.record_step(StepKind::Note, id.as_str(), "written", Some(at), now);
             }
             Item::Event(event) => {
                 let (what, now) = (event.event.clone(), event.at);
                 let id = self.conversations[at].id.clone();
-                self.step(StepKind::Conversation, id.as_str(), &what, Some(at), now);
+                self.record_step(StepKind::Conversation, id.as_str(), &what, Some(at), now);
             }
         }
     }
 
-    /// Takes a message out of its timeline.
-    pub(in crate::world) fn take_out(&mut self, (at, item): (usize, usize)) {
+    /// Removes a message from its timeline.
+    pub(crate) fn remove_message(&mut self, (at, item): (usize, usize)) {
         for (place, item) in self.conversations[at].timeline.iter().enumerate().skip(item) {
             self.index.drafts.remove(&(item.at(), at as u32, place as u32));
         }
@@ -296,20 +287,20 @@ impl World {
         }
         for (place, later) in self.conversations[at].timeline.iter().enumerate().skip(item) {
             if let Item::Message(message) = later {
-                self.index.note_message(message, (at, place));
+                self.index.index_message(message, (at, place));
             }
         }
-        self.reread(at);
-        self.touch(at);
+        self.reindex_words(at);
+        self.update_lists(at);
     }
 
-    /// Forgets the words of a conversation and reads them anew, after a text was replaced.
-    pub(in crate::world) fn reread(&mut self, at: usize) {
-        self.index.words.reread(at, &self.conversations[at]);
+    /// Indexes the words of a conversation again after a text was replaced.
+    pub(crate) fn reindex_words(&mut self, at: usize) {
+        self.index.words.reindex(at, &self.conversations[at]);
     }
 
-    /// Says how far a message has come; the approval queue follows.
-    pub(in crate::world) fn set_message_status(&mut self, place: (usize, usize), status: MessageStatus) {
+    /// Sets the status of a message and updates the approval queue.
+    pub(crate) fn set_message_status(&mut self, place: (usize, usize), status: MessageStatus) {
         let is_draft = status == MessageStatus::Draft;
         let message = self.message_mut(place);
         message.status = Some(status);
@@ -321,19 +312,19 @@ impl World {
         }
     }
 
-    pub(in crate::world) fn message(&self, id: &str) -> Option<(usize, usize)> {
+    pub(crate) fn message(&self, id: &str) -> Option<(usize, usize)> {
         let id = MessageId::parse(id).ok()?;
         self.index.messages.get(&id).map(|(at, item)| (*at as usize, *item as usize))
     }
 
-    pub(in crate::world) fn message_mut(&mut self, (at, item): (usize, usize)) -> &mut MessageRecord {
+    pub(crate) fn message_mut(&mut self, (at, item): (usize, usize)) -> &mut MessageRecord {
         match &mut self.conversations[at].timeline[item] {
             Item::Message(message) => message,
             _ => unreachable!("the index of messages points at messages"),
         }
     }
 
-    pub(in crate::world) fn message_at(&self, (at, item): (usize, usize)) -> &MessageRecord {
+    pub(crate) fn message_at(&self, (at, item): (usize, usize)) -> &MessageRecord {
         match &self.conversations[at].timeline[item] {
             Item::Message(message) => message,
             _ => unreachable!("the index of messages points at messages"),

@@ -3,50 +3,49 @@
 use shared_inbox::{Assigned, ConversationSummary, Mailbox, View, input::ListConversations, limits};
 
 use super::{
-    index::{NOBODY, Newest, Slot},
+    index::{ListView, NewestFirst, UNASSIGNED},
     read::start,
-    search::{Plan, Query},
+    search::{Query, SearchPlan},
 };
-use crate::world::{ConversationFilter, Refusal, ServiceResponse, World};
+use crate::world::{ConversationFilter, Result, ServiceResponse, World};
 
 /// Characters of a snippet.
 const SNIPPET_CHARS: usize = 140;
 
-/// What a list is narrowed by, beside view and words.
-struct Narrowed {
+/// The inboxes, views and assignee of a list.
+struct ListScope {
     mailboxes: Vec<usize>,
-    slots: Vec<Slot>,
-    /// By number; somebody whom nothing is assigned to has none.
+    slots: Vec<ListView>,
+    /// The number of the assignee.
     assignee: Option<u32>,
 }
 
-/// Where the conversations of a view are.
-fn slots(view: &View) -> Vec<Slot> {
+/// Returns the lists of a view.
+fn slots(view: &View) -> Vec<ListView> {
     match view {
-        View::All => Slot::ALL.to_vec(),
-        View::Waiting => vec![Slot::Waiting],
-        View::Snoozed => vec![Slot::Snoozed],
-        View::Closed => vec![Slot::Closed],
-        _ => vec![Slot::Open],
+        View::All => ListView::ALL.to_vec(),
+        View::Waiting => vec![ListView::Waiting],
+        View::Snoozed => vec![ListView::Snoozed],
+        View::Closed => vec![ListView::Closed],
+        _ => vec![ListView::Open],
     }
 }
 
 impl World {
-    pub(in crate::world) fn list(
-        &self,
-        key: usize,
-        asked: &ListConversations,
-    ) -> Result<ServiceResponse, Refusal> {
+    pub(crate) fn list(&self, key: usize, asked: &ListConversations) -> Result<ServiceResponse> {
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
-        let narrowed = Narrowed {
+        let narrowed = ListScope {
             mailboxes: self
                 .inboxes_of(key)
                 .filter(|at| asked.mailbox.as_ref().is_none_or(|id| *id == self.mailboxes[*at].id))
                 .collect(),
             slots: slots(asked.view.as_ref().unwrap_or(&View::Open)),
             assignee: asked.assigned.as_ref().map(|assigned| match assigned {
-                Assigned::Me => self.index.actor(&self.keys[key].agent_id.clone().into()).unwrap_or(u32::MAX),
-                _ => NOBODY,
+                Assigned::Me => {
+                    let me = self.keys[key].agent_id.clone().into();
+                    self.index.actors.get(&me).copied().unwrap_or(u32::MAX)
+                }
+                _ => UNASSIGNED,
             }),
         };
         let words = &self.index.words;
@@ -58,7 +57,7 @@ impl World {
             self.sorted(there.into_iter().flatten().copied(), &narrowed, matches, limit)
         } else {
             match query.as_ref().map(|query| words.plan(query, limit, self.conversations.len())) {
-                Some(Plan::Few(some)) => self.sorted(some.into_iter(), &narrowed, matches, limit),
+                Some(SearchPlan::Few(some)) => self.sorted(some.into_iter(), &narrowed, matches, limit),
                 _ => self.newest(&narrowed).filter(matches).take(limit).collect(),
             }
         };
@@ -66,37 +65,37 @@ impl World {
         ServiceResponse::json(200, &summaries)
     }
 
-    /// Walks the lists newest first.
-    fn newest(&self, narrowed: &Narrowed) -> Newest<'_> {
+    /// Iterates over the lists, newest first.
+    fn newest(&self, narrowed: &ListScope) -> NewestFirst<'_> {
         let lists = narrowed.mailboxes.iter().flat_map(|mailbox| {
             narrowed.slots.iter().filter_map(move |slot| self.index.list(*mailbox, *slot, narrowed.assignee))
         });
-        Newest::of(lists)
+        NewestFirst::merge(lists)
     }
 
-    /// Picks those of a few that belong in the list, newest first.
+    /// Returns those of a few candidates that belong in the list, newest first.
     fn sorted(
         &self,
         some: impl Iterator<Item = u32>,
-        narrowed: &Narrowed,
+        narrowed: &ListScope,
         matches: impl Fn(&usize) -> bool,
         limit: usize,
     ) -> Vec<usize> {
         let belongs = |at: &usize| {
-            let place = &self.index.places[*at];
+            let place = &self.index.positions[*at];
             narrowed.mailboxes.contains(&place.mailbox)
                 && narrowed.slots.contains(&place.slot)
                 && narrowed.assignee.is_none_or(|who| who == place.assignee)
         };
         let mut found: Vec<usize> =
             some.map(|at| at as usize).filter(|at| belongs(at) && matches(at)).collect();
-        found.sort_unstable_by_key(|at| self.index.places[*at].rank);
+        found.sort_unstable_by_key(|at| self.index.positions[*at].rank);
         found.truncate(limit);
         found
     }
 
-    /// A conversation as a list shows it.
-    pub(in crate::world) fn summary(&self, at: usize) -> ConversationSummary {
+    /// Returns a conversation as a list shows it.
+    pub(crate) fn summary(&self, at: usize) -> ConversationSummary {
         let record = &self.conversations[at];
         let latest = record.messages().next_back();
         let mut summary = ConversationSummary::new(
@@ -119,10 +118,10 @@ impl World {
         summary
     }
 
-    /// Conversations of all inboxes, newest first.
-    pub(in crate::world) fn find_anywhere(&self, filter: &ConversationFilter) -> Vec<usize> {
+    /// Returns conversations of all inboxes, newest first.
+    pub(crate) fn find_anywhere(&self, filter: &ConversationFilter) -> Vec<usize> {
         let wanted = |at: &usize| filter.mailbox.as_ref().is_none_or(|id| *id == self.mailboxes[*at].id);
-        let narrowed = Narrowed {
+        let narrowed = ListScope {
             mailboxes: (0..self.mailboxes.len()).filter(wanted).collect(),
             slots: slots(filter.view.as_ref().unwrap_or(&View::All)),
             assignee: None,
@@ -135,7 +134,7 @@ impl World {
         self.newest(&narrowed).filter(fits).collect()
     }
 
-    pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse, Refusal> {
+    pub(crate) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse> {
         let shown = |at: usize| {
             let record = &self.mailboxes[at];
             let mut mailbox = Mailbox::new(record.id.clone(), &record.address, &record.name);

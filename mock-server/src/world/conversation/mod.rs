@@ -1,25 +1,25 @@
-//! What mail is grouped into: the thread, how it is read, listed and searched, and what is done to it without a mail.
+//! Conversations: how they are stored, read, listed and searched, and what is done to them besides email.
 
 mod assign;
 mod index;
 mod list;
 mod notes;
 mod read;
+mod record;
 mod search;
 mod snooze;
 mod sorting;
 mod tags;
-mod thread;
 
 pub use assign::Assignment;
 pub use notes::{NoteAdded, StatusChange, TeamNote};
+pub(crate) use record::{ConversationRecord, Item, MessageRecord};
 pub use snooze::Snooze;
 pub use sorting::Sorting;
 pub use tags::TagChange;
 pub(crate) use tags::TagRecord;
-pub(crate) use thread::{ConversationRecord, Item, MessageRecord};
 
-pub(super) use index::{Index, Newest, Rank, Ranked, rank};
+pub(super) use index::{Index, NewestFirst, SortKey, SortedSet, sort_key};
 pub(super) use read::start;
-pub(super) use search::{Plan, Query, Searched, Words, words};
+pub(super) use search::{Query, SearchIndex, SearchPlan, Searchable, words};
 pub(super) use sorting::set;

@@ -1,4 +1,4 @@
-//! What is done to a conversation with a word: notes and the status.
+//! Notes and the status of conversations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use super::Item;
-use crate::world::{Actor, Refusal, World};
+use crate::world::{Actor, Result, World};
 
 /// A note that someone on the team writes in the app.
 ///
@@ -20,28 +20,25 @@ use crate::world::{Actor, Refusal, World};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TeamNote {
     /// Plain text, 1 to 10,000 characters.
     pub body: String,
     /// Who writes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
 redacted_debug!(TeamNote { by });
 
 impl TeamNote {
-    /// A note that says this.
+    /// A note with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), by: None }
     }
 
-    /// Written by this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// Written by this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
@@ -65,14 +62,12 @@ pub struct NoteAdded {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct StatusChange {
     /// `open`, `waiting` or `closed`.
     #[schemars(with = "String")]
     pub status: Status,
     /// Who sets it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
@@ -82,59 +77,47 @@ impl StatusChange {
         Self { status, by: None }
     }
 
-    /// Set by this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// Set by this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
 impl World {
-    /// Someone on the team writes a note.
-    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded, Refusal> {
+    /// Adds a note of someone on the team.
+    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, note.by.as_ref())?;
+        let by = self.resolve_actor(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
         note.check()?;
         Ok(NoteAdded { note_id: self.add_note(at, by.as_ref(), note, now) })
     }
 
-    /// Someone on the team sets the status.
-    pub fn set_status_by_team(
-        &mut self,
-        id: &str,
-        change: StatusChange,
-        now: Timestamp,
-    ) -> Result<(), Refusal> {
+    /// Sets the status for someone on the team.
+    pub fn set_status_by_team(&mut self, id: &str, change: StatusChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, change.by.as_ref())?;
+        let by = self.resolve_actor(at, change.by.as_ref())?;
         SetStatus::new(change.status.clone()).check()?;
         self.set_status(at, by.as_ref(), change.status, now);
         Ok(())
     }
 
-    pub(in crate::world) fn add_note(
+    pub(crate) fn add_note(
         &mut self,
         at: usize,
         by: Option<&ActorId>,
         note: AddNote,
         now: Timestamp,
     ) -> NoteId {
-        let id: NoteId = self.ids.fresh();
-        let author = self.name_of_doer(by);
+        let id: NoteId = self.ids.next_id();
+        let author = self.actor_name(by);
         self.append(at, Item::Note(Note::new(id.clone(), now, author, note.body)));
         id
     }
 
     /// Sets the status. The same status again changes nothing.
-    pub(in crate::world) fn set_status(
-        &mut self,
-        at: usize,
-        by: Option<&ActorId>,
-        status: Status,
-        now: Timestamp,
-    ) {
-        let actor = self.name_of_doer(by);
+    pub(crate) fn set_status(&mut self, at: usize, by: Option<&ActorId>, status: Status, now: Timestamp) {
+        let actor = self.actor_name(by);
         let thread = &mut self.conversations[at];
         if thread.status == status {
             return;

@@ -1,11 +1,10 @@
-//! Full-text search: words and beginnings of words, whatever their case, their accents and the way in which Unicode
-//! writes them.
+//! Full-text search for words and prefixes, ignoring case, accents and Unicode normalization.
 //!
-//! Two structures answer together. A dictionary finds the few that may have a rare word. For common words the list is
-//! walked newest first. Either way the thing's own words say whether it matches, so the first page comes soon.
+//! A dictionary finds the few items that may have a rare word; for common words the list is scanned newest first. Either way the
+//! item's own words decide whether it matches, so the first page is found soon.
 //!
-//! What a world started with is read when someone first searches, and copies of the world share it; what came or
-//! changed since stands beside it.
+//! The items that a world started with are indexed at the first search, and copies of the world share that index; later items and
+//! changes have an index of their own.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,20 +14,19 @@ use std::{
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-use crate::world::store::Shared;
+use crate::world::store::SharedVec;
 
-/// A word that so many have tells nothing: the list is walked.
+/// A word in more items than this is too common for the dictionary.
 const MAX_POSTINGS: usize = 4_096;
-/// So few are read at once, wherever someone searches first.
+/// Up to this number, items are indexed by the first search itself.
 const MAX_READ_INLINE: usize = 1_000;
 
-/// The words of a text: runs of letters and digits, folded.
-pub(in crate::world) fn words(text: &str) -> impl Iterator<Item = String> {
+/// Returns the words of a text: runs of letters and digits, folded.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric() && !is_mark(c)).map(fold).filter(|word| !word.is_empty())
 }
 
-/// A word as it is compared: taken apart into letters and marks, without the marks, in lower case, with the letters
-/// that have no capital of their own (`ß`, the final sigma) as their capitals would be.
+/// Folds a word for comparison: decomposed, without marks, in lower case, with `ß` and the final sigma as their capitals would be.
 fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
@@ -45,39 +43,39 @@ fn fold(word: &str) -> String {
     folded
 }
 
-/// The marks on letters of Latin, Greek and Cyrillic script, which many people leave out when they type.
+/// Returns whether a character is a combining mark of Latin, Greek or Cyrillic script, which people often leave out.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
-/// Something that can be searched.
-pub(in crate::world) trait Searched {
-    /// Tells each of its texts.
-    fn texts(&self, tell: &mut dyn FnMut(&str));
+/// An item that can be searched.
+pub(crate) trait Searchable {
+    /// Visits each of its texts.
+    fn visit_texts(&self, visit: &mut dyn FnMut(&str));
 }
 
-/// The words of one thing as one text that can be searched: each stands between two line breaks.
+/// The words of one item as one text, each between two line breaks.
 #[derive(Debug, Clone)]
-struct Haystack(String);
+struct WordText(String);
 
-impl Haystack {
+impl WordText {
     fn new() -> Self {
         Self("\n".to_owned())
     }
 
-    fn of(thing: &impl Searched) -> Self {
+    fn of(thing: &impl Searchable) -> Self {
         let mut all = Self::new();
-        thing.texts(&mut |text| all.add(text, |_| {}));
+        thing.visit_texts(&mut |text| all.add(text, |_| {}));
         all
     }
 
-    /// Adds the words of a text; tells those that it did not have.
+    /// Adds the words of a text; visits those that are new.
     fn add(&mut self, text: &str, mut new: impl FnMut(&str)) {
         for word in words(text) {
             let from = self.0.len();
             self.0.push_str(&word);
             self.0.push('\n');
-            // With the line breaks on both sides, only the same word is the same.
+            // With line breaks on both sides, only whole words match.
             if self.0[..from].contains(&self.0[from - 1..]) {
                 self.0.truncate(from);
             } else {
@@ -91,59 +89,59 @@ impl Haystack {
     }
 }
 
-/// What is searched for: every one must be the beginning of some word.
+/// A query: each of its words must be a prefix of some word.
 #[derive(Debug, Clone)]
-pub(in crate::world) struct Query {
-    /// Each with the line break in front.
+pub(crate) struct Query {
+    /// Each with a line break in front.
     needles: Vec<String>,
 }
 
 impl Query {
-    pub(in crate::world) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self { needles: words(text).map(|word| format!("\n{word}")).collect() }
     }
 
-    /// Whether these words have all that is searched for. A query without a single word matches nothing.
+    /// Returns whether the words match. A query without words matches nothing.
     fn matches(&self, haystack: &str) -> bool {
         !self.needles.is_empty() && self.needles.iter().all(|needle| haystack.contains(needle.as_str()))
     }
 }
 
-/// Who has a word, or had it: the words of each say how it is now. No more are listed when it is common.
+/// The items that have or had a word. A common word lists no more than the limit.
 type Postings = Vec<u32>;
 
-fn list(postings: &mut Postings, number: u32) {
+fn add_posting(postings: &mut Postings, number: u32) {
     if postings.len() <= MAX_POSTINGS && postings.last() != Some(&number) {
         postings.push(number);
     }
 }
 
-/// What a world started with.
-pub(in crate::world) struct Base<T> {
-    things: Shared<T>,
-    read: OnceLock<Read>,
+/// The items that a world started with.
+pub(crate) struct SearchBase<T> {
+    things: SharedVec<T>,
+    read: OnceLock<IndexedWords>,
 }
 
-struct Read {
-    /// In order of the words.
+struct IndexedWords {
+    /// Sorted by word.
     dictionary: Vec<(Box<str>, Postings)>,
     haystacks: Vec<Box<str>>,
 }
 
-impl<T: Searched> Base<T> {
-    /// Reads it, if nobody has yet.
-    pub(in crate::world) fn read(&self) {
+impl<T: Searchable> SearchBase<T> {
+    /// Builds the index, unless it exists.
+    pub(crate) fn read(&self) {
         self.words();
     }
 
-    fn words(&self) -> &Read {
+    fn words(&self) -> &IndexedWords {
         self.read.get_or_init(|| {
             let mut dictionary = HashMap::<String, Postings>::new();
             let haystacks = self.things.iter().enumerate().map(|(number, thing)| {
-                let haystack = Haystack::of(thing);
+                let haystack = WordText::of(thing);
                 for word in haystack.words() {
                     match dictionary.get_mut(word) {
-                        Some(postings) => list(postings, number as u32),
+                        Some(postings) => add_posting(postings, number as u32),
                         None => drop(dictionary.insert(word.to_owned(), vec![number as u32])),
                     }
                 }
@@ -153,96 +151,95 @@ impl<T: Searched> Base<T> {
             let mut dictionary: Vec<(Box<str>, Postings)> =
                 dictionary.into_iter().map(|(word, postings)| (word.into(), postings)).collect();
             dictionary.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            Read { dictionary, haystacks }
+            IndexedWords { dictionary, haystacks }
         })
     }
 }
 
-/// The words of all conversations, or of all documents.
-pub(in crate::world) struct Words<T> {
-    base: Arc<Base<T>>,
-    /// Of what came or changed since.
+/// The search index of all conversations, or of all documents.
+pub(crate) struct SearchIndex<T> {
+    base: Arc<SearchBase<T>>,
+    /// The words of later items and changes.
     dictionary: BTreeMap<Box<str>, Postings>,
-    haystacks: HashMap<u32, Haystack>,
+    haystacks: HashMap<u32, WordText>,
 }
 
-impl<T> Clone for Words<T> {
+impl<T> Clone for SearchIndex<T> {
     fn clone(&self) -> Self {
         let (dictionary, haystacks) = (self.dictionary.clone(), self.haystacks.clone());
         Self { base: Arc::clone(&self.base), dictionary, haystacks }
     }
 }
 
-impl<T> Default for Words<T> {
+impl<T> Default for SearchIndex<T> {
     fn default() -> Self {
-        let base = Base { things: Shared::default(), read: OnceLock::new() };
+        let base = SearchBase { things: SharedVec::default(), read: OnceLock::new() };
         Self { base: Arc::new(base), dictionary: BTreeMap::new(), haystacks: HashMap::new() }
     }
 }
 
-/// How to come to the results of a search.
-pub(in crate::world) enum Plan {
-    /// Only these can match.
+/// How to find the results of a search.
+pub(crate) enum SearchPlan {
+    /// Only these items can match.
     Few(Vec<u32>),
-    /// So many may match that walking the list newest first finds a page sooner.
+    /// Too many may match: scanning the list newest first is faster.
     Many,
 }
 
-impl<T: Searched> Words<T> {
-    /// The words of these, which are not read before someone needs them.
-    pub(in crate::world) fn of(things: &Shared<T>) -> Self {
-        let base = Base { things: things.clone(), read: OnceLock::new() };
+impl<T: Searchable> SearchIndex<T> {
+    /// Creates an index of these items, which is built on first use.
+    pub(crate) fn of(things: &SharedVec<T>) -> Self {
+        let base = SearchBase { things: things.clone(), read: OnceLock::new() };
         Self { base: Arc::new(base), ..Self::default() }
     }
 
-    /// What is still to be read, if it takes a while.
-    pub(in crate::world) fn unread(&self) -> Option<Weak<Base<T>>> {
+    /// Returns the base if its index is not built yet and building takes a while.
+    pub(crate) fn unread(&self) -> Option<Weak<SearchBase<T>>> {
         let unread = self.base.things.len() > MAX_READ_INLINE && self.base.read.get().is_none();
         unread.then(|| Arc::downgrade(&self.base))
     }
 
-    /// A text came to a thing, as which it stands now.
-    pub(in crate::world) fn add(&mut self, number: usize, thing: &T, text: &str) {
+    /// Adds a text to an item; `thing` is the item with that text.
+    pub(crate) fn add(&mut self, number: usize, thing: &T, text: &str) {
         if number < self.base.things.len() && !self.haystacks.contains_key(&(number as u32)) {
-            self.reread(number, thing);
+            self.reindex(number, thing);
             return;
         }
         let (number, dictionary) = (number as u32, &mut self.dictionary);
-        let haystack = self.haystacks.entry(number).or_insert_with(Haystack::new);
+        let haystack = self.haystacks.entry(number).or_insert_with(WordText::new);
         haystack.add(text, |word| match dictionary.get_mut(word) {
-            Some(postings) => list(postings, number),
+            Some(postings) => add_posting(postings, number),
             None => drop(dictionary.insert(word.into(), vec![number])),
         });
     }
 
-    /// A thing has changed, or is new.
-    pub(in crate::world) fn reread(&mut self, number: usize, thing: &T) {
-        self.haystacks.insert(number as u32, Haystack::new());
-        thing.texts(&mut |text| self.add(number, thing, text));
+    /// Indexes an item that has changed or is new.
+    pub(crate) fn reindex(&mut self, number: usize, thing: &T) {
+        self.haystacks.insert(number as u32, WordText::new());
+        thing.visit_texts(&mut |text| self.add(number, thing, text));
     }
 
-    /// Whether a thing has what is searched for.
-    pub(in crate::world) fn has(&self, number: usize, query: &Query) -> bool {
+    /// Returns whether an item matches a query.
+    pub(crate) fn has(&self, number: usize, query: &Query) -> bool {
         match self.haystacks.get(&(number as u32)) {
             Some(haystack) => query.matches(&haystack.0),
             None => self.base.words().haystacks.get(number).is_some_and(|haystack| query.matches(haystack)),
         }
     }
 
-    /// The better way to a page of `page` results among `all`.
-    pub(in crate::world) fn plan(&self, query: &Query, page: usize, all: usize) -> Plan {
-        // With m matches among n things, a page is found after about page * n / m steps of a walk, and m
-        // steps of looking at each match: the smaller wins.
+    /// Chooses how to find a page of `page` results among `all` items.
+    pub(crate) fn plan(&self, query: &Query, page: usize, all: usize) -> SearchPlan {
+        // With m matches among n items, a scan finds a page after about page * n / m steps, and the dictionary after m.
         let most = (page * all).isqrt().max(page);
         let few = query.needles.iter().filter_map(|needle| self.starting_with(&needle[1..], most));
         match few.min_by_key(Vec::len) {
-            Some(found) => Plan::Few(found),
-            None if query.needles.is_empty() => Plan::Few(Vec::new()),
-            None => Plan::Many,
+            Some(found) => SearchPlan::Few(found),
+            None if query.needles.is_empty() => SearchPlan::Few(Vec::new()),
+            None => SearchPlan::Many,
         }
     }
 
-    /// Those that have or had a word with this beginning, unless they are more than `most`.
+    /// Returns the items that have or had a word with this prefix, unless they are more than `most`.
     fn starting_with(&self, beginning: &str, most: usize) -> Option<Vec<u32>> {
         let started = &self.base.words().dictionary;
         let from = started.partition_point(|(word, _)| **word < *beginning);

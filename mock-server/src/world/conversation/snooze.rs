@@ -1,4 +1,4 @@
-//! Putting a conversation off until later.
+//! Snoozes conversations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::Timestamp;
 
 use super::Item;
-use crate::world::{Actor, Job, Refusal, World};
+use crate::world::{Actor, Job, Refusal, Result, World};
 
 /// Until when to put a conversation off.
 ///
@@ -17,7 +17,6 @@ use crate::world::{Actor, Job, Refusal, World};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Snooze {
     /// The time at which it comes back; null brings it back at once.
@@ -25,28 +24,26 @@ pub struct Snooze {
     #[schemars(required)]
     pub until: Option<Timestamp>,
     /// Who does it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
 impl Snooze {
-    /// Until this time, or no longer.
+    /// A snooze until this time, or the end of one.
     pub fn new(until: Option<Timestamp>) -> Self {
         Self { until, by: None }
     }
 
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
 impl World {
-    /// Puts a conversation off, or brings it back, as a person in the app does it.
-    pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<(), Refusal> {
+    /// Snoozes a conversation, or ends its snooze, as a person does in the app.
+    pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, snooze.by.as_ref())?;
+        let by = self.resolve_actor(at, snooze.by.as_ref())?;
         if snooze.until.is_some_and(|until| until <= now) {
             return Err(Refusal::field("until", "must lie in the future"));
         }
@@ -57,15 +54,15 @@ impl World {
         if let Some(until) = snooze.until {
             self.conversations[at].snoozed_until = Some(until);
             let conversation = self.conversations[at].id.clone();
-            self.later(until, Job::Wake { conversation }, now);
+            self.schedule_job(until, Job::Wake { conversation }, now);
         }
-        let actor = self.name_of_doer(by.as_ref());
+        let actor = self.actor_name(by.as_ref());
         self.append(at, Item::event(now, &actor, "snoozed", [("until", json!(snooze.until))]));
         Ok(())
     }
 
-    /// Takes a conversation out of its snooze, if it is in one. The caller brings the lists up to date.
-    pub(in crate::world) fn end_snooze(&mut self, at: usize) {
+    /// Ends the snooze of a conversation. The caller updates the lists.
+    pub(crate) fn end_snooze(&mut self, at: usize) {
         let thread = &mut self.conversations[at];
         if let Some(until) = thread.snoozed_until.take() {
             let conversation = thread.id.clone();
@@ -73,11 +70,11 @@ impl World {
         }
     }
 
-    /// The time has come.
-    pub(in crate::world) fn wake(&mut self, conversation: &str) {
+    /// Ends a snooze whose time has come.
+    pub(crate) fn wake(&mut self, conversation: &str) {
         if let Ok(at) = self.conversation(conversation) {
             self.conversations[at].snoozed_until = None;
-            self.touch(at);
+            self.update_lists(at);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What the sorting helper finds out about a conversation.
+//! Findings of the sorting helper about a conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Nullable, Timestamp, Urgency, limits};
 
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 /// What the sorting helper finds; what is left out stays as it is, and null takes it away.
 ///
@@ -51,6 +51,10 @@ impl Sorting {
         topic(topic: impl Into<String>) => topic = Nullable::Value(topic.into());
         /// It is so urgent.
         urgency(urgency: Urgency) => urgency = Nullable::Value(urgency);
+        /// Nothing looks wrong any more.
+        no_risk() => risk = Nullable::Null;
+        /// Holds it as a likely scam.
+        held() => held = true;
     }
 
     /// Something looks wrong, for these reasons.
@@ -63,17 +67,10 @@ impl Sorting {
         self.risk_reasons = Some(reasons.into_iter().map(Into::into).collect());
         self
     }
-
-    setters! {
-        /// Nothing looks wrong any more.
-        no_risk() => risk = Nullable::Null;
-        /// Holds it as a likely scam.
-        held() => held = true;
-    }
 }
 
-/// Changes a field, unless nothing is said of it.
-pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
+/// Changes a field unless the new value is missing.
+pub(crate) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
     match new {
         Nullable::Missing => {}
         Nullable::Null => *field = None,
@@ -82,8 +79,8 @@ pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
 }
 
 impl World {
-    /// The sorting helper looks at a conversation.
-    pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<(), Refusal> {
+    /// Applies the findings of the sorting helper to a conversation.
+    pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         if found.urgency.get().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {
             return Err(Refusal::field("urgency", "must be one of low, normal, high"));
@@ -91,7 +88,7 @@ impl World {
         if found.risk_reasons.as_ref().is_some_and(|reasons| reasons.len() > limits::RISK_REASONS) {
             return Err(Refusal::field("riskReasons", "must have at most 3 items"));
         }
-        self.helpers_run(at)?;
+        self.check_helpers_run(self.mailbox_of(at))?;
         let thread = &mut self.conversations[at];
         set(&mut thread.topic, found.topic);
         set(&mut thread.urgency, found.urgency);

@@ -1,4 +1,4 @@
-//! Tags. Names are shared by the live workspace and the sandbox; each counts what it sees.
+//! Tags. The live workspace and the sandbox share their names, and count separately.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use super::Item;
-use crate::world::{Actor, Refusal, ServiceResponse, World};
+use crate::world::{Actor, Result, ServiceResponse, World};
 
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,6 @@ pub(crate) struct TagRecord {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TagChange {
     /// Names to add, at most 10; unknown ones are created.
@@ -43,7 +42,6 @@ pub struct TagChange {
     #[serde(default)]
     pub remove: Vec<String>,
     /// Who does it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
@@ -53,31 +51,22 @@ impl TagChange {
         Self::default()
     }
 
-    /// Adds a tag.
-    #[allow(clippy::should_implement_trait)]
-    pub fn add(mut self, name: impl Into<String>) -> Self {
-        self.add.push(name.into());
-        self
-    }
-
-    /// Takes a tag away.
-    pub fn remove(mut self, name: impl Into<String>) -> Self {
-        self.remove.push(name.into());
-        self
-    }
-
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// Adds a tag.
+        #[allow(clippy::should_implement_trait)]
+        add(name: impl Into<String>) => add.push(name.into());
+        /// Takes a tag away.
+        remove(name: impl Into<String>) => remove.push(name.into());
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
 impl World {
-    /// Someone on the team adds tags and takes tags away.
-    pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<(), Refusal> {
+    /// Adds and removes tags for someone on the team.
+    pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, change.by.as_ref())?;
+        let by = self.resolve_actor(at, change.by.as_ref())?;
         let mut tags = TagConversation::default();
         (tags.add, tags.remove) = (change.add, change.remove);
         tags.check()?;
@@ -85,7 +74,7 @@ impl World {
         Ok(())
     }
 
-    pub(in crate::world) fn list_tags(&self, key: usize) -> Result<ServiceResponse, Refusal> {
+    pub(crate) fn list_tags(&self, key: usize) -> Result<ServiceResponse> {
         let key_record = &self.keys[key];
         let inboxes: Vec<_> = self.inboxes_of(key).collect();
         let count = |tag: usize| {
@@ -100,14 +89,8 @@ impl World {
         ServiceResponse::json(200, &found)
     }
 
-    /// Adds names, then takes names away. What is there already is not added twice.
-    pub(in crate::world) fn tag(
-        &mut self,
-        at: usize,
-        by: Option<&ActorId>,
-        change: TagConversation,
-        now: Timestamp,
-    ) {
+    /// Adds tags, then removes tags. No tag is added twice.
+    pub(crate) fn tag(&mut self, at: usize, by: Option<&ActorId>, change: TagConversation, now: Timestamp) {
         let before = self.conversations[at].tags.clone();
         for name in change.add {
             self.tag_named(&name, at);
@@ -124,20 +107,20 @@ impl World {
         if added.is_empty() && removed.is_empty() {
             return;
         }
-        let inbox = self.index.places[at].mailbox;
+        let inbox = self.index.positions[at].mailbox;
         for name in &added {
             *self.index.tag_counts.entry((self.index.tags[name], inbox)).or_default() += 1;
         }
         for name in &removed {
             *self.index.tag_counts.entry((self.index.tags[name], inbox)).or_default() -= 1;
         }
-        let actor = self.name_of_doer(by);
+        let actor = self.actor_name(by);
         let data = [("added", json!(added)), ("removed", json!(removed))];
         self.append(at, Item::event(now, &actor, "tags", data));
     }
 
-    /// The tag of this name, made if it is not there, as it is used on this conversation.
-    pub(in crate::world) fn tag_named(&mut self, name: &str, at: usize) {
+    /// Creates a tag, or makes a private one public when another inbox uses it.
+    pub(crate) fn tag_named(&mut self, name: &str, at: usize) {
         let owner = self.mailbox_of(at).owner.clone();
         if let Some(tag) = self.index.tags.get(name) {
             let tag = &mut self.tags[*tag];
@@ -146,7 +129,7 @@ impl World {
             }
         } else {
             self.index.tags.insert(name.to_owned(), self.tags.len());
-            self.tags.push(TagRecord { id: self.ids.fresh(), name: name.to_owned(), private_to: owner });
+            self.tags.push(TagRecord { id: self.ids.next_id(), name: name.to_owned(), private_to: owner });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files: the library that they are filed in, what a helper reads in them, and asking customers for them.
+//! Documents: the library, the findings of the reading helper, and document requests.
 
 mod library;
 mod reading;

@@ -1,10 +1,10 @@
-//! Files that come with a mail or that a person files, and what the document-reading helper finds in them.
+//! Files that come with an email or that a person files, and the findings of the document-reading helper.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Attachment, DocumentFields, DocumentId, DocumentKind, MailboxId, Nullable, Timestamp};
 
-use crate::world::{Refusal, World, conversation::set};
+use crate::world::{Refusal, Result, World, conversation::set};
 
 /// A file that comes with a mail, and what the document-reading helper finds in it.
 ///
@@ -26,10 +26,8 @@ pub struct InboundFile {
     /// Its size in bytes.
     pub size: u64,
     /// The title that the reading helper gives it; the file's name unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What the reading helper takes it for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
     /// What the reading helper reads out of it.
     #[serde(default)]
@@ -52,14 +50,14 @@ impl InboundFile {
         fields(fields: DocumentFields) => fields = fields;
     }
 
-    /// As it is filed.
-    pub(in crate::world) fn document(self, mailbox: MailboxId) -> NewDocument {
+    /// Returns the document to file.
+    pub(crate) fn document(self, mailbox: MailboxId) -> NewDocument {
         let Self { filename, title, kind, fields, .. } = self;
         NewDocument { mailbox, filename, title, kind, fields }
     }
 
-    /// As it shows on the message.
-    pub(in crate::world) fn attachment(&self) -> Attachment {
+    /// Returns the attachment of the message.
+    pub(crate) fn attachment(&self) -> Attachment {
         let Self { filename, content_type, size, .. } = self.clone();
         Attachment::new(filename, content_type, size)
     }
@@ -74,7 +72,6 @@ impl InboundFile {
 /// # Ok::<(), shared_inbox::InvalidId>(())
 /// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewDocument {
     /// The inbox whose viewers see it.
@@ -82,10 +79,8 @@ pub struct NewDocument {
     /// The file's name.
     pub filename: String,
     /// Its title; the file's name unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
     /// What is in it.
     #[serde(default)]
@@ -119,7 +114,6 @@ impl NewDocument {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Reading {
     /// A readable title.
@@ -151,20 +145,20 @@ impl Reading {
     }
 }
 
-/// What is wrong with a kind, if something is.
-pub(in crate::world) fn unknown_kind(kind: Option<&DocumentKind>) -> Option<String> {
+/// Returns the problem of an unknown kind.
+pub(crate) fn unknown_kind(kind: Option<&DocumentKind>) -> Option<String> {
     let kind = kind.filter(|kind| matches!(kind, DocumentKind::Unknown(_)))?;
     let known: Vec<_> = DocumentKind::KNOWN.iter().map(DocumentKind::as_str).collect();
     Some(format!("{kind} is none of {}", known.join(", ")))
 }
 
-fn check_kind(kind: Option<&DocumentKind>) -> Result<(), Refusal> {
+fn check_kind(kind: Option<&DocumentKind>) -> Result<()> {
     unknown_kind(kind).map_or(Ok(()), |problem| Err(Refusal::field("kind", problem)))
 }
 
 impl World {
-    /// A person puts a file into the library.
-    pub fn file_document(&mut self, new: NewDocument, now: Timestamp) -> Result<DocumentId, Refusal> {
+    /// Files a document for a person.
+    pub fn file_document(&mut self, new: NewDocument, now: Timestamp) -> Result<DocumentId> {
         check_kind(new.kind.as_ref())?;
         if new.filename.trim().is_empty() {
             return Err(Refusal::field("filename", "must not be empty"));
@@ -177,12 +171,12 @@ impl World {
         Ok(self.file(new, None, now))
     }
 
-    /// The document-reading helper looks at a document.
-    pub fn read_document(&mut self, id: &str, found: Reading) -> Result<(), Refusal> {
+    /// Applies the findings of the document-reading helper to a document.
+    pub fn read_document(&mut self, id: &str, found: Reading) -> Result<()> {
         check_kind(found.kind.get())?;
         let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("document"))?;
-        self.helpers_run_in(self.index.mailboxes[&self.documents[at].mailbox])?;
+        self.check_helpers_run(&self.mailboxes[self.index.mailboxes[&self.documents[at].mailbox]])?;
         self.remove_from_index(at);
         let document = &mut self.documents[at].document;
         if let Some(title) = found.title {
@@ -193,7 +187,7 @@ impl World {
             document.fields = fields;
         }
         self.add_to_index(at);
-        self.library.words.reread(at, &self.documents[at]);
+        self.library.words.reindex(at, &self.documents[at]);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Asking a customer for documents: the checklist, the upload page, the reminders.
+//! Document requests: the checklist, the upload page, the reminders.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use shared_inbox::{
 
 use super::reading::{NewDocument, unknown_kind};
 use crate::world::{
-    Job, Refusal, World,
+    Job, Refusal, Result, World,
     conversation::{Item, MessageRecord},
-    store::Layered,
+    store::LayeredMap,
 };
 
 /// Documents that were asked for.
@@ -41,7 +41,7 @@ redacted_debug!(DocumentRequest { id, conversation, sent_at, completed_at });
 
 /// One document that was asked for.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct RequestedItem {
     /// What it is called.
     pub label: String,
@@ -76,16 +76,12 @@ pub struct Upload {
     /// The file's name.
     pub filename: String,
     /// Its media type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
     /// Its size in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// What the reading helper takes it for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
     /// What the reading helper reads out of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<DocumentFields>,
 }
 
@@ -95,10 +91,9 @@ impl Upload {
         Self { item, filename: filename.into(), content_type: None, size: None, kind: None, fields: None }
     }
 
-    /// Says what the reading helper takes it for.
-    pub fn kind(mut self, kind: DocumentKind) -> Self {
-        self.kind = Some(kind);
-        self
+    setters! {
+        /// Says what the reading helper takes it for.
+        kind(kind: DocumentKind) => kind = Some(kind);
     }
 }
 
@@ -144,13 +139,13 @@ pub struct RequestEntry {
 redacted_debug!(RequestEntry { id, sent_at, completed_at });
 
 impl DocumentRequest {
-    /// Whether every required item has an upload.
+    /// Returns whether every required item has an upload.
     fn is_complete(&self) -> bool {
         self.items.iter().all(|item| !item.required || !item.documents.is_empty())
     }
 
-    /// As the control API shows it.
-    pub(in crate::world) fn entry(&self, world: &World) -> RequestEntry {
+    /// Returns the request as the control API shows it.
+    pub(crate) fn entry(&self, world: &World) -> RequestEntry {
         let at = world.conversation(self.conversation.as_str()).ok();
         RequestEntry {
             id: self.id.clone(),
@@ -170,7 +165,7 @@ impl DocumentRequest {
         format!("https://upload.shared-inbox.example/{}", self.token)
     }
 
-    /// What is asked for, line by line.
+    /// Returns the checklist, one line per item.
     fn checklist(&self, missing_only: bool) -> String {
         let mut text = String::new();
         for item in self.items.iter().filter(|item| !missing_only || item.documents.is_empty()) {
@@ -193,7 +188,7 @@ impl DocumentRequest {
     }
 }
 
-/// Puts a part under a text, unless it is in there already.
+/// Appends a paragraph to a text, unless the text contains it.
 fn add_under(text: &mut String, part: &str) {
     if !text.contains(part) {
         if !text.is_empty() {
@@ -204,34 +199,34 @@ fn add_under(text: &mut String, part: &str) {
 }
 
 impl World {
-    /// Every document request, oldest first.
+    /// Returns all document requests, oldest first.
     pub fn document_requests(&self) -> Vec<RequestEntry> {
         self.document_requests.iter().map(|it| it.entry(self)).collect()
     }
 
-    /// Forgets a request that never went out.
-    pub(in crate::world) fn forget_request(&mut self, id: &DocumentRequestId) {
+    /// Removes a request that was never sent.
+    pub(crate) fn forget_request(&mut self, id: &DocumentRequestId) {
         let others = self.document_requests.iter().filter(|request| request.id != *id);
         self.document_requests = others.cloned().collect();
         self.index_requests();
     }
 
-    pub(in crate::world) fn index_requests(&mut self) {
-        self.index.requests = Layered::default();
+    pub(crate) fn index_requests(&mut self) {
+        self.index.requests = LayeredMap::default();
         for (at, request) in self.document_requests.iter().enumerate() {
             self.index.requests.insert(request.id.clone(), at);
         }
     }
 
-    /// Makes a request that goes with a message.
-    pub(in crate::world) fn ask_for(
+    /// Creates the document request of a message.
+    pub(crate) fn create_document_request(
         &mut self,
         at: usize,
         message: &MessageId,
         items: Vec<DocumentItem>,
         due_date: Option<String>,
     ) -> DocumentRequestId {
-        let id: DocumentRequestId = self.ids.fresh();
+        let id: DocumentRequestId = self.ids.next_id();
         let item = |item: DocumentItem| RequestedItem {
             label: item.label,
             description: item.description,
@@ -253,13 +248,8 @@ impl World {
         id
     }
 
-    /// Puts the checklist under a text, and the upload link when the mail is to go out.
-    pub(in crate::world) fn add_checklist(
-        &self,
-        request: &DocumentRequestId,
-        text: &mut String,
-        with_link: bool,
-    ) {
+    /// Appends the checklist to a text, and the upload link if the email will be sent.
+    pub(crate) fn add_checklist(&self, request: &DocumentRequestId, text: &mut String, with_link: bool) {
         let Some(request) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
             return;
         };
@@ -269,8 +259,8 @@ impl World {
         }
     }
 
-    /// The mail with the request went out: reminders count from now.
-    pub(in crate::world) fn request_went_out(&mut self, request: &DocumentRequestId, now: Timestamp) {
+    /// Records that the email with the request was sent: reminders count from now.
+    pub(crate) fn request_went_out(&mut self, request: &DocumentRequestId, now: Timestamp) {
         let Some(at) = self.index.requests.get(request).copied() else { return };
         let record = &mut self.document_requests[at];
         if record.sent_at.is_some() {
@@ -279,13 +269,13 @@ impl World {
         record.sent_at = Some(now);
         if record.completed_at.is_none() {
             for (number, after) in (1..).zip(limits::REMINDERS) {
-                self.later(now + after, Job::Reminder { request: request.clone(), number }, now);
+                self.schedule_job(now + after, Job::Reminder { request: request.clone(), number }, now);
             }
         }
     }
 
-    /// Reminds the customer of what is missing: the service's own mail, which changes neither status nor turn.
-    pub(in crate::world) fn remind(&mut self, request: &DocumentRequestId, _number: u8, now: Timestamp) {
+    /// Reminds the customer of missing documents. The reminder is the service's own email and changes neither status nor turn.
+    pub(crate) fn remind(&mut self, request: &DocumentRequestId, _number: u8, now: Timestamp) {
         let Some(record) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
             return;
         };
@@ -298,15 +288,15 @@ impl World {
         let mailbox = self.mailbox_of(at);
         let mut from = Sender::new(&mailbox.address);
         from.name = Some(mailbox.name.clone());
-        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, text);
+        let mut message = MessageRecord::outbound(self.ids.next_id(), now, from, text);
         message.status = Some(MessageStatus::Sending);
         let id = message.id.clone();
         self.append(at, Item::Message(message));
         self.deliver_reminder(&id, now);
     }
 
-    /// The customer uploads a file on the private page.
-    pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<Uploaded, Refusal> {
+    /// Files an upload of the customer.
+    pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<Uploaded> {
         let id = DocumentRequestId::parse(request).ok();
         let at = id.and_then(|id| self.index.requests.get(&id).copied());
         let at = at.ok_or_else(|| Refusal::no_such("document request"))?;

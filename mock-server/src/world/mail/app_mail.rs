@@ -1,4 +1,4 @@
-//! Mail that an app sent by itself and told us of, so that the answer finds its way.
+//! Email that an app sent itself and recorded, so that replies to it are recognized.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shared_inbox::{ConversationId, Timestamp, input::RecordSent, limits};
 
-use crate::world::{Job, StepKind, World, store::Layered};
+use crate::world::{Job, StepKind, World, store::LayeredMap};
 
 /// A recorded mail.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,19 +37,19 @@ pub(crate) struct AppMail {
 
 redacted_debug!(AppMail { livemode, recorded_at, conversation });
 
-/// All recorded mails, in the order of recording.
+/// All recorded emails, in the order of recording.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AppMails {
     mails: BTreeMap<u64, Arc<AppMail>>,
     next: u64,
-    /// Those that nobody answered, oldest first.
+    /// Those without a reply, oldest first.
     unanswered: BTreeSet<u64>,
-    by_message_id: Layered<(bool, String), u64>,
-    by_reference: Layered<(bool, String), Vec<u64>>,
+    by_message_id: LayeredMap<(bool, String), u64>,
+    by_reference: LayeredMap<(bool, String), Vec<u64>>,
 }
 
-/// A Message-ID as it is compared: without blanks around it and without angle brackets.
-pub(in crate::world) fn bare_id(message_id: &str) -> &str {
+/// Returns a Message-ID without surrounding blanks and angle brackets.
+pub(crate) fn strip_angle_brackets(message_id: &str) -> &str {
     let id = message_id.trim();
     id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id)
 }
@@ -92,12 +92,12 @@ impl AppMails {
         }
     }
 
-    /// The mails alone, without what it takes to find them.
-    pub(in crate::world) fn data(&self) -> Self {
+    /// Returns a copy without the indexes.
+    pub(crate) fn data(&self) -> Self {
         Self { mails: self.mails.clone(), ..Self::default() }
     }
 
-    pub(in crate::world) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.mails.len()
     }
 
@@ -105,29 +105,24 @@ impl AppMails {
         self.by_message_id.get(&(livemode, message_id.to_owned())).copied()
     }
 
-    pub(in crate::world) fn iter(&self) -> impl Iterator<Item = &AppMail> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &AppMail> {
         self.mails.values().map(Arc::as_ref)
     }
 
-    /// The mail with this Message-ID.
-    pub(in crate::world) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
-        self.mails.get(&self.number(livemode, bare_id(message_id))?).map(Arc::as_ref)
+    /// Returns the email with this Message-ID.
+    pub(crate) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
+        self.mails.get(&self.number(livemode, strip_angle_brackets(message_id))?).map(Arc::as_ref)
     }
 
-    /// The latest mail with this reference that went to this address and that nobody answered.
-    pub(in crate::world) fn waiting_for(
-        &self,
-        livemode: bool,
-        reference: &str,
-        address: &str,
-    ) -> Option<&AppMail> {
+    /// Returns the latest email with this reference to this address that has no reply.
+    pub(crate) fn waiting_for(&self, livemode: bool, reference: &str, address: &str) -> Option<&AppMail> {
         let numbers = self.by_reference.get(&(livemode, reference.to_owned()))?;
         let mails = numbers.iter().rev().filter_map(|number| self.mails.get(number));
         mails.map(Arc::as_ref).find(|mail| mail.conversation.is_none() && mail.went_to(address))
     }
 
-    /// Notes that it was answered: it stays with the conversation from now on.
-    pub(in crate::world) fn answered(
+    /// Records a reply: the email now belongs to the conversation.
+    pub(crate) fn answered(
         &mut self,
         livemode: bool,
         message_id: &str,
@@ -140,7 +135,7 @@ impl AppMails {
         Some(mail.recorded_at)
     }
 
-    pub(in crate::world) fn forget(&mut self, livemode: bool, message_id: &str) {
+    pub(crate) fn forget(&mut self, livemode: bool, message_id: &str) {
         if let Some(number) = self.number(livemode, message_id)
             && self.unanswered.contains(&number)
         {
@@ -150,23 +145,23 @@ impl AppMails {
 }
 
 impl AppMail {
-    pub(in crate::world) fn went_to(&self, address: &str) -> bool {
+    pub(crate) fn went_to(&self, address: &str) -> bool {
         self.to.iter().any(|to| to.eq_ignore_ascii_case(address))
     }
 }
 
 impl World {
-    /// Records what the app sent. Again for the same mail: updates it until someone replied, and then only fills in
-    /// what was missing.
-    pub(in crate::world) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
-        let message_id = bare_id(&sent.message_id).to_owned();
+    /// Records an email of the app. The same email again updates the record until someone replies, and then only adds what was
+    /// missing.
+    pub(crate) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
+        let message_id = strip_angle_brackets(&sent.message_id).to_owned();
         if let Some(number) = self.app_mail.number(livemode, &message_id) {
             self.update_recorded(number, sent);
             return;
         }
         let job = Job::ForgetAppMail { message_id: message_id.clone(), livemode };
-        self.step(StepKind::AppMail, &message_id, "recorded", None, now);
-        self.later(now + limits::APP_MAIL_KEPT, job, now);
+        self.record_step(StepKind::AppMail, &message_id, "recorded", None, now);
+        self.schedule_job(now + limits::APP_MAIL_KEPT, job, now);
         self.app_mail.insert(AppMail {
             message_id,
             livemode,
@@ -208,7 +203,7 @@ impl World {
         }
     }
 
-    /// How many recorded mails nobody answered.
+    /// Returns how many recorded emails have no reply.
     pub fn unanswered_app_mail(&self) -> usize {
         self.app_mail.unanswered.len()
     }

@@ -1,4 +1,4 @@
-//! What people do with the messages of agents: approve drafts, stop what is about to leave.
+//! What people do with messages: approve and discard drafts, stop scheduled messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use super::Outcome;
-use crate::world::{Actor, Job, Refusal, StepKind, World, conversation::Item, people::SERVICE};
+use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::Item, people::SERVICE_NAME};
 
 /// A person approves a draft.
 ///
@@ -20,19 +20,16 @@ use crate::world::{Actor, Job, Refusal, StepKind, World, conversation::Item, peo
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Approval {
     /// Who: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
     /// The text as they changed it first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
 
 impl Approval {
-    /// By anybody, unchanged.
+    /// An approval by the default person, unchanged.
     pub fn new() -> Self {
         Self::default()
     }
@@ -58,11 +55,9 @@ pub struct Approved {
 
 /// A person stops a message.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Stop {
     /// Who.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
@@ -74,24 +69,21 @@ pub struct Stop {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Discard {
     /// Who.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
 impl Discard {
-    /// By anybody.
+    /// By the default person.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
@@ -129,23 +121,23 @@ impl World {
         id: &str,
         by: Option<&Actor>,
         status: MessageStatus,
-    ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
+    ) -> Result<((usize, usize), Option<ActorId>)> {
         let place = match self.conversation_or_customer(id) {
             Ok(at) => self.latest_message(at, &status),
             Err(_) => self.message(id),
         };
         let place = place.ok_or_else(|| Refusal::no_such("message"))?;
-        Ok((place, self.doer(place.0, by)?))
+        Ok((place, self.resolve_actor(place.0, by)?))
     }
 
-    /// The newest message of a conversation with this status.
+    /// Returns the newest message of a conversation with this status.
     fn latest_message(&self, at: usize, status: &MessageStatus) -> Option<(usize, usize)> {
         let found = self.conversations[at].messages().rfind(|it| it.status.as_ref() == Some(status));
         found.and_then(|message| self.message(message.id.as_str()))
     }
 
-    /// A person approves a draft, which goes out when the undo window has passed.
-    pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved, Refusal> {
+    /// Approves a draft, which is sent when the undo window has passed.
+    pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved> {
         if let Some(body) = &approval.body {
             Reply::new(body.as_str()).check()?;
         }
@@ -167,15 +159,15 @@ impl World {
         }
         if text != self.message_at(place).text {
             self.message_mut(place).text = text;
-            self.reread(place.0);
+            self.reindex_words(place.0);
         }
         let sends_at = self.schedule(&message_id, now);
         self.emit_approved(place.0, &message_id, by.as_ref(), edited, now);
         Ok(Approved { status: MessageStatus::Scheduled, sends_at })
     }
 
-    /// A person stops a scheduled message inside its undo window; it is a draft again.
-    pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<(), Refusal> {
+    /// Stops a scheduled message inside its undo window; it is a draft again.
+    pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<()> {
         let (place, _) = self.message_for_person(id, stop.by.as_ref(), MessageStatus::Scheduled)?;
         let message = self.message_mut(place);
         let scheduled = message.status == Some(MessageStatus::Scheduled);
@@ -188,37 +180,36 @@ impl World {
         let message = message.id.clone();
         self.set_message_status(place, MessageStatus::Draft);
         self.jobs.cancel(sends_at, &Job::Send { message });
-        self.step_of_message(place, now);
+        self.record_message_step(place, now);
         Ok(())
     }
 
-    /// A person throws a draft away: it is gone from the timeline, and what it asked for with it.
-    pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<(), Refusal> {
+    /// Discards a draft: removes it from the timeline, with its document request.
+    pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<()> {
         let (place, by) = self.message_for_person(id, discard.by.as_ref(), MessageStatus::Draft)?;
         let message = self.message_at(place);
         if message.status != Some(MessageStatus::Draft) {
             return Err(Refusal::conflict("Only a draft can be thrown away; this message is none."));
         }
         let (message_id, request) = (message.id.clone(), message.request.clone());
-        self.step(StepKind::Message, message_id.as_str(), "discarded", Some(place.0), now);
-        self.take_out(place);
+        self.record_step(StepKind::Message, message_id.as_str(), "discarded", Some(place.0), now);
+        self.remove_message(place);
         if let Some(request) = request {
             self.forget_request(&request);
         }
-        let actor = self.name_of_doer(by.as_ref());
+        let actor = self.actor_name(by.as_ref());
         self.append(place.0, Item::event(now, &actor, "draft-discarded", [("messageId", json!(message_id))]));
         Ok(())
     }
 
-    /// A mail comes back. One that is still in its undo window will, when it leaves; one that has left fails now, and
-    /// it is the team's turn again.
-    pub fn bounce(&mut self, id: &str, now: Timestamp) -> Result<(), Refusal> {
+    /// Bounces an email. One in its undo window fails when it is sent; one that was sent fails now, and it is the team's turn again.
+    pub fn bounce(&mut self, id: &str, now: Timestamp) -> Result<()> {
         let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
         let message = self.message_mut(place);
         match message.status {
             Some(MessageStatus::Scheduled) => {
                 message.bounces = true;
-                self.step(StepKind::Message, id, "will bounce", Some(place.0), now);
+                self.record_step(StepKind::Message, id, "will bounce", Some(place.0), now);
                 return Ok(());
             }
             Some(MessageStatus::Sent) => {}
@@ -230,7 +221,7 @@ impl World {
         }
         let (message_id, request) = (message.id.clone(), message.request.clone());
         self.set_message_status(place, MessageStatus::Failed);
-        self.step_of_message(place, now);
+        self.record_message_step(place, now);
         let left = self.outbox.iter().position(|mail| mail.message_id.as_ref() == Some(&message_id));
         if let Some(left) = left {
             self.outbox[left].outcome = Outcome::Failed;
@@ -244,14 +235,14 @@ impl World {
         if self.conversations[at].status == Status::Waiting {
             self.conversations[at].status = Status::Open;
         }
-        self.append(at, Item::event(now, SERVICE, "bounced", data));
+        self.append(at, Item::event(now, SERVICE_NAME, "bounced", data));
         if self.conversations[at].status == Status::Open {
             self.turn(at, Turn::Ours, now);
         }
         Ok(())
     }
 
-    /// The approval queue, oldest first.
+    /// Returns the approval queue, oldest first.
     pub fn approvals(&self) -> Vec<Waiting> {
         let waiting = |(_, at, item): &(Timestamp, u32, u32)| {
             let place = (*at as usize, *item as usize);

@@ -1,4 +1,4 @@
-//! Mail that comes in: filed, stripped of history, and what it does to its conversation.
+//! Incoming email: finds its conversation, strips quoted history, and changes the conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use shared_inbox::{
 
 use super::{quoted, scam};
 use crate::world::{
-    Job, Refusal, World,
+    Job, Refusal, Result, World,
     conversation::{ConversationRecord, Item, MessageRecord},
     documents::{InboundFile, unknown_kind},
 };
@@ -40,7 +40,7 @@ pub enum Dmarc {
 /// assert!(first.created && !world.inbound(more, now)?.created);
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InboundMail {
@@ -49,18 +49,14 @@ pub struct InboundMail {
     /// The sender's address.
     pub from: String,
     /// The sender's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The subject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// The text.
     pub text: String,
     /// The conversation that it is a reply on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
     /// The Message-ID that it answers: that of a recorded app mail, or a `msg_…` of the service.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<String>,
     /// What is attached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,13 +71,10 @@ pub struct InboundMail {
     #[serde(default)]
     pub secure: bool,
     /// The topic that the sorting helper gives it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     /// How urgent the sorting helper thinks it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgency: Option<Urgency>,
     /// The sorting helper's warning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<String>,
     /// Its reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,26 +87,9 @@ pub struct InboundMail {
 redacted_debug!(InboundMail { conversation_id, dmarc, auto_reply, secure, held });
 
 impl InboundMail {
-    /// A mail to this inbox, from this address, that says this.
+    /// An email to this inbox, from this address, with this text.
     pub fn new(to: impl Into<String>, from: impl Into<String>, text: impl Into<String>) -> Self {
-        Self {
-            to: to.into(),
-            from: from.into(),
-            name: None,
-            subject: None,
-            text: text.into(),
-            conversation_id: None,
-            in_reply_to: None,
-            attachments: Vec::new(),
-            dmarc: Dmarc::Pass,
-            auto_reply: false,
-            secure: false,
-            topic: None,
-            urgency: None,
-            risk: None,
-            risk_reasons: Vec::new(),
-            held: false,
-        }
+        Self { to: to.into(), from: from.into(), text: text.into(), ..Self::default() }
     }
 
     setters! {
@@ -123,18 +99,10 @@ impl InboundMail {
         subject(subject: impl Into<String>) => subject = Some(subject.into());
         /// As a reply on this conversation.
         on(conversation: &ConversationId) => conversation_id = Some(conversation.to_string());
-    }
-
-    /// With this file.
-    pub fn attach(mut self, file: InboundFile) -> Self {
-        self.attachments.push(file);
-        self
-    }
-
-    /// As an answer to the mail with this Message-ID.
-    pub fn in_reply_to(mut self, message_id: impl Into<String>) -> Self {
-        self.in_reply_to = Some(message_id.into());
-        self
+        /// With this file.
+        attach(file: InboundFile) => attachments.push(file);
+        /// As an answer to the mail with this Message-ID.
+        in_reply_to(message_id: impl Into<String>) => in_reply_to = Some(message_id.into());
     }
 }
 
@@ -153,18 +121,18 @@ pub struct Received {
     pub created: bool,
 }
 
-/// A mail on its way in, live or simulated, and where it goes.
-pub(in crate::world) struct Mail {
-    pub(in crate::world) mailbox: usize,
-    pub(in crate::world) reference: Option<String>,
-    pub(in crate::world) conversation: Option<usize>,
-    /// What it says; its own address and conversation are no longer looked at.
-    pub(in crate::world) content: InboundMail,
+/// An incoming email, live or simulated, and its inbox.
+pub(crate) struct IncomingMail {
+    pub(crate) mailbox: usize,
+    pub(crate) reference: Option<String>,
+    pub(crate) conversation: Option<usize>,
+    /// The email; its own `to` and `conversation_id` are ignored.
+    pub(crate) content: InboundMail,
 }
 
 impl World {
-    /// A live mail comes in.
-    pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<Received, Refusal> {
+    /// Receives a live email.
+    pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<Received> {
         let mut problems = Problems::default();
         let to = ReplyAddress::parse(&mail.to).ok();
         let mailbox = to.as_ref().and_then(|to| self.mailbox_for(to.inbox()));
@@ -196,7 +164,7 @@ impl World {
                 if self.mailbox_of(at).sandbox {
                     return Err(Refusal::no_conversation());
                 }
-                if self.index.places[at].mailbox != mailbox {
+                if self.index.positions[at].mailbox != mailbox {
                     let elsewhere =
                         "is in another inbox than `to`: mail joins a conversation of its own inbox only";
                     return Err(Refusal::field("conversationId", elsewhere));
@@ -208,24 +176,24 @@ impl World {
             mail.risk = Some(scam::LABEL.to_owned());
         }
         let reference = to.reference().map(|reference| reference.as_str().to_owned());
-        Ok(self.receive(Mail { mailbox, reference, conversation, content: mail }, now))
+        Ok(self.receive(IncomingMail { mailbox, reference, conversation, content: mail }, now))
     }
 
-    /// Files a mail and does all that follows from it.
-    pub(in crate::world) fn receive(&mut self, mail: Mail, now: Timestamp) -> Received {
-        let filing = self.filing(&mail);
+    /// Receives an email with all its effects.
+    pub(crate) fn receive(&mut self, mail: IncomingMail, now: Timestamp) -> Received {
+        let filing = self.route_mail(&mail);
         let created = filing.joins.is_none();
-        let message_id: MessageId = self.ids.fresh();
+        let message_id: MessageId = self.ids.next_id();
         let at = match filing.joins {
             Some(at) => at,
             None => self.start_conversation(&mail, filing.reference),
         };
         if let Some(answered) = &filing.answers {
-            self.keep_app_mail(at, answered);
+            self.link_app_mail(at, answered);
         }
         let replied = !created || filing.answers.is_some();
         let mail = mail.content;
-        self.note_on(at, &mail);
+        self.apply_findings(at, &mail);
         let mut from = Sender::new(mail.from);
         from.name = mail.name;
         let message = MessageRecord {
@@ -243,7 +211,7 @@ impl World {
         if mail.held {
             self.emit_held(at, now);
         }
-        // Held or not, someone wrote back.
+        // A held email is a reply too.
         if replied && !mail.auto_reply {
             self.emit_client_replied(at, &message_id, mail.secure, now);
         }
@@ -252,13 +220,13 @@ impl World {
         Received { conversation_id, message_id, document_ids, created }
     }
 
-    fn start_conversation(&mut self, mail: &Mail, reference: Option<String>) -> usize {
+    fn start_conversation(&mut self, mail: &IncomingMail, reference: Option<String>) -> usize {
         let content = &mail.content;
         let subject = content.subject.clone().filter(|subject| !subject.trim().is_empty());
-        let id = self.ids.fresh();
+        let id = self.ids.next_id();
         let mut contact = Contact::default();
         (contact.name, contact.email) = (content.name.clone(), Some(content.from.clone()));
-        self.begin_conversation(ConversationRecord {
+        self.add_conversation(ConversationRecord {
             id,
             mailbox: self.mailboxes[mail.mailbox].id.clone(),
             subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),
@@ -278,8 +246,8 @@ impl World {
         })
     }
 
-    /// A recorded mail that was answered stays with the conversation.
-    fn keep_app_mail(&mut self, at: usize, message_id: &str) {
+    /// Links a recorded email to the conversation of its reply.
+    fn link_app_mail(&mut self, at: usize, message_id: &str) {
         let livemode = !self.mailbox_of(at).sandbox;
         let conversation = self.conversations[at].id.clone();
         if let Some(recorded_at) = self.app_mail.answered(livemode, message_id, conversation) {
@@ -289,8 +257,8 @@ impl World {
         self.conversations[at].app_sent.get_or_insert_with(|| message_id.to_owned());
     }
 
-    /// What the helpers found, and a name that was not known before.
-    fn note_on(&mut self, at: usize, mail: &InboundMail) {
+    /// Applies the findings of the helpers, and a name that was not known before.
+    fn apply_findings(&mut self, at: usize, mail: &InboundMail) {
         let thread = &mut self.conversations[at];
         let same =
             thread.contact.email.as_deref().is_some_and(|email| email.eq_ignore_ascii_case(&mail.from));

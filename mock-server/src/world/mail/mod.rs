@@ -1,8 +1,8 @@
-//! The way of a mail.
+//! Incoming and outgoing email.
 //!
-//! In: [`inbound`] takes it, [`threading`] finds its conversation, [`app_mail`] knows what an app sent before it,
-//! [`quoted`] strips its history, [`scam`] judges it. Out: [`sending`] writes it, the team writes it in [`team`], a person
-//! approves or stops it in [`drafts`], and [`outbox`] keeps what left. In the [`sandbox`] both ways are simulated.
+//! Incoming: [`inbound`] receives it, [`threading`] finds its conversation, [`app_mail`] has the app's own emails, [`quoted`] strips
+//! history, [`scam`] checks it. Outgoing: [`sending`] writes and sends it, [`team`] is for people, [`drafts`] for approvals, and
+//! [`outbox`] stores what was sent. The [`sandbox`] simulates both.
 
 mod app_mail;
 mod drafts;
@@ -21,4 +21,4 @@ pub use inbound::{Dmarc, InboundMail, Received};
 pub use outbox::{OutboxKind, OutboxMail, Outcome, SentMail};
 pub use team::{HelperDraft, TeamReply};
 
-pub(super) use inbound::Mail;
+pub(super) use inbound::IncomingMail;

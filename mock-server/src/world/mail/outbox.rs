@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{ConversationId, MessageId, Timestamp};
 
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 /// Why a mail was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,8 +77,8 @@ redacted_debug!(SentMail { mail, conversation_id });
 const NOTICES_FROM: &str = "Shared inbox <notices@shared-inbox.example>";
 
 impl World {
-    /// One mail of the outbox, by its number there, from 1.
-    pub fn outbox_mail(&self, number: usize) -> Result<SentMail, Refusal> {
+    /// Returns one email of the outbox, by its number from 1.
+    pub fn outbox_mail(&self, number: usize) -> Result<SentMail> {
         let mail = number.checked_sub(1).filter(|at| *at < self.outbox.len()).map(|at| &self.outbox[at]);
         let mail = mail.ok_or_else(|| Refusal::no_such("mail"))?;
         let place = mail.message_id.as_ref().and_then(|id| self.message(id.as_str()));
@@ -89,7 +89,7 @@ impl World {
                 format!("{} <{}>", mailbox.name, mailbox.address)
             },
         );
-        // Nothing that someone wrote may begin a header of its own.
+        // No text may start a header of its own.
         let one_line = |text: &str| text.split(char::is_control).collect::<Vec<_>>().join(" ");
         let mut headers: Vec<(&str, String)> = vec![
             ("Date", mail.at.to_string()),
@@ -111,7 +111,7 @@ impl World {
         })
     }
 
-    /// Every mail that left or was meant to, oldest first.
+    /// Returns every email that was sent or failed, oldest first.
     pub fn outbox(&self) -> Vec<OutboxMail> {
         self.outbox.iter().cloned().collect()
     }

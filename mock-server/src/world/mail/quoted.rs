@@ -1,11 +1,11 @@
-//! Taking quoted history out of a mail's text.
+//! Removes quoted history from an email's text.
 //!
-//! What goes: lines that start with `>`, the line that introduces them ("On … wrote:"), and everything from the
-//! point where a mail program pastes the older mail whole ("-----Original Message-----", a block of headers).
-//! What stays: answers between and below quoted lines. A mail that is nothing but history stays as it is.
+//! It removes lines that start with `>`, the line that introduces them ("On … wrote:"), and everything from the point where a mail
+//! program pastes the older email ("-----Original Message-----", a block of headers). Text between and below quoted lines stays,
+//! and so does an email that is nothing but history.
 
-/// The text without the history.
-pub(in crate::world) fn strip(text: &str) -> String {
+/// Returns the text without history.
+pub(crate) fn strip(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut kept: Vec<&str> = Vec::new();
     let mut at = 0;
@@ -32,7 +32,7 @@ pub(in crate::world) fn strip(text: &str) -> String {
     if stripped.is_empty() { text.trim_end().to_owned() } else { stripped }
 }
 
-/// The lines as a text, with no more than one empty line in a row where history was taken out.
+/// Joins lines to a text without empty lines at the begin and the end.
 fn join(lines: &[&str]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -47,7 +47,7 @@ fn is_quoted(line: &str) -> bool {
     line.trim_start().starts_with('>')
 }
 
-/// How mail programs introduce a quotation: first word, and how the line ends.
+/// How mail programs introduce a quotation: the first word, and the end of the line.
 const INTRODUCTIONS: [(&str, &[&str]); 8] = [
     ("On ", &["wrote:"]),
     ("Am ", &["schrieb:"]),
@@ -59,7 +59,7 @@ const INTRODUCTIONS: [(&str, &[&str]); 8] = [
     ("Em ", &["escreveu:"]),
 ];
 
-/// How many lines introduce a quotation here: mail programs break the line when it is long.
+/// Returns how many lines introduce a quotation here: mail programs break long lines.
 fn introduction(lines: &[&str]) -> Option<usize> {
     let first = lines.first()?.trim();
     let (_, ends) = INTRODUCTIONS.iter().find(|(start, _)| first.starts_with(start))?;
@@ -69,7 +69,7 @@ fn introduction(lines: &[&str]) -> Option<usize> {
             return None;
         }
         whole.push_str(line.trim());
-        // "schrieb Kim:" and "wrote Kim:" put the name behind the verb.
+        // "schrieb Kim:" and "wrote Kim:" have the name behind the verb.
         let verb = |end: &&str| whole.contains(end.trim_end_matches([':', ' ']));
         if ends.iter().any(|end| whole.ends_with(end)) || (whole.ends_with(':') && ends.iter().any(verb)) {
             return Some(count);
@@ -79,7 +79,7 @@ fn introduction(lines: &[&str]) -> Option<usize> {
     None
 }
 
-/// Whether an introduction gives a date and a sender, so that what follows is history even without marks.
+/// Returns whether an introduction has a date and a sender, so that what follows is history even without marks.
 fn names_a_sender(lines: &[&str]) -> bool {
     let has = |found: fn(char) -> bool| lines.iter().any(|line| line.contains(found));
     has(|c| c.is_ascii_digit()) && has(|c| c == '@')
@@ -94,7 +94,7 @@ const SEPARATORS: [&str; 6] = [
     "messaggio originale",
 ];
 
-/// Whether the older mail is pasted whole from here on.
+/// Returns whether the older email is pasted from here on.
 fn pastes_the_rest(lines: &[&str]) -> bool {
     let Some(first) = lines.first().map(|line| line.trim()) else { return false };
     if first.starts_with("--") && first.ends_with("--") {
@@ -109,36 +109,20 @@ fn pastes_the_rest(lines: &[&str]) -> bool {
     is_header_block(lines)
 }
 
-/// A block of headers as some mail programs put it above the older mail: who, when, and two more lines at least.
+/// Returns whether lines are a block of headers, as some mail programs put above the older email.
 fn is_header_block(lines: &[&str]) -> bool {
     let bare = |line: &str| line.trim().trim_start_matches('*').replace("*:", ":").replace(":*", ":");
-    let header = |line: &&str, names: &[&str]| {
+    let header = |line: &&str, names: &str| {
         let line = bare(line);
-        names.iter().any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
+        names.split(", ").any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
     };
     let Some(first) = lines.first() else { return false };
     let block = &lines[..lines.len().min(6)];
-    header(first, &["From", "Von", "De", "Da", "Van"])
+    header(first, "From, Von, De, Da, Van")
+        && block
+            .iter()
+            .any(|line| header(line, "Sent, Date, Gesendet, Datum, Envoyé, Enviado, Inviato, Verzonden"))
         && block.iter().any(|line| {
-            header(line, &["Sent", "Date", "Gesendet", "Datum", "Envoyé", "Enviado", "Inviato", "Verzonden"])
-        })
-        && block.iter().any(|line| {
-            header(
-                line,
-                &[
-                    "Subject",
-                    "Betreff",
-                    "Objet",
-                    "Asunto",
-                    "Oggetto",
-                    "Onderwerp",
-                    "To",
-                    "An",
-                    "À",
-                    "Para",
-                    "A",
-                    "Aan",
-                ],
-            )
+            header(line, "Subject, Betreff, Objet, Asunto, Oggetto, Onderwerp, To, An, À, Para, A, Aan")
         })
 }

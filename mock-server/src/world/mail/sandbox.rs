@@ -1,4 +1,4 @@
-//! The sandbox: simulated mail in both directions, and recipients with a behaviour of their own.
+//! The sandbox: simulated email in both directions, and recipients with a behaviour of their own.
 
 use serde_json::json;
 use shared_inbox::{
@@ -7,17 +7,19 @@ use shared_inbox::{
 
 use super::{
     OutboxKind, Received,
-    inbound::{Dmarc, InboundMail, Mail},
+    inbound::{Dmarc, InboundMail, IncomingMail},
     scam,
 };
-use crate::world::{Job, Refusal, World, conversation::Item, documents::InboundFile, people::SERVICE};
+use crate::world::{
+    Job, Refusal, Result, World, conversation::Item, documents::InboundFile, people::SERVICE_NAME,
+};
 
-/// About how long a magic recipient takes to answer.
+/// How long a recipient takes to reply.
 const REPLY_DELAY: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// What a recipient does with mail.
+/// What a recipient does with an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Magic {
+enum RecipientBehavior {
     Bounce,
     Complaint,
     Reply,
@@ -26,31 +28,31 @@ enum Magic {
     Nothing,
 }
 
-/// Read from the first part of the address, before any plus, at any `.test` domain.
-fn magic(address: &str) -> Magic {
+/// Returns the behaviour of an address: its first part, before any plus, at any `.test` domain.
+fn behavior_of(address: &str) -> RecipientBehavior {
     let address = address.to_ascii_lowercase();
-    let Some((local, domain)) = address.rsplit_once('@') else { return Magic::Nothing };
+    let Some((local, domain)) = address.rsplit_once('@') else { return RecipientBehavior::Nothing };
     if !domain.ends_with(".test") {
-        return Magic::Nothing;
+        return RecipientBehavior::Nothing;
     }
     match local.split('+').next().unwrap_or_default() {
-        "bounce" => Magic::Bounce,
-        "complaint" => Magic::Complaint,
-        "reply" => Magic::Reply,
-        "docs" => Magic::Docs,
-        "ooo" => Magic::OutOfOffice,
-        _ => Magic::Nothing,
+        "bounce" => RecipientBehavior::Bounce,
+        "complaint" => RecipientBehavior::Complaint,
+        "reply" => RecipientBehavior::Reply,
+        "docs" => RecipientBehavior::Docs,
+        "ooo" => RecipientBehavior::OutOfOffice,
+        _ => RecipientBehavior::Nothing,
     }
 }
 
 impl World {
-    /// A mail that is made up for a test, through the same pipeline as any.
-    pub(in crate::world) fn sandbox_inbound(
+    /// Receives a simulated email.
+    pub(crate) fn sandbox_inbound(
         &mut self,
         key: usize,
         mail: SandboxInbound,
         now: Timestamp,
-    ) -> Result<SandboxReceipt, Refusal> {
+    ) -> Result<SandboxReceipt> {
         let sandbox =
             self.sandbox().ok_or_else(|| Refusal::new(404, "This workspace has no sandbox inbox."))?;
         let reference = match mail.to.as_deref().map(ReplyAddress::parse) {
@@ -69,14 +71,15 @@ impl World {
             in_reply_to: mail.in_reply_to,
             ..InboundMail::new("", mail.from, mail.text)
         };
-        let received = self.simulate(Mail { mailbox: sandbox, reference, conversation, content }, now);
+        let received =
+            self.simulate(IncomingMail { mailbox: sandbox, reference, conversation, content }, now);
         let mut receipt = SandboxReceipt::new(received.conversation_id);
         receipt.message_id = Some(received.message_id);
         Ok(receipt)
     }
 
-    /// Scam checks run in the sandbox; the other helpers do not.
-    fn simulate(&mut self, mut mail: Mail, now: Timestamp) -> Received {
+    /// Receives an email in the sandbox, where only the scam check runs.
+    fn simulate(&mut self, mut mail: IncomingMail, now: Timestamp) -> Received {
         let content = &mut mail.content;
         let found = scam::check(content.subject.as_deref().unwrap_or_default(), &content.text);
         if !found.is_empty() {
@@ -88,50 +91,64 @@ impl World {
         self.receive(mail, now)
     }
 
-    /// Whether mail to this sandbox address cannot be delivered.
-    pub(in crate::world) fn bounces(&self, address: &str) -> bool {
-        magic(address) == Magic::Bounce || self.complaints.contains(&address.to_ascii_lowercase())
+    /// Returns whether email to this sandbox address bounces.
+    pub(crate) fn bounces(&self, address: &str) -> bool {
+        behavior_of(address) == RecipientBehavior::Bounce
+            || self.complaints.contains(&address.to_ascii_lowercase())
     }
 
-    /// What a recipient in the sandbox does with a message that has just been delivered.
-    pub(in crate::world) fn react(&mut self, id: &MessageId, now: Timestamp) {
+    /// Performs what a sandbox recipient does with a delivered message.
+    pub(crate) fn react(&mut self, id: &MessageId, now: Timestamp) {
         let Some(place) = self.message(id.as_str()) else { return };
         let at = place.0;
         if !self.mailbox_of(at).sandbox || self.message_at(place).status != Some(MessageStatus::Sent) {
             return;
         }
         let address = self.conversations[at].contact.email.clone().unwrap_or_default();
-        match magic(&address) {
-            Magic::Complaint => {
+        match behavior_of(&address) {
+            RecipientBehavior::Complaint => {
                 self.complaints.insert(address.to_ascii_lowercase());
-                let event = Item::event(now, SERVICE, "spam-complaint", [("email", json!(address))]);
+                let event = Item::event(now, SERVICE_NAME, "spam-complaint", [("email", json!(address))]);
                 self.append(at, event);
             }
-            Magic::Reply => {
-                self.later(now + REPLY_DELAY, Job::SandboxReply { message: id.clone(), invoice: false }, now);
+            RecipientBehavior::Reply => {
+                self.schedule_job(
+                    now + REPLY_DELAY,
+                    Job::SandboxReply { message: id.clone(), invoice: false },
+                    now,
+                );
             }
-            Magic::Docs => {
-                self.later(now + REPLY_DELAY, Job::SandboxReply { message: id.clone(), invoice: true }, now);
+            RecipientBehavior::Docs => {
+                self.schedule_job(
+                    now + REPLY_DELAY,
+                    Job::SandboxReply { message: id.clone(), invoice: true },
+                    now,
+                );
             }
-            Magic::OutOfOffice => {
+            RecipientBehavior::OutOfOffice => {
                 let text = "I am out of the office and will answer when I am back.";
                 let mut mail = self.answer_on(at, address, text);
                 mail.content.auto_reply = true;
                 mail.content.subject = Some("Automatic reply".to_owned());
                 self.simulate(mail, now);
             }
-            Magic::Bounce | Magic::Nothing => {}
+            RecipientBehavior::Bounce | RecipientBehavior::Nothing => {}
         }
     }
 
-    fn answer_on(&self, at: usize, from: String, text: &str) -> Mail {
+    fn answer_on(&self, at: usize, from: String, text: &str) -> IncomingMail {
         let name = self.conversations[at].contact.name.clone();
         let content = InboundMail { name, ..InboundMail::new("", from, text) };
-        Mail { mailbox: self.index.places[at].mailbox, reference: None, conversation: Some(at), content }
+        IncomingMail {
+            mailbox: self.index.positions[at].mailbox,
+            reference: None,
+            conversation: Some(at),
+            content,
+        }
     }
 
-    /// A recipient who answers does so.
-    pub(in crate::world) fn write_back(&mut self, message: &MessageId, invoice: bool, now: Timestamp) {
+    /// Sends the reply of a recipient.
+    pub(crate) fn send_sandbox_reply(&mut self, message: &MessageId, invoice: bool, now: Timestamp) {
         let Some((at, _)) = self.message(message.as_str()) else { return };
         let from = self.conversations[at].contact.email.clone().unwrap_or_default();
         let mail = if invoice {
@@ -144,8 +161,8 @@ impl World {
         self.simulate(mail, now);
     }
 
-    /// Delivers a reminder and lets the recipient do what it does.
-    pub(in crate::world) fn deliver_reminder(&mut self, id: &MessageId, now: Timestamp) {
+    /// Delivers a reminder, with the recipient's reaction.
+    pub(crate) fn deliver_reminder(&mut self, id: &MessageId, now: Timestamp) {
         self.deliver(id, OutboxKind::Reminder, now);
         self.react(id, now);
     }

@@ -1,67 +1,37 @@
-//! The scam check of the sandbox: a few plain signs, two of which make a mail a likely scam.
+//! The scam check of the sandbox: an email with two signs is a likely scam.
 
 use crate::world::conversation::words;
 
-/// The warning that a likely scam gets.
-pub(in crate::world) const LABEL: &str = "phishing";
+/// The risk label of a likely scam.
+pub(crate) const LABEL: &str = "phishing";
 
-/// A sign, and what betrays it: each entry a run of whole words.
-const SIGNS: [(&str, &[&str]); 3] = [
+/// Signs of a scam, each with the words that show it.
+const SIGNS: [(&str, &str); 3] = [
     (
         "Asks for a password, a code or card details",
-        &[
-            "password",
-            "passcode",
-            "pin code",
-            "card number",
-            "security code",
-            "credentials",
-            "verify your account",
-            "confirm your account",
-            "log in",
-            "login",
-            "sign in",
-        ],
+        "password, passcode, pin code, card number, security code, credentials, verify your account, \
+         confirm your account, log in, login, sign in",
     ),
     (
         "Presses for haste",
-        &[
-            "urgent",
-            "urgently",
-            "immediately",
-            "within 24 hours",
-            "suspended",
-            "final notice",
-            "act now",
-            "will be closed",
-        ],
+        "urgent, urgently, immediately, within 24 hours, suspended, final notice, act now, will be closed",
     ),
     (
         "Asks for money in an unusual way",
-        &[
-            "gift card",
-            "gift cards",
-            "wire transfer",
-            "bitcoin",
-            "crypto",
-            "new bank details",
-            "western union",
-            "lottery",
-            "inheritance",
-        ],
+        "gift card, gift cards, wire transfer, bitcoin, crypto, new bank details, western union, lottery, inheritance",
     ),
 ];
 
 const LINK: &str = "Has a link";
 
-/// The reasons to take a mail for a scam, or none when fewer than two signs are there.
-pub(in crate::world) fn check(subject: &str, text: &str) -> Vec<String> {
-    // Words between blanks, so that a run of words is found whole.
+/// Returns the reasons why an email is a likely scam; none with fewer than two signs.
+pub(crate) fn check(subject: &str, text: &str) -> Vec<String> {
+    // Words between blanks, so that only whole words match.
     let all: String =
         words(subject).chain(words(text)).map(|word| format!(" {word}")).collect::<String>() + " ";
-    let betrays = |runs: &[&str]| runs.iter().any(|run| all.contains(&format!(" {run} ")));
+    let shows = |runs: &str| runs.split(", ").any(|run| all.contains(&format!(" {run} ")));
     let mut found: Vec<String> =
-        SIGNS.iter().filter(|(_, runs)| betrays(runs)).map(|(reason, _)| (*reason).to_owned()).collect();
+        SIGNS.iter().filter(|(_, runs)| shows(runs)).map(|(reason, _)| (*reason).to_owned()).collect();
     if text.contains("http://") || text.contains("https://") {
         found.push(LINK.to_owned());
     }

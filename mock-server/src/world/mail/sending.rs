@@ -1,8 +1,8 @@
-//! Replies: written as drafts or scheduled, and how they go out.
+//! Replies: written as drafts or scheduled, and sent.
 
 use shared_inbox::{
     ActorId, DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp, Turn,
-    input::{DocumentItem, Reply, RequestDocuments},
+    input::{Reply, RequestDocuments},
 };
 
 use super::{OutboxKind, OutboxMail, Outcome};
@@ -11,31 +11,8 @@ use crate::world::{
     conversation::{Item, MessageRecord},
 };
 
-/// What stands above a checklist when nobody wrote anything.
+/// The text above a checklist without a message.
 const PLEASE_SEND: &str = "Please send us the following:";
-
-/// What someone wants to write.
-pub(super) struct Writing {
-    pub(super) text: String,
-    pub(super) send: bool,
-    pub(super) secure: bool,
-    pub(super) summary: Option<String>,
-    pub(super) documents: Vec<DocumentItem>,
-    pub(super) due_date: Option<String>,
-}
-
-impl From<Reply> for Writing {
-    fn from(reply: Reply) -> Self {
-        Self {
-            text: reply.body,
-            send: reply.send,
-            secure: false,
-            summary: reply.summary,
-            documents: reply.documents.unwrap_or_default(),
-            due_date: None,
-        }
-    }
-}
 
 /// Who writes it.
 pub(super) enum Author {
@@ -54,17 +31,17 @@ impl Author {
 }
 
 impl World {
-    pub(in crate::world) fn reply(
+    pub(crate) fn reply(
         &mut self,
         at: usize,
         by: Option<ActorId>,
         reply: Reply,
         now: Timestamp,
     ) -> ReplyResult {
-        self.write(at, Author::of(by), reply.into(), now)
+        self.write(at, Author::of(by), reply, None, now)
     }
 
-    pub(in crate::world) fn request_documents(
+    pub(crate) fn request_documents(
         &mut self,
         at: usize,
         by: Option<ActorId>,
@@ -72,22 +49,19 @@ impl World {
         now: Timestamp,
     ) -> ReplyResult {
         let text = request.message.filter(|text| !text.is_empty()).unwrap_or_else(|| PLEASE_SEND.to_owned());
-        let writing = Writing {
-            text,
-            send: request.send,
-            secure: false,
-            summary: None,
-            documents: request.documents,
-            due_date: request.due_date.map(|date| date.to_string()),
-        };
-        self.write(at, Author::of(by), writing, now)
+        let mut reply = Reply::new(text);
+        (reply.send, reply.documents) = (request.send, Some(request.documents));
+        let due_date = request.due_date.map(|date| date.to_string());
+        self.write(at, Author::of(by), reply, due_date, now)
     }
 
+    /// Writes a reply and schedules it if it is to be sent. `due_date` is that of the documents that it asks for.
     pub(super) fn write(
         &mut self,
         at: usize,
         author: Author,
-        writing: Writing,
+        reply: Reply,
+        due_date: Option<String>,
         now: Timestamp,
     ) -> ReplyResult {
         let mailbox = self.mailbox_of(at);
@@ -97,26 +71,26 @@ impl World {
         };
         let mut from = Sender::new(&mailbox.address);
         from.name = Some(name.to_owned());
-        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, writing.text);
+        let mut message = MessageRecord::outbound(self.ids.next_id(), now, from, reply.body);
         message.helper = matches!(author, Author::Helper);
         if let Author::Someone(who) = author {
             message.author = Some(who);
         }
-        message.secure = writing.secure;
-        message.summary = writing.summary;
+        message.summary = reply.summary;
         message.status = Some(MessageStatus::Draft);
         let id = message.id.clone();
-        let request_id = (!writing.documents.is_empty())
-            .then(|| self.ask_for(at, &id, writing.documents, writing.due_date));
+        let documents = reply.documents.unwrap_or_default();
+        let request_id =
+            (!documents.is_empty()).then(|| self.create_document_request(at, &id, documents, due_date));
         if let Some(request) = &request_id {
-            self.add_checklist(request, &mut message.text, writing.send);
+            self.add_checklist(request, &mut message.text, reply.send);
         }
         message.request = request_id.clone();
         self.append(at, Item::Message(message));
         if let Some(request) = &request_id {
-            self.step(StepKind::DocumentRequest, request.as_str(), "asked", Some(at), now);
+            self.record_step(StepKind::DocumentRequest, request.as_str(), "asked", Some(at), now);
         }
-        let sends_at = writing.send.then(|| self.schedule(&id, now));
+        let sends_at = reply.send.then(|| self.schedule(&id, now));
         let note = match (sends_at, self.mailbox_of(at).sandbox) {
             (Some(_), _) => {
                 "It goes out when the undo window has passed; anyone on the team can stop it until then."
@@ -126,25 +100,25 @@ impl World {
                 "It waits for approval, which nobody can give in the sandbox; to test a send, set send to true."
             }
         };
-        let status = if writing.send { MessageStatus::Scheduled } else { MessageStatus::Draft };
+        let status = if reply.send { MessageStatus::Scheduled } else { MessageStatus::Draft };
         let mut result = ReplyResult::new(id, status);
         (result.sends_at, result.request_id, result.note) = (sends_at, request_id, Some(note.to_owned()));
         result
     }
 
-    /// Lets a draft go out when the undo window has passed.
-    pub(in crate::world) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
+    /// Schedules a draft for the end of its undo window.
+    pub(crate) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
         let Some(place) = self.message(id.as_str()) else { return now };
-        let sends_at = now + self.undo_window(self.index.places[place.0].mailbox);
+        let sends_at = now + self.undo_window(self.index.positions[place.0].mailbox);
         self.set_message_status(place, MessageStatus::Scheduled);
         self.message_mut(place).sends_at = Some(sends_at);
-        self.step_of_message(place, now);
-        self.later(sends_at, Job::Send { message: id.clone() }, now);
+        self.record_message_step(place, now);
+        self.schedule_job(sends_at, Job::Send { message: id.clone() }, now);
         sends_at
     }
 
     /// A scheduled message leaves.
-    pub(in crate::world) fn send(&mut self, id: &MessageId, now: Timestamp) {
+    pub(crate) fn send(&mut self, id: &MessageId, now: Timestamp) {
         let Some(place) = self.message(id.as_str()) else { return };
         let message = self.message_mut(place);
         if message.status != Some(MessageStatus::Scheduled) {
@@ -159,24 +133,24 @@ impl World {
         self.react(id, now);
     }
 
-    /// What mail of the team that went out does to its conversation.
+    /// Updates the conversation of a sent message.
     fn went_out(&mut self, at: usize, request: Option<DocumentRequestId>, now: Timestamp) {
         let thread = &mut self.conversations[at];
         if thread.status == Status::Open {
             thread.status = Status::Waiting;
-            self.touch(at);
+            self.update_lists(at);
         }
         if let Some(request) = request {
             self.request_went_out(&request, now);
         }
-        // A closed conversation is done, whatever was still on its way.
+        // A closed conversation stays done.
         if self.conversations[at].status != Status::Closed {
             self.turn(at, Turn::Theirs, now);
         }
     }
 
-    /// Hands a message that is on its way to its recipient: says whether it went out.
-    pub(in crate::world) fn deliver(&mut self, id: &MessageId, kind: OutboxKind, now: Timestamp) -> bool {
+    /// Delivers a message; returns whether it was sent.
+    pub(crate) fn deliver(&mut self, id: &MessageId, kind: OutboxKind, now: Timestamp) -> bool {
         let Some(place) = self.message(id.as_str()) else { return false };
         let thread = &self.conversations[place.0];
         let to = thread.contact.email.clone().unwrap_or_default();
@@ -191,7 +165,7 @@ impl World {
             (MessageStatus::Failed, Outcome::Failed)
         };
         self.set_message_status(place, status);
-        self.step_of_message(place, now);
+        self.record_message_step(place, now);
         self.outbox.push(OutboxMail {
             at: now,
             kind,

@@ -1,4 +1,4 @@
-//! What the team and its drafting helper write in the app.
+//! Replies of the team and drafts of the drafting helper.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use shared_inbox::{
     input::{DocumentItem, Input, Reply},
 };
 
-use super::sending::{Author, Writing};
-use crate::world::{Actor, Refusal, World};
+use super::sending::Author;
+use crate::world::{Actor, Result, World};
 
 /// A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it is kept
 /// as a draft.
@@ -23,7 +23,6 @@ use crate::world::{Actor, Refusal, World};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TeamReply {
     /// Plain text, at most 50,000 characters.
@@ -56,7 +55,7 @@ fn documents(_: &mut SchemaGenerator) -> Schema {
 redacted_debug!(TeamReply { by, send });
 
 impl TeamReply {
-    /// A reply that says this.
+    /// A reply with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), by: None, send: true, secure: false, documents: Vec::new() }
     }
@@ -82,61 +81,51 @@ impl TeamReply {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct HelperDraft {
     /// Plain text, at most 50,000 characters.
     pub body: String,
     /// One line for the person who approves it, at most 500 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
 redacted_debug!(HelperDraft {});
 
 impl HelperDraft {
-    /// A draft that says this.
+    /// A draft with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), summary: None }
     }
 
-    /// With this line for the person who approves it.
-    pub fn summary(mut self, summary: impl Into<String>) -> Self {
-        self.summary = Some(summary.into());
-        self
+    setters! {
+        /// With this line for the person who approves it.
+        summary(summary: impl Into<String>) => summary = Some(summary.into());
     }
 }
 
 impl World {
-    /// Someone on the team replies.
-    pub fn reply_by_team(
-        &mut self,
-        id: &str,
-        reply: TeamReply,
-        now: Timestamp,
-    ) -> Result<ReplyResult, Refusal> {
+    /// Writes a reply of someone on the team.
+    pub fn reply_by_team(&mut self, id: &str, reply: TeamReply, now: Timestamp) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, reply.by.as_ref())?;
+        let by = self.resolve_actor(at, reply.by.as_ref())?;
         let mut checked = Reply::new(reply.body);
         checked.send = reply.send;
         checked.documents = Some(reply.documents).filter(|documents| !documents.is_empty());
         checked.check()?;
-        let writing = Writing { secure: reply.secure, ..checked.into() };
-        Ok(self.write(at, Author::of(by), writing, now))
+        let written = self.write(at, Author::of(by), checked, None, now);
+        if let Some(place) = self.message(written.message_id.as_str()) {
+            self.message_mut(place).secure = reply.secure;
+        }
+        Ok(written)
     }
 
-    /// The drafting helper writes a reply, which waits for a person.
-    pub fn draft_by_helper(
-        &mut self,
-        id: &str,
-        draft: HelperDraft,
-        now: Timestamp,
-    ) -> Result<ReplyResult, Refusal> {
+    /// Writes a draft of the drafting helper.
+    pub fn draft_by_helper(&mut self, id: &str, draft: HelperDraft, now: Timestamp) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
         let mut checked = Reply::new(draft.body);
         checked.summary = draft.summary;
         checked.check()?;
-        self.helpers_run(at)?;
-        Ok(self.write(at, Author::Helper, checked.into(), now))
+        self.check_helpers_run(self.mailbox_of(at))?;
+        Ok(self.write(at, Author::Helper, checked, None, now))
     }
 }

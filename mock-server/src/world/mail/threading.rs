@@ -1,24 +1,23 @@
-//! Which conversation an incoming mail belongs to.
+//! Finds the conversation of an incoming email.
 //!
-//! By the conversation it names, by the mail it answers, or by a reference from someone who is already on the
-//! conversation; never by subject or sender alone. And always within the inbox that it was written to: mail to a
-//! private inbox stays there, whatever it answers, and what is in one draws in no mail to another.
+//! By the conversation it names, by the email it replies to, or by a reference from someone who is already on the conversation;
+//! never by subject or sender alone, and only within the inbox that it was sent to.
 
 use super::{
-    app_mail::{AppMail, bare_id},
-    inbound::{Dmarc, Mail},
+    app_mail::{AppMail, strip_angle_brackets},
+    inbound::{Dmarc, IncomingMail},
 };
 use crate::world::World;
 
-/// What to do with a mail.
+/// Where an incoming email belongs.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::world) struct Filing {
+pub(crate) struct Filing {
     /// The conversation that it joins; a new one starts without.
-    pub(in crate::world) joins: Option<usize>,
+    pub(crate) joins: Option<usize>,
     /// The reference that a new conversation gets.
-    pub(in crate::world) reference: Option<String>,
+    pub(crate) reference: Option<String>,
     /// The recorded app mail that it answers, by Message-ID.
-    pub(in crate::world) answers: Option<String>,
+    pub(crate) answers: Option<String>,
 }
 
 impl Filing {
@@ -32,7 +31,7 @@ impl Filing {
 }
 
 impl World {
-    pub(in crate::world) fn filing(&self, mail: &Mail) -> Filing {
+    pub(crate) fn route_mail(&self, mail: &IncomingMail) -> Filing {
         if let Some(at) = mail.conversation {
             return Filing::join(at);
         }
@@ -59,9 +58,9 @@ impl World {
         Filing::start(Some(reference.clone()))
     }
 
-    /// A mail that names a recorded app mail. It has to come from someone whom that went to, or who is on its
-    /// conversation, and pass the check of its sender; a stranger starts a conversation without the reference.
-    fn answer_to(&self, message_id: String, mail: &Mail, livemode: bool) -> Filing {
+    /// Routes a reply to a recorded email of the app. It must come from a recipient of that, or someone on its conversation, and pass
+    /// DMARC; any other starts a conversation without the reference.
+    fn answer_to(&self, message_id: String, mail: &IncomingMail, livemode: bool) -> Filing {
         let Some(recorded) = self.app_mail.find(livemode, &message_id) else { return Filing::start(None) };
         let conversation = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
         let known = recorded.went_to(&mail.content.from)
@@ -74,29 +73,29 @@ impl World {
         Filing { joins, reference, answers: conversation.is_none().then_some(message_id) }
     }
 
-    /// The conversation of a message of ours, named by its id alone or as the Message-ID that carries it.
+    /// Returns the conversation of a message, by its id or by the Message-ID with that id.
     fn own_message(&self, named: &str) -> Option<usize> {
-        let named = bare_id(named);
+        let named = strip_angle_brackets(named);
         let id = named.split('@').next().unwrap_or(named);
         self.message(id).map(|(at, _)| at)
     }
 
-    /// Whether a conversation is in the inbox that a mail was written to.
-    fn in_inbox(&self, at: usize, mail: &Mail) -> bool {
-        self.index.places[at].mailbox == mail.mailbox
+    /// Returns whether a conversation is in the inbox of an email.
+    fn in_inbox(&self, at: usize, mail: &IncomingMail) -> bool {
+        self.index.positions[at].mailbox == mail.mailbox
     }
 
-    /// Whether a recorded mail stays with a conversation of another inbox: for this mail it is not there.
-    fn kept_elsewhere(&self, recorded: &AppMail, mail: &Mail) -> bool {
+    /// Returns whether a recorded email belongs to a conversation of another inbox, where this email cannot join it.
+    fn kept_elsewhere(&self, recorded: &AppMail, mail: &IncomingMail) -> bool {
         let at = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
         at.is_some_and(|at| !self.in_inbox(at, mail))
     }
 
-    /// The latest conversation in the same inbox with this reference that the sender is on.
-    fn with_reference(&self, reference: &str, mail: &Mail) -> Option<usize> {
+    /// Returns the latest conversation in the same inbox with this reference that the sender is on.
+    fn with_reference(&self, reference: &str, mail: &IncomingMail) -> Option<usize> {
         let there = self.index.references.get(reference)?.iter().map(|at| *at as usize);
         there
             .filter(|at| self.in_inbox(*at, mail) && self.conversations[*at].has(&mail.content.from))
-            .min_by_key(|at| self.index.places[*at].rank)
+            .min_by_key(|at| self.index.positions[*at].rank)
     }
 }

@@ -1,10 +1,10 @@
-//! Bookings: people book a time with someone on the team.
+//! Bookings of a time with someone on the team.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{BookingId, BookingTypeId, ConversationId, Timestamp, UserId};
 
-use crate::world::{Fresh, Refusal, StepKind, World};
+use crate::world::{NewId, Refusal, Result, StepKind, World};
 
 /// A booking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,10 +48,8 @@ pub struct NewBooking {
     /// When it ends.
     pub ends_at: Timestamp,
     /// What kind of booking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking_type_id: Option<BookingTypeId>,
     /// The conversation that it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
 }
 
@@ -61,21 +59,20 @@ impl NewBooking {
         Self { host_user_id, starts_at, ends_at, booking_type_id: None, conversation_id: None }
     }
 
-    /// Makes it part of a conversation.
-    pub fn conversation(mut self, conversation: ConversationId) -> Self {
-        self.conversation_id = Some(conversation);
-        self
+    setters! {
+        /// Makes it part of a conversation.
+        conversation(conversation: ConversationId) => conversation_id = Some(conversation);
     }
 }
 
 impl World {
-    /// Every booking, oldest first.
+    /// Returns all bookings, oldest first.
     pub fn bookings(&self) -> &[BookingRecord] {
         &self.bookings
     }
 
-    /// Books a time.
-    pub fn create_booking(&mut self, new: NewBooking, now: Timestamp) -> Result<BookingId, Refusal> {
+    /// Creates a booking.
+    pub fn create_booking(&mut self, new: NewBooking, now: Timestamp) -> Result<BookingId> {
         if new.ends_at <= new.starts_at {
             return Err(Refusal::field("endsAt", "must lie behind startsAt"));
         }
@@ -83,30 +80,30 @@ impl World {
         if let Some(conversation) = &new.conversation_id {
             self.conversation(conversation.as_str())?;
         }
-        let id: BookingId = self.ids.fresh();
+        let id: BookingId = self.ids.next_id();
         self.bookings.push(BookingRecord {
             id: id.clone(),
-            booking_type_id: new.booking_type_id.unwrap_or_else(|| BookingTypeId::with_rest("meeting")),
+            booking_type_id: new.booking_type_id.unwrap_or_else(|| BookingTypeId::from_suffix("meeting")),
             host_user_id: new.host_user_id,
             conversation_id: new.conversation_id,
             starts_at: new.starts_at,
             ends_at: new.ends_at,
             cancelled: false,
         });
-        self.step(StepKind::Booking, id.as_str(), "made", None, now);
+        self.record_step(StepKind::Booking, id.as_str(), "made", None, now);
         self.emit_booking(self.bookings.len() - 1, now);
         Ok(id)
     }
 
     /// Cancels a booking.
-    pub fn cancel_booking(&mut self, id: &str, now: Timestamp) -> Result<(), Refusal> {
+    pub fn cancel_booking(&mut self, id: &str, now: Timestamp) -> Result<()> {
         let at = self.bookings.iter().position(|booking| booking.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("booking"))?;
         if self.bookings[at].cancelled {
             return Err(Refusal::conflict("This booking is cancelled already."));
         }
         self.bookings[at].cancelled = true;
-        self.step(StepKind::Booking, id, "cancelled", None, now);
+        self.record_step(StepKind::Booking, id, "cancelled", None, now);
         self.emit_booking(at, now);
         Ok(())
     }

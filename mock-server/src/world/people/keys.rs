@@ -1,4 +1,4 @@
-//! API keys, each of which acts as an agent. A world keeps only their hashes.
+//! API keys, each of which acts as an agent. A world stores only their hashes.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest, Sha256};
 use shared_inbox::{AgentId, Problems, Scope, UserId};
 
-use crate::world::{Ids, Refusal, World};
+use crate::world::{IdGenerator, Refusal, Result, World};
 
-/// The live key that every world has unless it was given others.
+/// The live key that every world has unless it is configured otherwise.
 pub const LIVE_KEY: &str = "rk_live_MockServerLiveKey0000000000000000000000000000000";
-/// The test key that every world has unless it was given others.
+/// The test key that every world has unless it is configured otherwise.
 pub const TEST_KEY: &str = "rk_test_MockServerTestKey0000000000000000000000000000000";
 
 /// An API key and the agent that it acts as.
@@ -38,19 +38,12 @@ pub(crate) struct Key {
 
 redacted_debug!(Key { agent_id, scopes, livemode, revoked });
 
-impl Key {
-    /// Whether the key has this scope.
-    pub(crate) fn allows(&self, scope: &Scope) -> bool {
-        self.scopes.contains(scope)
-    }
-}
-
-/// The SHA-256 of a key, which is all that a world keeps of it.
+/// The SHA-256 of a key, which is all that a world stores of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
-    /// The hash of this key.
+    /// Hashes a key.
     pub fn of(key: &str) -> Self {
         Self(Sha256::digest(key.as_bytes()).into())
     }
@@ -100,14 +93,14 @@ pub struct Keys {
 redacted_debug!(Keys {});
 
 impl Keys {
-    /// The keys that are the same at every start.
+    /// Returns the fixed keys.
     pub fn fixed() -> Self {
         Self { live: LIVE_KEY.to_owned(), test: TEST_KEY.to_owned() }
     }
 
-    /// The keys of the world with this number; the same at every start, and others for each number.
+    /// Returns the keys of the world with this number, which are the same at every start.
     pub fn numbered(number: u64) -> Self {
-        let mut ids = Ids::seeded(number.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x6b65_7973);
+        let mut ids = IdGenerator::seeded(number.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x6b65_7973);
         Self { live: format!("rk_live_{}", ids.token(48)), test: format!("rk_test_{}", ids.token(48)) }
     }
 }
@@ -134,7 +127,6 @@ pub struct NewKey {
     /// Live data or the sandbox.
     pub livemode: bool,
     /// Who makes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<UserId>,
 }
 
@@ -149,10 +141,9 @@ impl NewKey {
         Self { livemode: false, ..Self::live(name, scopes) }
     }
 
-    /// Says who makes it: the key sees that person's private inboxes.
-    pub fn created_by(mut self, user: UserId) -> Self {
-        self.created_by = Some(user);
-        self
+    setters! {
+        /// Says who makes it: the key sees that person's private inboxes.
+        created_by(user: UserId) => created_by = Some(user);
     }
 }
 
@@ -193,15 +184,15 @@ redacted_debug!(KeyEntry { agent_id, scopes, livemode, revoked });
 
 const ALL_SCOPES: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
 
-/// The scopes in the service's order, each once; `read` comes with any other. A key without any may do nothing.
-fn settle_scopes(asked: &[Scope]) -> Vec<Scope> {
+/// Returns scopes in the service's order, each once; any scope includes `read`.
+fn normalize_scopes(asked: &[Scope]) -> Vec<Scope> {
     let any = !asked.is_empty();
     ALL_SCOPES.into_iter().filter(|s| (any && *s == Scope::Read) || asked.contains(s)).collect()
 }
 
 impl World {
-    /// Makes a key.
-    pub fn create_key(&mut self, new: NewKey) -> Result<CreatedKey, Refusal> {
+    /// Creates a key.
+    pub fn create_key(&mut self, new: NewKey) -> Result<CreatedKey> {
         let mut problems = Problems::default();
         if new.name.trim().is_empty() {
             problems.push("name", "must not be empty");
@@ -214,27 +205,27 @@ impl World {
             self.user(user)?;
         }
         let prefix = if new.livemode { "rk_live_" } else { "rk_test_" };
-        let secret = format!("{prefix}{}", self.draw_key());
+        let secret = format!("{prefix}{}", self.generate_key());
         let agent_id = self.add_key(&secret, new);
         Ok(CreatedKey { key: secret, agent_id })
     }
 
-    /// The part of a new key behind its prefix. Worlds that begin alike draw the same series; the keys that each was handed
-    /// out with keep what they draw apart, because the key says which world a request means.
-    fn draw_key(&mut self) -> String {
+    /// Generates the part of a key behind its prefix. Worlds with the same seed would generate the same keys, so the existing keys are
+    /// mixed in: the key of a request selects the world.
+    fn generate_key(&mut self) -> String {
         let drawn = self.ids.token(48);
         let keys = self.keys.iter().map(|key| key.key_hash.0);
         let hash = keys.fold(Sha256::new_with_prefix(drawn), Digest::chain_update).finalize();
         let seed = hash.iter().take(8).fold(0, |seed, byte| (seed << 8) | u64::from(*byte));
-        Ids::seeded(seed).token(48)
+        IdGenerator::seeded(seed).token(48)
     }
 
     fn add_key(&mut self, secret: &str, new: NewKey) -> AgentId {
-        let agent_id: AgentId = self.ids.fresh();
+        let agent_id: AgentId = self.ids.next_id();
         self.keys.push(Key {
             agent_id: agent_id.clone(),
             name: new.name,
-            scopes: settle_scopes(&new.scopes),
+            scopes: normalize_scopes(&new.scopes),
             livemode: new.livemode,
             created_by: new.created_by,
             revoked: false,
@@ -244,8 +235,8 @@ impl World {
         agent_id
     }
 
-    /// Gives the world these two keys, with all scopes. Where it holds one of the fixed keys, the new one takes its
-    /// place, so that a copy of another world does not answer to that world's keys.
+    /// Gives the world these two keys, with all scopes. They replace the fixed keys, so that a copy of another world does not accept
+    /// that world's keys.
     pub fn use_keys(&mut self, keys: &Keys) {
         for (secret, fixed, livemode) in [(&keys.live, LIVE_KEY, true), (&keys.test, TEST_KEY, false)] {
             let (hash, fixed) = (KeyHash::of(secret), KeyHash::of(fixed));
@@ -262,7 +253,7 @@ impl World {
         }
     }
 
-    /// All keys, as hashes of them are known.
+    /// Returns all keys, without their hashes.
     pub fn keys(&self) -> Vec<KeyEntry> {
         let entry = |key: &Key| KeyEntry {
             agent_id: key.agent_id.clone(),
@@ -275,26 +266,26 @@ impl World {
         self.keys.iter().map(entry).collect()
     }
 
-    /// The hashes of all keys that still work, for telling which world a key belongs to.
+    /// Returns the hashes of all valid keys.
     pub fn key_hashes(&self) -> impl Iterator<Item = KeyHash> {
         self.keys.iter().filter(|key| !key.revoked).map(|key| key.key_hash)
     }
 
-    /// Revokes a key; doing so again changes nothing.
-    pub fn revoke_key(&mut self, agent: &str) -> Result<(), Refusal> {
+    /// Revokes a key.
+    pub fn revoke_key(&mut self, agent: &str) -> Result<()> {
         let key = self.keys.iter_mut().find(|key| key.agent_id.as_str() == agent);
         key.ok_or_else(|| Refusal::no_such("key"))?.revoked = true;
         self.index_people();
         Ok(())
     }
 
-    /// Whose key this is; nobody's when it is unknown or revoked.
+    /// Returns the agent of a key, or `None` if it is unknown or revoked.
     pub fn authenticate(&self, key_hash: &KeyHash) -> Option<AgentId> {
         let key = &self.keys[*self.index.keys_by_hash.get(key_hash)?];
         (!key.revoked).then(|| key.agent_id.clone())
     }
 
-    /// What an agent's key may do; nothing when there is no such agent.
+    /// Returns the scopes of an agent's key; none for an unknown agent.
     pub(crate) fn scopes(&self, agent: &AgentId) -> &[Scope] {
         self.index.agents.get(agent).map_or(&[], |key| &self.keys[*key].scopes)
     }

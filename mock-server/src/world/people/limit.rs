@@ -1,17 +1,17 @@
-//! The rate limit: a log of the times of the last calls, exact for any sixty seconds.
+//! The rate limit: a sliding log of call times.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use shared_inbox::{AgentId, Timestamp, limits};
 
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 #[derive(Debug, Clone)]
-pub(in crate::world) struct Limits {
-    /// Calls a minute for each key; no limit at all, and none for simulated mail, when there is none.
+pub(crate) struct Limits {
+    /// Calls a minute for each key; `None` disables all limits.
     per_minute: Option<u32>,
-    /// What counts as a minute.
+    /// The span that counts as a minute.
     window: Duration,
     calls: HashMap<AgentId, VecDeque<Timestamp>>,
     inbound: VecDeque<Timestamp>,
@@ -28,7 +28,7 @@ impl Default for Limits {
     }
 }
 
-/// Drops what is older than the window.
+/// Drops times before the window.
 fn trim(log: &mut VecDeque<Timestamp>, window: Duration, now: Timestamp) {
     while log.front().is_some_and(|first| now.duration_since(*first) >= window) {
         log.pop_front();
@@ -37,7 +37,7 @@ fn trim(log: &mut VecDeque<Timestamp>, window: Duration, now: Timestamp) {
 
 impl Limits {
     /// Counts a call, or refuses it. Refused calls do not count.
-    pub(in crate::world) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<(), Refusal> {
+    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         let Some(most) = self.per_minute else { return Ok(()) };
         let log = match self.calls.get_mut(agent) {
             Some(log) => log,
@@ -52,8 +52,8 @@ impl Limits {
         Ok(())
     }
 
-    /// Refuses a simulated mail when too many came in the last minute, from all test keys together.
-    pub(in crate::world) fn check_inbound(&mut self, now: Timestamp) -> Result<(), Refusal> {
+    /// Refuses a simulated email if there were too many in the last minute, with all test keys together.
+    pub(crate) fn check_inbound(&mut self, now: Timestamp) -> Result<()> {
         trim(&mut self.inbound, self.window, now);
         let most = limits::SANDBOX_INBOUND_PER_MINUTE;
         if self.per_minute.is_some() && self.inbound.len() >= most as usize {
@@ -64,8 +64,8 @@ impl Limits {
         Ok(())
     }
 
-    /// Counts a simulated mail.
-    pub(in crate::world) fn count_inbound(&mut self, now: Timestamp) {
+    /// Counts a simulated email.
+    pub(crate) fn count_inbound(&mut self, now: Timestamp) {
         if self.per_minute.is_some() {
             self.inbound.push_back(now);
         }
@@ -73,7 +73,7 @@ impl Limits {
 }
 
 impl World {
-    /// Sets how many requests a minute each key may make; `None` takes all limits off, that of simulated mail too.
+    /// Sets how many requests a minute each key may make; `None` disables all limits, that of simulated email too.
     pub fn set_rate_limit(&mut self, per_minute: Option<u32>) {
         self.limits.per_minute = per_minute;
     }

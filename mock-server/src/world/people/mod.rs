@@ -1,20 +1,19 @@
-//! Who works in the workspace: people, their inboxes, bookings with them, the keys of their agents, who sees what, and
-//! how often each key may call.
+//! People, inboxes, bookings and keys of the workspace, visibility, and the rate limit.
 
+mod actor;
 mod bookings;
-mod doer;
 mod keys;
 mod limit;
 mod visibility;
 mod workspace;
 
+pub use actor::Actor;
 pub use bookings::{BookingRecord, NewBooking};
-pub use doer::Actor;
 pub(crate) use keys::Key;
 pub use keys::{CreatedKey, KeyEntry, KeyHash, Keys, LIVE_KEY, NewKey, TEST_KEY};
 pub use workspace::{MailboxEntry, NewMailbox, NewUser, Plan, User};
 pub(crate) use workspace::{MailboxRecord, Workspace};
 
-pub(super) use doer::SERVICE;
+pub(super) use actor::SERVICE_NAME;
 pub(super) use limit::Limits;
-pub(super) use visibility::kind_of;
+pub(super) use visibility::actor_type;

@@ -1,11 +1,11 @@
-//! Who works in the workspace and where: people and inboxes.
+//! People and inboxes of the workspace.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
 
 use super::Keys;
-use crate::world::{Fresh, Ids, Refusal, World};
+use crate::world::{IdGenerator, NewId, Refusal, Result, World};
 
 /// What the workspace pays for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub enum Plan {
 
 /// The workspace itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Workspace {
     /// Its id.
     pub id: WorkspaceId,
@@ -34,13 +34,13 @@ pub(crate) struct Workspace {
 
 impl Default for Workspace {
     fn default() -> Self {
-        Self { id: WorkspaceId::with_rest("mock"), plan: Plan::default() }
+        Self { id: WorkspaceId::from_suffix("mock"), plan: Plan::default() }
     }
 }
 
 /// A person on the team.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct User {
     /// Their id.
@@ -53,7 +53,7 @@ redacted_debug!(User { id });
 
 /// An inbox.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct MailboxRecord {
     /// Its id.
     pub id: MailboxId,
@@ -72,7 +72,6 @@ redacted_debug!(MailboxRecord { id, owner, sandbox });
 
 /// A person to add.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewUser {
     /// Their name.
@@ -98,7 +97,6 @@ impl NewUser {
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewMailbox {
     /// Its address.
@@ -106,7 +104,6 @@ pub struct NewMailbox {
     /// Its name.
     pub name: String,
     /// The person whose private inbox it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
 }
 
@@ -116,16 +113,14 @@ impl NewMailbox {
         Self { address: address.into(), name: name.into(), owner: None }
     }
 
-    /// Makes it this person's private inbox.
-    pub fn owner(mut self, owner: UserId) -> Self {
-        self.owner = Some(owner);
-        self
+    setters! {
+        /// Makes it this person's private inbox.
+        owner(owner: UserId) => owner = Some(owner);
     }
 }
 
 /// An inbox in the list of the control API.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MailboxEntry {
     /// Its id.
@@ -146,23 +141,23 @@ redacted_debug!(MailboxEntry { id, open });
 
 impl World {
     /// Adds a person.
-    pub fn create_user(&mut self, new: NewUser) -> Result<User, Refusal> {
+    pub fn create_user(&mut self, new: NewUser) -> Result<User> {
         if new.name.trim().is_empty() {
             return Err(Refusal::field("name", "must not be empty"));
         }
-        let user = User { id: self.ids.fresh(), name: new.name };
+        let user = User { id: self.ids.next_id(), name: new.name };
         self.users.push(user.clone());
         self.index_people();
         Ok(user)
     }
 
-    /// The people.
+    /// Returns the people.
     pub fn users(&self) -> &[User] {
         &self.users
     }
 
     /// Adds an inbox.
-    pub fn create_mailbox(&mut self, new: NewMailbox) -> Result<MailboxEntry, Refusal> {
+    pub fn create_mailbox(&mut self, new: NewMailbox) -> Result<MailboxEntry> {
         let mut problems = Problems::default();
         match ReplyAddress::parse(&new.address) {
             Err(_) => problems.push("address", "must be an email address"),
@@ -182,7 +177,7 @@ impl World {
             self.user(owner)?;
         }
         let record = MailboxRecord {
-            id: self.ids.fresh(),
+            id: self.ids.next_id(),
             address: new.address,
             name: new.name,
             owner: new.owner,
@@ -193,12 +188,12 @@ impl World {
         Ok(self.mailbox_entry(self.mailboxes.len() - 1))
     }
 
-    /// All inboxes, private ones and the sandbox included.
+    /// Returns all inboxes, private ones and the sandbox included.
     pub fn mailboxes(&self) -> Vec<MailboxEntry> {
         (0..self.mailboxes.len()).map(|i| self.mailbox_entry(i)).collect()
     }
 
-    pub(in crate::world) fn mailbox_entry(&self, at: usize) -> MailboxEntry {
+    pub(crate) fn mailbox_entry(&self, at: usize) -> MailboxEntry {
         let record = &self.mailboxes[at];
         MailboxEntry {
             id: record.id.clone(),
@@ -215,17 +210,12 @@ impl World {
         self.workspace.plan = plan;
     }
 
-    /// The plan.
-    pub fn plan(&self) -> Plan {
-        self.workspace.plan
-    }
-
-    pub(crate) fn user(&self, id: &UserId) -> Result<&User, Refusal> {
+    pub(crate) fn user(&self, id: &UserId) -> Result<&User> {
         self.users.iter().find(|user| user.id == *id).ok_or_else(|| Refusal::no_such("user"))
     }
 
-    /// The inbox that receives for this address, which carries no reference any more. A plus tag that is not a
-    /// reference is an ordinary plus address: it is the inbox's own, or else that of the inbox without the tag.
+    /// Returns the inbox of an address without a reference. A plus tag that is not a reference belongs to the address of the inbox, or
+    /// else is ignored.
     pub(crate) fn mailbox_for(&self, address: &str) -> Option<usize> {
         self.mailbox_at(address).or_else(|| {
             let (local, domain) = address.rsplit_once('@')?;
@@ -234,8 +224,8 @@ impl World {
         })
     }
 
-    /// The inbox with exactly this address, in any case.
-    pub(in crate::world) fn mailbox_at(&self, address: &str) -> Option<usize> {
+    /// Returns the inbox with exactly this address, ignoring case.
+    pub(crate) fn mailbox_at(&self, address: &str) -> Option<usize> {
         self.mailboxes.iter().position(|m| m.address.eq_ignore_ascii_case(address))
     }
 
@@ -243,16 +233,16 @@ impl World {
         self.mailboxes.iter().position(|m| m.sandbox)
     }
 
-    /// How long a sent reply can still be stopped.
+    /// Returns the undo window of an inbox.
     pub(crate) fn undo_window(&self, mailbox: usize) -> std::time::Duration {
         if self.mailboxes[mailbox].sandbox { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW }
     }
 
-    /// The world that a sandbox, one team inbox, one person and nothing else make.
-    pub(crate) fn bare(seed: u64) -> World {
-        let mut ids = Ids::seeded(seed);
-        let workspace = Workspace { id: ids.fresh(), plan: Plan::default() };
-        let user = User { id: ids.fresh(), name: "Anna Berg".to_owned() };
+    /// Returns a world with a sandbox, one team inbox and one person.
+    pub(crate) fn minimal(seed: u64) -> World {
+        let mut ids = IdGenerator::seeded(seed);
+        let workspace = Workspace { id: ids.next_id(), plan: Plan::default() };
+        let user = User { id: ids.next_id(), name: "Anna Berg".to_owned() };
         let inbox = |id, address: &str, name: &str, sandbox| MailboxRecord {
             id,
             address: address.to_owned(),
@@ -260,10 +250,10 @@ impl World {
             owner: None,
             sandbox,
         };
-        let help = inbox(ids.fresh(), "help@acme.example", "Help", false);
-        let sandbox = inbox(ids.fresh(), "sandbox@acme.test", "Sandbox", true);
-        // One more is drawn, as it always was: the ids of the demo stay the same.
-        ids.bits();
+        let help = inbox(ids.next_id(), "help@acme.example", "Help", false);
+        let sandbox = inbox(ids.next_id(), "sandbox@acme.test", "Sandbox", true);
+        // One number is skipped, so that the ids of the demo stay the same.
+        ids.next_u64();
         let (users, mailboxes) = (vec![user], vec![help, sandbox]);
         let mut world = World { workspace, ids, users, mailboxes, ..World::default() };
         world.index_people();

@@ -1,7 +1,5 @@
-//! Where a world comes from: a document, checked and prepared, or the demo workspace.
+//! Worlds to start from: a document, checked and prepared, or the demo workspace.
 
 mod check;
 mod demo;
 mod prepare;
-
-pub use prepare::InvalidWorld;

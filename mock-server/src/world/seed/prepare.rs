@@ -1,35 +1,26 @@
-//! Making a world that was read from a document ready for use: checked, indexed, with its keys.
+//! Prepares a world that was read from a document: checks it, indexes it and adds its keys.
 
 use std::collections::HashSet;
 
 use shared_inbox::{MessageStatus, Problems, Timestamp, limits};
 
-use crate::world::{Job, World, conversation::ConversationRecord, people::Keys};
-
-/// A document in which something does not fit together: the field, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-#[non_exhaustive]
-pub struct InvalidWorld(Problems);
-
-impl InvalidWorld {
-    /// Everything that is wrong.
-    pub fn problems(&self) -> &Problems {
-        &self.0
-    }
-}
+use crate::world::{Job, Result, World, conversation::ConversationRecord, people::Keys};
 
 impl World {
     /// Checks that everything fits together, builds the indexes, and adds the two fixed keys if they are missing.
-    pub fn prepare(&mut self) -> Result<(), InvalidWorld> {
+    ///
+    /// # Errors
+    ///
+    /// Every field that does not fit, with what is wrong with it.
+    pub fn prepare(&mut self) -> Result<(), Problems> {
         self.prepare_with(&Keys::fixed())
     }
 
-    /// The same with other keys, for one of several worlds.
-    pub fn prepare_with(&mut self, keys: &Keys) -> Result<(), InvalidWorld> {
+    /// Prepares one of several worlds, which has other keys.
+    pub(crate) fn prepare_with(&mut self, keys: &Keys) -> Result<(), Problems> {
         (self.index, self.library) = Default::default();
         self.index_people();
-        self.check().or(()).map_err(InvalidWorld)?;
+        self.check().or(())?;
         for (at, tag) in self.tags.iter().enumerate() {
             self.index.tags.insert(tag.name.clone(), at);
         }
@@ -42,8 +33,7 @@ impl World {
         Ok(())
     }
 
-    /// A document written by hand says that a conversation is snoozed or a message scheduled, and need not say a second
-    /// time, as a job, what follows from that.
+    /// Queues jobs that follow from the data: a document need not list the job of a snoozed conversation or a scheduled message.
     fn queue_what_is_missing(&mut self) {
         let snoozed = self.conversations.iter().filter_map(|thread| {
             Some((thread.snoozed_until?, Job::Wake { conversation: thread.id.clone() }))

@@ -1,4 +1,4 @@
-//! What an owner does with a webhook in the app: adds it, looks at it, pauses it, rotates its secret, sends again.
+//! What an owner does with a webhook in the app: create, list, pause, rotate the secret, redeliver.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,35 +12,35 @@ use super::{
     Attempt, AttemptOutcome, AttemptRequest, AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail,
     DeliveryFilter, DeliveryOutcome, DeliveryView, HookState, Notice, RotatedSecret, TestSent, WebhookView,
     Webhooks,
-    endpoint::{Endpoint, Keys},
+    endpoint::{Endpoint, SigningKeys},
 };
 use crate::world::{
-    Job, Jobs, Refusal, StepKind, TraceDelivery, World,
+    Job, Jobs, Refusal, Result, StepKind, TraceDelivery, World,
     mail::{OutboxKind, OutboxMail, Outcome},
     people::Plan,
 };
 
-/// What an exam of a receiver needs to know of its webhook.
+/// The data of a webhook for a check of its receiver.
 #[derive(Debug, Clone)]
 pub struct ReceiverUnderTest {
     pub(crate) id: WebhookId,
     pub(crate) url: String,
     pub(crate) livemode: bool,
     pub(crate) workspace: WorkspaceId,
-    pub(crate) keys: Keys,
+    pub(crate) keys: SigningKeys,
     pub(crate) now: Timestamp,
 }
 
 impl World {
-    /// Adds a webhook. Whether its address may be sent to is for the shell to say, which can look names up.
-    pub fn create_webhook(&mut self, new: CreateWebhook) -> Result<CreatedWebhook, Refusal> {
+    /// Adds a webhook. The caller checks whether its address is permitted, since that may need a name lookup.
+    pub fn create_webhook(&mut self, new: CreateWebhook) -> Result<CreatedWebhook> {
         new.check()?;
         if let Some(owner) = &new.owner {
             self.user(owner)?;
         }
         let secret = self.new_secret();
         let shown = secret.reveal().to_string();
-        let id: WebhookId = self.ids.fresh();
+        let id: WebhookId = self.ids.next_id();
         self.webhooks.count += 1;
         let endpoint = Endpoint {
             number: self.webhooks.count,
@@ -51,7 +51,7 @@ impl World {
             events: new.events,
             timestamps: new.timestamps,
             state: HookState::On,
-            keys: Keys::new(secret),
+            keys: SigningKeys::new(secret),
             failing_since: None,
             slow: false,
         };
@@ -59,7 +59,7 @@ impl World {
         Ok(CreatedWebhook { id, secret: shown })
     }
 
-    /// All webhooks, in the order in which they were added.
+    /// Returns all webhooks, in the order in which they were added.
     pub fn webhooks(&self) -> Vec<WebhookView> {
         let mut endpoints: Vec<_> = self.webhooks.endpoints.iter().collect();
         endpoints.sort_by_key(|(_, endpoint)| endpoint.number);
@@ -77,8 +77,8 @@ impl World {
         endpoints.into_iter().map(view).collect()
     }
 
-    /// Removes a webhook with its log; what is queued for it is not sent.
-    pub fn delete_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+    /// Removes a webhook with its log; queued events are not sent.
+    pub fn delete_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         self.webhooks.drop_queued(&id, &mut self.jobs);
         self.webhooks.endpoints.remove(&id);
@@ -86,8 +86,8 @@ impl World {
         Ok(())
     }
 
-    /// Gives a webhook a new secret; the old one signs too for 24 hours.
-    pub fn rotate_webhook(&mut self, id: &str, now: Timestamp) -> Result<RotatedSecret, Refusal> {
+    /// Gives a webhook a new secret; the old one also signs for 24 hours.
+    pub fn rotate_webhook(&mut self, id: &str, now: Timestamp) -> Result<RotatedSecret> {
         let id = self.webhook(id)?;
         let secret = self.new_secret();
         let shown = secret.reveal().to_string();
@@ -95,25 +95,25 @@ impl World {
         Ok(RotatedSecret { secret: shown })
     }
 
-    /// Sends a `webhook.test` event to this webhook alone, whatever kinds it hears otherwise.
-    pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent, Refusal> {
+    /// Sends a `webhook.test` event to this webhook alone, whatever it subscribes to.
+    pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent> {
         let id = self.webhook(id)?;
-        self.sendable(&id)?;
+        self.check_sendable(&id)?;
         let kind = EventKind::WebhookTest(WebhookTest::new(id.clone()));
-        let mut event = Event::new(self.ids.fresh(), kind);
+        let mut event = Event::new(self.ids.next_id(), kind);
         event.created_at = Some(now);
         event.workspace = Some(self.workspace.id.clone());
         event.livemode = Some(self.endpoint(&id)?.livemode);
         event.summary = "Test event for this webhook".to_owned();
         let event_id = event.id.clone();
-        self.step(StepKind::Event, event_id.as_str(), "webhook.test", None, now);
-        self.remember(event.clone());
+        self.record_step(StepKind::Event, event_id.as_str(), "webhook.test", None, now);
+        self.record_event(event.clone());
         self.webhooks.send(event, vec![id], &mut self.jobs, now);
         Ok(TestSent { event_id })
     }
 
-    /// Pauses a webhook: what is queued for it is not sent, and nothing more until it is resumed.
-    pub fn pause_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+    /// Pauses a webhook: queued events are not sent, and nothing is until it is resumed.
+    pub fn pause_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
         if endpoint.state == HookState::Off {
@@ -126,8 +126,8 @@ impl World {
         Ok(())
     }
 
-    /// Sends to a webhook again that was paused or turned off. What it missed can be redelivered where the log has it.
-    pub fn resume_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+    /// Resumes a webhook that was paused or turned off. Events of the log can be redelivered.
+    pub fn resume_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
         endpoint.state = HookState::On;
@@ -135,19 +135,14 @@ impl World {
         Ok(())
     }
 
-    /// The log of a webhook, newest first.
-    pub fn deliveries(
-        &self,
-        id: &str,
-        filter: &DeliveryFilter,
-        now: Timestamp,
-    ) -> Result<Vec<DeliveryView>, Refusal> {
+    /// Returns the log of a webhook, newest first.
+    pub fn deliveries(&self, id: &str, filter: &DeliveryFilter, now: Timestamp) -> Result<Vec<DeliveryView>> {
         let id = self.webhook(id)?;
         if filter.event_type.as_deref().is_some_and(|name| !EventKind::TYPES.contains(&name)) {
             let known = EventKind::TYPES.join(", ");
             return Err(Refusal::field("type", format!("must be one of {known}")));
         }
-        let view = |it: &super::Recorded| {
+        let view = |it: &super::LoggedEvent| {
             let delivery = it.deliveries.get(&id)?;
             let event_type = it.event.kind.event_type();
             let wanted = delivery.in_log(it.created_at(), now)
@@ -166,8 +161,8 @@ impl World {
     }
 
     /// The way of an event to each webhook that hears it.
-    pub(in crate::world) fn ways_of(&self, event: &str) -> Vec<TraceDelivery> {
-        let recorded = EventId::parse(event).ok().and_then(|event| self.webhooks.recorded(&event));
+    pub(crate) fn trace_deliveries(&self, event: &str) -> Vec<TraceDelivery> {
+        let logged_event = EventId::parse(event).ok().and_then(|event| self.webhooks.logged_event(&event));
         let way = |(id, delivery): (&WebhookId, &super::Delivery)| TraceDelivery {
             webhook_id: id.clone(),
             url: self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()).unwrap_or_default(),
@@ -175,15 +170,15 @@ impl World {
             next_try_at: delivery.next_try_at,
             tries: delivery.tries.iter().map(Attempt::unsigned).collect(),
         };
-        recorded.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
+        logged_event.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
     }
 
-    /// One delivery of the log, with exactly what was sent.
-    pub fn delivery(&self, id: &str, event: &str, now: Timestamp) -> Result<DeliveryDetail, Refusal> {
+    /// Returns one delivery of the log, with exactly what was sent.
+    pub fn delivery(&self, id: &str, event: &str, now: Timestamp) -> Result<DeliveryDetail> {
         let id = self.webhook(id)?;
         let none = || Refusal::no_such("delivery");
         let event = EventId::parse(event).map_err(|_| none())?;
-        let it = self.webhooks.recorded(&event).ok_or_else(none)?;
+        let it = self.webhooks.logged_event(&event).ok_or_else(none)?;
         let delivery = it.deliveries.get(&id).filter(|delivery| delivery.in_log(it.created_at(), now));
         let delivery = delivery.ok_or_else(none)?;
         Ok(DeliveryDetail {
@@ -197,19 +192,19 @@ impl World {
         })
     }
 
-    /// Sends an event of the log again, with the same id, at once and then by the whole schedule.
-    pub fn redeliver(&mut self, id: &str, event: &str, now: Timestamp) -> Result<(), Refusal> {
+    /// Sends an event of the log again, with the same id, now and then by the retry schedule.
+    pub fn redeliver(&mut self, id: &str, event: &str, now: Timestamp) -> Result<()> {
         let id = self.webhook(id)?;
         let event = EventId::parse(event).map_err(|_| Refusal::no_such("delivery"))?;
-        self.sendable(&id)?;
+        self.check_sendable(&id)?;
         let again = self.webhooks.redeliver(&id, &event, &mut self.jobs, now);
         again.ok_or_else(|| Refusal::no_such("delivery"))?;
-        self.step(StepKind::Event, event.as_str(), "redelivered", None, now);
+        self.record_step(StepKind::Event, event.as_str(), "redelivered", None, now);
         Ok(())
     }
 
-    /// What an exam of this webhook's receiver needs.
-    pub fn receiver_under_test(&self, id: &str, now: Timestamp) -> Result<ReceiverUnderTest, Refusal> {
+    /// Returns the data of a webhook for a check of its receiver.
+    pub fn receiver_under_test(&self, id: &str, now: Timestamp) -> Result<ReceiverUnderTest> {
         let id = self.webhook(id)?;
         let endpoint = self.webhooks.endpoints.get(&id).ok_or_else(|| Refusal::no_such("webhook"))?;
         Ok(ReceiverUnderTest {
@@ -222,25 +217,25 @@ impl World {
         })
     }
 
-    /// The earliest time at which a webhook try that is under way may have to be made again; `None` when there is none.
-    /// Whatever is due before it can be run without waiting for the try's answer.
+    /// Returns the earliest time at which a webhook attempt under way may be retried; `None` if there is none. Jobs that are due
+    /// before it can run without waiting for the attempt.
     pub fn webhooks_horizon(&self) -> Option<Timestamp> {
         self.webhooks.horizon()
     }
 
-    /// Takes in what came of a try.
+    /// Records the outcome of an attempt.
     pub fn finish_attempt(&mut self, outcome: AttemptOutcome) {
         let event = outcome.event.clone();
         if let Some(notice) = self.webhooks.finish(outcome, &mut self.jobs) {
-            self.follow_on(&event);
+            self.continue_from_event(&event);
             let what = if notice.state == HookState::Off { "turned off" } else { "paused" };
-            self.step(StepKind::Webhook, notice.endpoint.as_str(), what, None, notice.at);
-            self.end();
+            self.record_step(StepKind::Webhook, notice.endpoint.as_str(), what, None, notice.at);
+            self.end_cause();
             self.notify_owner(&notice);
         }
     }
 
-    /// Starts the try that fell due; `None` when it is not to be made now.
+    /// Starts an attempt that is due; returns `None` if it is not to be made now.
     pub(crate) fn start_attempt(
         &mut self,
         id: &WebhookId,
@@ -254,14 +249,14 @@ impl World {
         self.webhooks.start(id, event, due, &mut self.jobs)
     }
 
-    /// Bad luck puts off a try that has just been started: by so much, or until the next event has been tried.
+    /// Delays an attempt that was just started because of a fault: by a duration, or until the next event has been attempted.
     pub(crate) fn hold_attempt(&mut self, request: &AttemptRequest, by: Duration, swapped: bool) {
         self.webhooks.hold(request, request.due + by, swapped, &mut self.jobs);
     }
 
     fn notify_owner(&mut self, notice: &Notice) {
         let owner = notice.owner.as_ref().or(self.users.first().map(|user| &user.id));
-        // People have no address in this API; this one says whom it is for.
+        // People have no address in this API; this one names the recipient.
         let to = owner.map_or_else(|| "owner@people.test".to_owned(), |id| format!("{id}@people.test"));
         let (subject, text) = match notice.state {
             HookState::Off => (
@@ -286,16 +281,16 @@ impl World {
         });
     }
 
-    fn webhook(&self, id: &str) -> Result<WebhookId, Refusal> {
+    fn webhook(&self, id: &str) -> Result<WebhookId> {
         let known = WebhookId::parse(id).ok().filter(|id| self.webhooks.endpoints.contains_key(id));
         known.ok_or_else(|| Refusal::no_such("webhook"))
     }
 
-    fn endpoint(&mut self, id: &WebhookId) -> Result<&mut Endpoint, Refusal> {
+    fn endpoint(&mut self, id: &WebhookId) -> Result<&mut Endpoint> {
         self.webhooks.endpoints.get_mut(id).ok_or_else(|| Refusal::no_such("webhook"))
     }
 
-    fn sendable(&mut self, id: &WebhookId) -> Result<(), Refusal> {
+    fn check_sendable(&mut self, id: &WebhookId) -> Result<()> {
         if self.workspace.plan == Plan::Free {
             return Err(Refusal::conflict("Webhooks are not sent on the free plan; change the plan first."));
         }
@@ -307,24 +302,24 @@ impl World {
     }
 
     fn new_secret(&mut self) -> Secret {
-        let bits: Vec<u8> = (0..4).flat_map(|_| self.ids.bits().to_le_bytes()).collect();
+        let bits: Vec<u8> = (0..4).flat_map(|_| self.ids.next_u64().to_le_bytes()).collect();
         Secret::from_bytes(&bits).expect("32 bytes are neither too few nor too many")
     }
 }
 
 impl Webhooks {
-    /// `None` when the log does not have it.
+    /// Returns `None` if the log does not have the event.
     fn redeliver(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs, now: Timestamp) -> Option<()> {
         let it = Arc::make_mut(self.log.get_mut(self.numbers.get(event)?)?);
         let created = it.created_at();
         let delivery = it.deliveries.get_mut(id).filter(|delivery| delivery.in_log(created, now))?;
-        let lane = self.lanes.get_mut(id);
-        if let Some(lane) = lane {
-            if let Some(flying) = lane.flying.as_mut().filter(|flying| flying.event == *event) {
-                flying.again = Some(now);
+        let queue = self.queues.get_mut(id);
+        if let Some(queue) = queue {
+            if let Some(in_flight) = queue.in_flight.as_mut().filter(|in_flight| in_flight.event == *event) {
+                in_flight.again = Some(now);
                 return Some(());
             }
-            if lane.waiting.iter().any(|(_, waiting)| waiting == event) {
+            if queue.waiting.iter().any(|(_, waiting)| waiting == event) {
                 return Some(());
             }
         }

@@ -1,5 +1,4 @@
-//! An event on its way to an endpoint, with every try; and what goes out to and comes back from the shell that makes
-//! the tries.
+//! Deliveries of events to endpoints with every attempt, and the requests and outcomes of attempts.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -14,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Timestamp, WebhookId, limits};
 
-use super::endpoint::{Keys, TimestampSource};
+use super::endpoint::{SigningKeys, TimestampSource};
 
 /// How a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,10 +48,10 @@ pub struct Attempt {
     /// What the receiver answered, for as long as it is kept. Like the journal it is what the server saw, and not part
     /// of the world document.
     #[serde(skip)]
-    pub(super) response: Option<Arc<ReceiverResponse>>,
+    pub(crate) response: Option<Arc<ReceiverResponse>>,
 }
 
-/// What a receiver answered beside the status.
+/// The response of a receiver besides the status.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ReceiverResponse {
     pub(crate) headers: BTreeMap<String, String>,
@@ -70,19 +69,19 @@ impl ReceiverResponse {
     }
 }
 
-/// Which responses of receivers are kept: the latest that fit.
+/// The stored responses of receivers: the latest that fit.
 #[derive(Clone, Default)]
-pub(super) struct KeptResponses {
-    /// Which try of which delivery, and the size of its response.
+pub(super) struct StoredResponses {
+    /// The delivery and the number of an attempt, and the size of its response.
     tries: VecDeque<(WebhookId, EventId, usize, usize)>,
     bytes: usize,
 }
 
-/// Bytes of receivers' responses kept, all together.
+/// How many bytes of receivers' responses are stored.
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
 impl super::Webhooks {
-    /// Keeps the response to the latest try of a delivery, and lets go of the oldest beyond the limit.
+    /// Stores the response to the latest attempt of a delivery, and drops the oldest beyond the limit.
     pub(super) fn keep_response(&mut self, id: &WebhookId, event: &EventId) {
         let latest = |delivery: &mut Delivery| {
             let size = delivery.tries.last()?.response.as_ref()?.size();
@@ -103,7 +102,7 @@ impl super::Webhooks {
 }
 
 impl Attempt {
-    /// As lists show it: what it was signed with is for those who look at the one delivery.
+    /// Returns the attempt as lists show it, without its signature.
     pub(super) fn unsigned(&self) -> Self {
         Self { signed: None, response: None, ..self.clone() }
     }
@@ -117,12 +116,6 @@ pub struct Signed {
     pub timestamp: String,
     /// `webhook-signature`.
     pub signature: String,
-}
-
-impl Signed {
-    pub(crate) fn new(timestamp: &str, signature: &str) -> Self {
-        Self { timestamp: timestamp.to_owned(), signature: signature.to_owned() }
-    }
 }
 
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -155,7 +148,7 @@ impl Delivery {
         self.outcome == DeliveryOutcome::Pending
     }
 
-    /// Whether the log still shows it: 30 days from the event, or from the latest try where one came later.
+    /// Returns whether the log still shows it: 30 days from the event or the latest attempt.
     pub(super) fn in_log(&self, created: Timestamp, now: Timestamp) -> bool {
         let latest = self.tries.last().map_or(created, |last| last.at.max(created));
         self.is_pending() || now.duration_since(latest) <= limits::DELIVERY_LOG
@@ -167,36 +160,36 @@ impl Delivery {
     }
 }
 
-/// Tells one try from every other in this process, so that a response cannot be taken for that of another try: the
-/// world may have been reset or replaced while the try was under way.
+/// Identifies an attempt in this process, so that an outcome is not recorded for another one: the world may have been reset or
+/// replaced while the attempt was under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token(u64);
+pub(super) struct AttemptToken(u64);
 
-impl Token {
+impl AttemptToken {
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// A try that is to be made now.
+/// An attempt that is to be made now.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct AttemptRequest {
-    pub(super) token: Token,
+    pub(super) token: AttemptToken,
     /// To which endpoint.
     pub endpoint: WebhookId,
     /// Which event.
     pub event: EventId,
-    /// When it fell due, on the mock's clock.
+    /// When it was due, on the mock's clock.
     pub due: Timestamp,
     /// The kind of event.
     pub(crate) kind: String,
-    /// Whether it has been held back before.
+    /// Whether a fault has delayed it before.
     pub(crate) held: bool,
     pub(crate) url: String,
     pub(crate) body: Bytes,
-    pub(crate) keys: Keys,
+    pub(crate) keys: SigningKeys,
     pub(crate) timestamps: TimestampSource,
     pub(crate) slow: bool,
 }
@@ -204,11 +197,11 @@ pub struct AttemptRequest {
 // The receiver's address may carry a password of its own, so it is left out.
 redacted_debug!(AttemptRequest { endpoint, event, due });
 
-/// What came of a try.
+/// The outcome of an attempt.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AttemptOutcome {
-    token: Token,
+    pub(super) token: AttemptToken,
     pub(super) endpoint: WebhookId,
     pub(super) event: EventId,
     pub(super) made: Attempt,
@@ -216,53 +209,15 @@ pub struct AttemptOutcome {
 }
 
 impl AttemptOutcome {
-    /// The try made for `request` at `at` was answered with `status` after `duration_ms`.
+    /// The attempt made for `request` at `at` was answered with `status` after `duration_ms`.
     pub fn answered(request: &AttemptRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
-        Self::of(
-            request,
-            Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None },
-        )
+        let made =
+            Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None };
+        Self::new(request, made, false)
     }
 
-    /// The try made for `request` at `at` got no response.
-    pub fn unanswered(
-        request: &AttemptRequest,
-        at: Timestamp,
-        error: impl Into<String>,
-        duration_ms: u64,
-    ) -> Self {
-        let error = Some(error.into());
-        Self::of(request, Attempt { at, status: None, error, duration_ms, signed: None, response: None })
-    }
-
-    /// The same, because the time for a response was over.
-    pub fn timed_out(
-        request: &AttemptRequest,
-        at: Timestamp,
-        error: impl Into<String>,
-        duration_ms: u64,
-    ) -> Self {
-        Self { timed_out: true, ..Self::unanswered(request, at, error, duration_ms) }
-    }
-
-    /// With these headers, made for this try alone.
-    pub(crate) fn signed(mut self, signed: Signed) -> Self {
-        self.made.signed = Some(signed);
-        self
-    }
-
-    /// With what the receiver said beside the status.
-    pub(crate) fn responded(mut self, response: Option<ReceiverResponse>) -> Self {
-        self.made.response = response.map(Arc::new);
-        self
-    }
-
-    fn of(request: &AttemptRequest, made: Attempt) -> Self {
+    pub(crate) fn new(request: &AttemptRequest, made: Attempt, timed_out: bool) -> Self {
         let (endpoint, event) = (request.endpoint.clone(), request.event.clone());
-        Self { token: request.token, endpoint, event, made, timed_out: false }
-    }
-
-    pub(super) fn token(&self) -> Token {
-        self.token
+        Self { token: request.token, endpoint, event, made, timed_out }
     }
 }

@@ -1,11 +1,11 @@
-//! A webhook endpoint: where it points, what it hears, what it signs with.
+//! Webhook endpoints: address, subscription and signing keys.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, UserId, event::Event, limits};
 use shared_inbox_webhooks::Secret;
 
-use super::{Audience, Inbox};
+use super::{Audience, EventSource};
 
 /// Which inboxes an endpoint hears about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub(super) struct Endpoint {
     #[serde(default)]
     pub(super) timestamps: TimestampSource,
     pub(super) state: HookState,
-    pub(super) keys: Keys,
+    pub(super) keys: SigningKeys,
     /// The first failure since the last success.
     pub(super) failing_since: Option<Timestamp>,
     /// Whether the last try got no response in time; such endpoints share a lane of their own.
@@ -67,11 +67,11 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The one place of the scoping rule.
+    /// Returns whether an event is sent to this endpoint: state, mode, scope and kind.
     pub(super) fn subscribes_to(&self, event: &Event, audience: &Audience) -> bool {
         let inbox = match (&audience.inbox, self.scope) {
-            (Inbox::Team | Inbox::Workspace, HookScope::Team) => true,
-            (Inbox::Private(owner), HookScope::Private) => self.owner.as_ref() == Some(owner),
+            (EventSource::Team | EventSource::Workspace, HookScope::Team) => true,
+            (EventSource::Private(owner), HookScope::Private) => self.owner.as_ref() == Some(owner),
             _ => false,
         };
         let kind = event.kind.event_type();
@@ -81,7 +81,7 @@ impl Endpoint {
             && self.events.as_ref().is_none_or(|events| events.iter().any(|name| name == kind))
     }
 
-    /// Notes that a try at `at` failed; whether that makes it a day without one success.
+    /// Records a failure at `at`; returns whether there was no success for a day.
     pub(super) fn failed(&mut self, at: Timestamp) -> bool {
         let since = *self.failing_since.get_or_insert(at);
         at.duration_since(since) >= limits::WEBHOOK_PAUSE_AFTER
@@ -90,8 +90,9 @@ impl Endpoint {
 
 /// What an endpoint signs with. Part of the world document, so that a restored world signs the same.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Keys {
-    #[serde(with = "as_text")]
+#[schemars(rename = "Keys")]
+pub(crate) struct SigningKeys {
+    #[serde(with = "secret_as_text")]
     #[schemars(with = "String")]
     current: Secret,
     /// The secret before the last rotation. It stays after its time, because an exam shows that a receiver has
@@ -101,13 +102,13 @@ pub(crate) struct Keys {
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 struct Previous {
-    #[serde(with = "as_text")]
+    #[serde(with = "secret_as_text")]
     #[schemars(with = "String")]
     secret: Secret,
     until: Timestamp,
 }
 
-impl Keys {
+impl SigningKeys {
     pub(crate) fn new(current: Secret) -> Self {
         Self { current, previous: None }
     }
@@ -121,21 +122,21 @@ impl Keys {
         &self.current
     }
 
-    /// The secret before the last rotation, and whether it still signs at `at`.
+    /// Returns the secret before the last rotation, and whether it still signs at `at`.
     pub(crate) fn previous(&self, at: Timestamp) -> Option<(&Secret, bool)> {
         self.previous.as_ref().map(|previous| (&previous.secret, at < previous.until))
     }
 
-    /// What signs a try at `at`, the newer secret first.
+    /// Returns the secrets that sign an attempt at `at`, the newer first.
     pub(crate) fn signing(&self, at: Timestamp) -> impl Iterator<Item = Secret> {
         let previous = self.previous(at).filter(|(_, signs)| *signs).map(|(secret, _)| secret);
         std::iter::once(&self.current).chain(previous).cloned()
     }
 }
 
-redacted_debug!(Keys {});
+redacted_debug!(SigningKeys {});
 
-mod as_text {
+mod secret_as_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
     use shared_inbox_webhooks::Secret;
 

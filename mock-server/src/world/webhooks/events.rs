@@ -1,6 +1,6 @@
-//! When a webhook event happens, and with what data.
+//! Webhook events: when they happen, and their data.
 //!
-//! Every summary is a sentence of ours: it never holds a word of a mail, a note, a name of a customer or of a file.
+//! Summaries never contain text of an email or a note, or the name of a customer or a file.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use shared_inbox::{
     limits,
 };
 
-use super::{Audience, Inbox};
+use super::{Audience, EventSource};
 use crate::world::{
     StepKind, World,
     conversation::start,
-    people::{Plan, kind_of},
+    people::{Plan, actor_type},
 };
 
-/// Events that are kept for those who look at what happened.
+/// How many of the last events are stored.
 const MAX_EVENTS_KEPT: usize = 10_000;
 
-/// Where the app would show a conversation.
+/// Returns the address of a conversation in the app.
 fn url(conversation: &ConversationId) -> String {
     format!("https://app.shared-inbox.example/conversations/{conversation}")
 }
@@ -41,39 +41,34 @@ impl World {
         if self.workspace.plan == Plan::Free {
             return;
         }
-        let mut event = Event::new(self.ids.fresh(), kind);
+        let mut event = Event::new(self.ids.next_id(), kind);
         event.created_at = Some(now);
         event.workspace = Some(self.workspace.id.clone());
         event.livemode = Some(audience.livemode);
         event.summary = start(summary, limits::EVENT_SUMMARY).to_owned();
         event.url = url;
-        self.step(StepKind::Event, event.id.as_str(), event.kind.event_type(), at, now);
-        self.remember(event.clone());
+        self.record_step(StepKind::Event, event.id.as_str(), event.kind.event_type(), at, now);
+        self.record_event(event.clone());
         self.webhooks.emit(event, audience, &mut self.jobs, now);
     }
 
-    /// Keeps an event for those who look at what happened, whether or not a webhook hears it.
-    pub(in crate::world) fn remember(&mut self, event: Event) {
+    /// Stores an event, whether or not a webhook subscribes to it.
+    pub(crate) fn record_event(&mut self, event: Event) {
         if self.emitted.len() >= MAX_EVENTS_KEPT {
             self.emitted.pop_front();
         }
         self.emitted.push_back(Arc::new(event));
     }
 
-    /// The last events of the service, oldest first, whether or not a webhook heard them. Not part of the document.
-    pub fn emitted(&self) -> impl Iterator<Item = &Event> {
-        self.emitted.iter().map(Arc::as_ref)
-    }
-
-    /// The same, to be looked at without keeping others waiting.
+    /// Returns the last events, oldest first, whether or not a webhook subscribes to them.
     pub(crate) fn latest_events(&self) -> Vec<Arc<Event>> {
         self.emitted.iter().cloned().collect()
     }
 
-    /// An event about a conversation, for those who may hear of its inbox.
+    /// Emits an event about a conversation, with the audience of its inbox.
     fn emit_in(&mut self, at: usize, summary: &str, kind: EventKind, now: Timestamp) {
         let mailbox = self.mailbox_of(at);
-        let inbox = mailbox.owner.clone().map_or(Inbox::Team, Inbox::Private);
+        let inbox = mailbox.owner.clone().map_or(EventSource::Team, EventSource::Private);
         let audience = Audience { livemode: !mailbox.sandbox, inbox };
         let url = url(&self.conversations[at].id);
         self.emit(&audience, Some(url), summary, kind, Some(at), now);
@@ -81,30 +76,25 @@ impl World {
 
     fn event_assignee(&self, at: usize) -> Option<EventAssignee> {
         let who = self.conversations[at].assignee.as_ref()?;
-        let mut assignee = EventAssignee::new(kind_of(who), who.clone());
+        let mut assignee = EventAssignee::new(actor_type(who), who.clone());
         assignee.name = self.name_of(who).map(str::to_owned);
         Some(assignee)
     }
 
-    /// `None` is the service itself.
+    /// Returns an actor; `None` is the service itself.
     fn event_actor(&self, who: Option<&ActorId>) -> EventActor {
-        let kind = who.map_or(ActorType::System, kind_of);
-        let mut actor = EventActor::new(kind, self.name_of_doer(who));
+        let kind = who.map_or(ActorType::System, actor_type);
+        let mut actor = EventActor::new(kind, self.actor_name(who));
         actor.id = who.cloned();
         actor
     }
 
-    pub(in crate::world) fn emit_ask_completed(
-        &mut self,
-        at: usize,
-        ask: &DocumentRequestId,
-        now: Timestamp,
-    ) {
+    pub(crate) fn emit_ask_completed(&mut self, at: usize, ask: &DocumentRequestId, now: Timestamp) {
         let data = AskCompleted::new(ask.clone(), AskKind::Documents, self.conversations[at].id.clone());
         self.emit_in(at, "Everything that was asked for is in", EventKind::AskCompleted(data), now);
     }
 
-    pub(in crate::world) fn emit_client_replied(
+    pub(crate) fn emit_client_replied(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -119,7 +109,7 @@ impl World {
         self.emit_in(at, &summary, EventKind::ClientReplied(data), now);
     }
 
-    pub(in crate::world) fn emit_assigned(&mut self, at: usize, by: Option<&ActorId>, now: Timestamp) {
+    pub(crate) fn emit_assigned(&mut self, at: usize, by: Option<&ActorId>, now: Timestamp) {
         let assignee = self.event_assignee(at);
         let to = assignee.as_ref().and_then(|who| who.name.as_deref()).unwrap_or("nobody");
         let assigned_by = self.event_actor(by);
@@ -130,8 +120,8 @@ impl World {
         self.emit_in(at, &summary, EventKind::ConversationAssigned(data), now);
     }
 
-    /// Makes it another one's turn, and tells of it if it was not so before.
-    pub(in crate::world) fn turn(&mut self, at: usize, turn: Turn, now: Timestamp) {
+    /// Changes the turn, and emits an event if it was another's.
+    pub(crate) fn turn(&mut self, at: usize, turn: Turn, now: Timestamp) {
         let thread = &mut self.conversations[at];
         if thread.turn.as_ref() == Some(&turn) {
             return;
@@ -148,7 +138,7 @@ impl World {
         self.emit_in(at, summary, EventKind::TurnChanged(data), now);
     }
 
-    pub(in crate::world) fn emit_approved(
+    pub(crate) fn emit_approved(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -160,17 +150,17 @@ impl World {
         let approved_by = self.event_actor(by);
         let summary = format!("{} approved a draft", approved_by.name);
         let mut data = DraftApproved::new(self.conversations[at].id.clone(), message.clone(), approved_by);
-        (data.drafted_by.kind, data.drafted_by.id) = (author.as_ref().map(kind_of), author);
+        (data.drafted_by.kind, data.drafted_by.id) = (author.as_ref().map(actor_type), author);
         data.edited = edited;
         self.emit_in(at, &summary, EventKind::DraftApproved(data), now);
     }
 
-    pub(in crate::world) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
+    pub(crate) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
         let Some(record) = self.message(message.as_str()).map(|place| self.message_at(place)) else { return };
-        // The drafting helper is an agent without an id; the service's own mail has no author.
+        // The drafting helper is an agent without an id; the service's own email has no author.
         let helper = record.helper.then(|| EventAuthor::new(ActorType::Agent));
         let someone = record.author.as_ref().map(|who| {
-            let mut author = EventAuthor::new(kind_of(who));
+            let mut author = EventAuthor::new(actor_type(who));
             author.id = Some(who.clone());
             author
         });
@@ -182,13 +172,13 @@ impl World {
         self.emit_in(at, &summary, EventKind::MessageSent(data), now);
     }
 
-    pub(in crate::world) fn emit_held(&mut self, at: usize, now: Timestamp) {
+    pub(crate) fn emit_held(&mut self, at: usize, now: Timestamp) {
         let data = ScoutHeld::new(self.conversations[at].id.clone());
         let summary = format!("A likely scam to {} was held", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::ScoutHeld(data), now);
     }
 
-    pub(in crate::world) fn emit_booking(&mut self, booking: usize, now: Timestamp) {
+    pub(crate) fn emit_booking(&mut self, booking: usize, now: Timestamp) {
         let record = &self.bookings[booking];
         let mut data = Booking::new(
             record.id.clone(),
@@ -209,7 +199,7 @@ impl World {
             Some(at) => self.emit_in(at, &summary, kind, now),
             None => {
                 self.emit(
-                    &Audience { livemode: true, inbox: Inbox::Workspace },
+                    &Audience { livemode: true, inbox: EventSource::Workspace },
                     None,
                     &summary,
                     kind,

@@ -1,4 +1,4 @@
-//! The log of deliveries: what it keeps of each event, for how long, and how it is written and read.
+//! The log of deliveries: its contents, retention and format.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -10,36 +10,37 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::Event, limits};
 
 use super::{HookScope, Webhooks, delivery::Delivery};
-use crate::world::{Job, Jobs, store::Layered};
+use crate::world::{Job, Jobs, store::LayeredMap};
 
-/// How many deliveries are kept in all. Beyond that the oldest go, those that are over first.
+/// How many deliveries are stored. Beyond that the oldest are dropped, completed ones first.
 const DELIVERIES_KEPT: usize = 250_000;
 
 /// An event, kept once, with its way to each endpoint that hears it.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Recorded {
+#[schemars(rename = "Recorded")]
+pub(super) struct LoggedEvent {
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    #[serde(deserialize_with = "as_documented")]
+    #[serde(deserialize_with = "complete_event")]
     pub(super) event: Event,
     pub(super) deliveries: BTreeMap<WebhookId, Delivery>,
 }
 
-impl Recorded {
+impl LoggedEvent {
     pub(super) fn created_at(&self) -> Timestamp {
-        // As documented, so it has one.
+        // Every event of the log has one.
         self.event.created_at.unwrap_or(Timestamp::from_millis(0))
     }
 
-    /// What is sent, the same for every try.
+    /// Returns the body, which is the same for every attempt.
     pub(super) fn body(&self) -> Vec<u8> {
-        // An event is made of ids, flags and texts, which JSON can always hold.
+        // Serializing ids, flags and texts cannot fail.
         serde_json::to_vec(&self.event).unwrap_or_default()
     }
 }
 
-/// A receiver takes whatever has an id; this is the sender.
-fn as_documented<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
+/// Reads an event strictly: a receiver ignores missing fields, but this is the sender.
+fn complete_event<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
     let event = Event::deserialize(d)?;
     match event.malformed_fields().first() {
         None => Ok(event),
@@ -48,21 +49,21 @@ fn as_documented<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
 }
 
 impl Webhooks {
-    /// All that is written into the document.
+    /// Returns a copy of everything that the document contains.
     pub(crate) fn data(&self) -> Self {
         let (endpoints, log) = (self.endpoints.clone(), self.log.clone());
         Self { count: self.count, endpoints, log, ..Self::default() }
     }
 
-    /// How many events the log holds.
+    /// Returns how many events the log has.
     pub(crate) fn len(&self) -> usize {
         self.log.len()
     }
 
-    /// Makes a document that was read usable: tries that were under way when it was written are due again.
+    /// Prepares a document that was read: attempts that were under way when it was written are due again.
     pub(crate) fn prepare(&mut self, jobs: &mut Jobs) {
-        self.lanes.clear();
-        self.numbers = Layered::default();
+        self.queues.clear();
+        self.numbers = LayeredMap::default();
         self.log.iter().for_each(|(number, it)| self.numbers.insert(it.event.id.clone(), *number));
         self.held = self.log.values().map(|it| it.deliveries.len()).sum();
         let queued: HashSet<(WebhookId, EventId)> = jobs
@@ -82,7 +83,7 @@ impl Webhooks {
         }
     }
 
-    /// What does not fit together in a document that was read.
+    /// Checks a document that was read.
     pub(crate) fn check(&self, has_user: impl Fn(&UserId) -> bool, problems: &mut Problems) {
         for (id, endpoint) in &self.endpoints {
             let field = |name: &str| format!("webhooks.endpoints.{id}.{name}");
@@ -114,12 +115,12 @@ impl Webhooks {
         }
     }
 
-    /// Lets go of what is older than the log's 30 days, and of the oldest beyond the number that is kept.
+    /// Drops deliveries older than 30 days, and the oldest beyond the limit.
     pub(super) fn forget(&mut self, jobs: &mut Jobs, now: Timestamp) {
         let mut dropped = HashSet::new();
         let mut gone = Vec::new();
-        // Events are in the order of their time; of those that are old enough, the few with a late try stay.
-        let old = |it: &Recorded| now.duration_since(it.created_at()) > limits::DELIVERY_LOG;
+        // Events are sorted by time; old ones with a recent attempt stay.
+        let old = |it: &LoggedEvent| now.duration_since(it.created_at()) > limits::DELIVERY_LOG;
         for (number, it) in self.log.iter_mut().take_while(|(_, it)| old(it)) {
             let before = it.deliveries.len();
             let created = it.created_at();
@@ -134,7 +135,7 @@ impl Webhooks {
         if self.held < DELIVERIES_KEPT {
             return;
         }
-        // A tenth at once, so that a full log is not gone through for every event.
+        // Drops a tenth at once, so that a full log is not scanned for every event.
         let target = DELIVERIES_KEPT / 10 * 9;
         for pending in [false, true] {
             for it in self.log.values_mut() {

@@ -1,8 +1,8 @@
-//! Webhooks as plain data: endpoints, the events on their way to them, and the rules of section "delivery". No I/O: a
-//! try goes out as a [`AttemptRequest`] and comes back as a [`AttemptOutcome`].
+//! Webhooks as plain data: endpoints, deliveries and the retry rules. Attempts leave as [`AttemptRequest`] and come back as
+//! [`AttemptOutcome`].
 //!
-//! Each endpoint has at most one try under way, so a receiver hears of things in the order in which they fell due, and
-//! what a 410 or a pause cuts off is exact.
+//! Each endpoint has at most one attempt under way, so a receiver gets events in the order in which they were due, and a 410 or a
+//! pause takes effect exactly.
 
 mod control;
 mod delivery;
@@ -31,24 +31,24 @@ pub use view::{
     TestSent, WebhookView,
 };
 
-use delivery::{Delivery, KeptResponses, Token};
+use delivery::{AttemptToken, Delivery, StoredResponses};
 use endpoint::Endpoint;
-use log::Recorded;
+use log::LoggedEvent;
 
-use crate::world::{Job, Jobs, store::Layered};
+use crate::world::{Job, Jobs, store::LayeredMap};
 
-/// Who may hear of an event.
+/// The audience of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Audience {
     /// `false` for the sandbox.
     pub livemode: bool,
-    /// The inbox it happened in.
-    pub inbox: Inbox,
+    /// Where it happened.
+    pub inbox: EventSource,
 }
 
 /// Where an event happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Inbox {
+pub(crate) enum EventSource {
     /// In a team inbox.
     Team,
     /// In a private inbox of this person.
@@ -59,46 +59,46 @@ pub(crate) enum Inbox {
 
 /// All endpoints of a workspace and the events that were or are to be sent to them.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Webhooks {
     /// Counts endpoints and events, for their order.
     count: u64,
     endpoints: BTreeMap<WebhookId, Endpoint>,
     /// Oldest first.
-    log: BTreeMap<u64, Arc<Recorded>>,
+    log: BTreeMap<u64, Arc<LoggedEvent>>,
     #[serde(skip)]
-    numbers: Layered<EventId, u64>,
-    /// How many deliveries the log holds.
+    numbers: LayeredMap<EventId, u64>,
+    /// How many deliveries the log has.
     #[serde(skip)]
     held: usize,
     #[serde(skip)]
-    lanes: BTreeMap<WebhookId, Lane>,
-    /// What is to come after the next event for the same endpoint, and when it comes at the latest.
+    queues: BTreeMap<WebhookId, EndpointQueue>,
+    /// The event that a fault delays until the next one for the same endpoint, and its latest time.
     #[serde(skip)]
     swapped: BTreeMap<WebhookId, (Timestamp, EventId)>,
     #[serde(skip)]
-    responses: KeptResponses,
+    responses: StoredResponses,
 }
 
-/// What an endpoint is busy with. Not part of the world document: a restored world makes those tries anew.
+/// The attempts of an endpoint. Not part of the world document: a restored world makes them again.
 #[derive(Clone)]
-struct Lane {
-    flying: Option<Flying>,
-    /// Fell due while another try was under way, in that order.
+struct EndpointQueue {
+    in_flight: Option<InFlight>,
+    /// Attempts that were due while another was under way, in order.
     waiting: VecDeque<(Timestamp, EventId)>,
-    /// The earliest time at which any of these may have to be tried again.
+    /// The earliest time at which any of these may be retried.
     horizon: Timestamp,
 }
 
 #[derive(Clone)]
-struct Flying {
-    token: Token,
+struct InFlight {
+    token: AttemptToken,
     event: EventId,
-    /// Someone asked for a redelivery meanwhile.
+    /// Set by a redelivery meanwhile.
     again: Option<Timestamp>,
 }
 
-/// What an endpoint's owner is told by mail.
+/// A notice to an endpoint's owner by email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) endpoint: WebhookId,
@@ -109,7 +109,7 @@ pub(crate) struct Notice {
 }
 
 impl Webhooks {
-    /// Queues an event for every endpoint that may hear it and wants to.
+    /// Queues an event for every endpoint that subscribes to it.
     pub(crate) fn emit(&mut self, event: Event, audience: &Audience, jobs: &mut Jobs, now: Timestamp) {
         let to: Vec<WebhookId> = self
             .endpoints
@@ -132,11 +132,11 @@ impl Webhooks {
         self.held += to.len();
         self.numbers.insert(event.id.clone(), self.count);
         let deliveries = to.into_iter().map(|id| (id, Delivery::due(now))).collect();
-        self.log.insert(self.count, Arc::new(Recorded { event, deliveries }));
+        self.log.insert(self.count, Arc::new(LoggedEvent { event, deliveries }));
     }
 
-    /// Starts the try that fell due at `due`. `None` when it is not to be made, or not yet: the endpoint is busy, and
-    /// the try is queued again when it no longer is.
+    /// Starts the attempt that was due at `due`. Returns `None` if it is not to be made, or if the endpoint is busy: then it is queued
+    /// until the endpoint is free.
     pub(crate) fn start(
         &mut self,
         id: &WebhookId,
@@ -147,21 +147,24 @@ impl Webhooks {
         let it = self.numbers.get(event_id).and_then(|number| self.log.get(number));
         let pending = it.and_then(|it| it.deliveries.get(id).filter(|d| d.is_pending()).map(|d| (it, d)));
         let (Some((it, delivery)), Some(endpoint)) = (pending, self.endpoints.get(id)) else {
-            self.next_in_lane(id, jobs);
+            self.start_next(id, jobs);
             return None;
         };
         let failures = delivery.tries.len() - delivery.earlier + 1;
         let again = schedule::wait(id, event_id, failures, delivery.tries.len() + 1);
         let horizon = again.map_or(Timestamp::from_millis(i64::MAX), |wait| due + wait);
-        let lane =
-            self.lanes.entry(id.clone()).or_insert(Lane { flying: None, waiting: VecDeque::new(), horizon });
-        lane.horizon = lane.horizon.min(horizon);
-        if lane.flying.is_some() {
-            lane.waiting.push_back((due, event_id.clone()));
+        let queue = self.queues.entry(id.clone()).or_insert(EndpointQueue {
+            in_flight: None,
+            waiting: VecDeque::new(),
+            horizon,
+        });
+        queue.horizon = queue.horizon.min(horizon);
+        if queue.in_flight.is_some() {
+            queue.waiting.push_back((due, event_id.clone()));
             return None;
         }
-        let token = Token::new();
-        lane.flying = Some(Flying { token, event: event_id.clone(), again: None });
+        let token = AttemptToken::new();
+        queue.in_flight = Some(InFlight { token, event: event_id.clone(), again: None });
         Some(AttemptRequest {
             token,
             endpoint: id.clone(),
@@ -177,7 +180,7 @@ impl Webhooks {
         })
     }
 
-    /// Puts a try off that has just been started; when it is swapped, until the next event has been tried.
+    /// Delays an attempt that was just started; a swapped one until the next event has been attempted.
     pub(crate) fn hold(
         &mut self,
         request: &AttemptRequest,
@@ -186,8 +189,8 @@ impl Webhooks {
         jobs: &mut Jobs,
     ) {
         let (id, event) = (&request.endpoint, &request.event);
-        if let Some(lane) = self.lanes.get_mut(id) {
-            lane.flying = None;
+        if let Some(queue) = self.queues.get_mut(id) {
+            queue.in_flight = None;
         }
         if let Some(delivery) = self.delivery_mut(id, event) {
             delivery.next_try_at = Some(until);
@@ -197,11 +200,11 @@ impl Webhooks {
                 self.swapped.insert(id.clone(), (until, event.clone()));
             }
         }
-        self.next_in_lane(id, jobs);
+        self.start_next(id, jobs);
     }
 
-    /// Lets go what waited for this event to be tried.
-    fn unswap(&mut self, id: &WebhookId, tried: &EventId, at: Timestamp, jobs: &mut Jobs) {
+    /// Queues the swapped event that waited for this attempt.
+    fn release_swapped(&mut self, id: &WebhookId, tried: &EventId, at: Timestamp, jobs: &mut Jobs) {
         let Some((until, event)) = self.swapped.get(id).filter(|(_, event)| event != tried).cloned() else {
             return;
         };
@@ -215,19 +218,19 @@ impl Webhooks {
         }
     }
 
-    /// Gives up the try that fell due, because the workspace's plan has no webhooks.
+    /// Fails an attempt because the workspace's plan has no webhooks.
     pub(crate) fn give_up(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs) {
         if let Some(delivery) = self.delivery_mut(id, event) {
             delivery.end(DeliveryOutcome::Failed);
         }
-        self.next_in_lane(id, jobs);
+        self.start_next(id, jobs);
     }
 
-    /// Takes in what came of a try; the notice that its owner is to be sent, if any.
+    /// Records the outcome of an attempt; returns the notice to the owner, if any.
     pub(crate) fn finish(&mut self, outcome: AttemptOutcome, jobs: &mut Jobs) -> Option<Notice> {
         let AttemptOutcome { endpoint: id, event, made, timed_out, .. } = &outcome;
-        let lane = self.lanes.get_mut(id)?;
-        let flying = lane.flying.take_if(|flying| flying.token == outcome.token())?;
+        let queue = self.queues.get_mut(id)?;
+        let in_flight = queue.in_flight.take_if(|in_flight| in_flight.token == outcome.token)?;
         let (at, status) = (made.at, made.status);
 
         let mut state = None;
@@ -245,19 +248,19 @@ impl Webhooks {
                 endpoint.state = state.unwrap_or(HookState::On);
             }
         }
-        self.record(id, event, made.clone(), flying.again, jobs);
+        self.record(id, event, made.clone(), in_flight.again, jobs);
         self.keep_response(id, event);
-        self.unswap(id, event, at, jobs);
+        self.release_swapped(id, event, at, jobs);
         let notice = state.map(|state| {
             self.drop_queued(id, jobs);
             let owner = self.endpoints.get(id).and_then(|endpoint| endpoint.owner.clone());
             Notice { endpoint: id.clone(), owner, at, state }
         });
-        self.next_in_lane(id, jobs);
+        self.start_next(id, jobs);
         notice
     }
 
-    /// Adds the try to the log and queues the next one, if there is to be one.
+    /// Adds an attempt to the log and queues the retry, if any.
     fn record(
         &mut self,
         id: &WebhookId,
@@ -292,40 +295,40 @@ impl Webhooks {
         }
     }
 
-    /// The earliest time at which a try that is under way or waits for its endpoint may have to be made again: nothing
-    /// before it can change any more. `None` when there is no such try.
+    /// Returns the earliest time at which an attempt under way or queued may be retried: earlier times cannot change. `None` if there
+    /// is no such attempt.
     fn horizon(&self) -> Option<Timestamp> {
-        // A lane with nothing under way has its next try in the queue, where everything that comes later waits for it.
-        self.lanes.values().filter(|lane| lane.flying.is_some()).map(|lane| lane.horizon).min()
+        // Without an attempt under way the next one is in the job queue, before everything later.
+        self.queues.values().filter(|queue| queue.in_flight.is_some()).map(|queue| queue.horizon).min()
     }
 
-    /// Queues what waits for this endpoint, if it is free now.
-    fn next_in_lane(&mut self, id: &WebhookId, jobs: &mut Jobs) {
-        let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.flying.is_none()) else { return };
-        match lane.waiting.pop_front() {
+    /// Queues the next waiting attempt if the endpoint is free.
+    fn start_next(&mut self, id: &WebhookId, jobs: &mut Jobs) {
+        let Some(queue) = self.queues.get_mut(id).filter(|queue| queue.in_flight.is_none()) else { return };
+        match queue.waiting.pop_front() {
             Some((due, event)) => {
                 jobs.push(due, Job::WebhookTry { endpoint: id.clone(), event });
             }
             None => {
-                self.lanes.remove(id);
+                self.queues.remove(id);
             }
         }
     }
 
-    /// Drops what is queued for an endpoint. A try that is under way is not called back.
+    /// Fails what is queued for an endpoint. An attempt under way is not cancelled.
     fn drop_queued(&mut self, id: &WebhookId, jobs: &mut Jobs) {
         jobs.remove(|job| matches!(job, Job::WebhookTry { endpoint, .. } if endpoint == id));
-        let flying = self.lanes.get_mut(id).and_then(|lane| {
-            lane.waiting.clear();
-            let flying = lane.flying.as_mut()?;
-            flying.again = None;
-            Some(flying.event.clone())
+        let in_flight = self.queues.get_mut(id).and_then(|queue| {
+            queue.waiting.clear();
+            let in_flight = queue.in_flight.as_mut()?;
+            in_flight.again = None;
+            Some(in_flight.event.clone())
         });
-        if flying.is_none() {
-            self.lanes.remove(id);
+        if in_flight.is_none() {
+            self.queues.remove(id);
         }
-        let queued = |it: &&mut Arc<Recorded>| it.deliveries.get(id).is_some_and(Delivery::is_pending);
-        let others = self.log.values_mut().filter(|it| flying.as_ref() != Some(&it.event.id));
+        let queued = |it: &&mut Arc<LoggedEvent>| it.deliveries.get(id).is_some_and(Delivery::is_pending);
+        let others = self.log.values_mut().filter(|it| in_flight.as_ref() != Some(&it.event.id));
         for it in others.filter(queued) {
             if let Some(delivery) = Arc::make_mut(it).deliveries.get_mut(id) {
                 delivery.end(DeliveryOutcome::Failed);
@@ -333,7 +336,7 @@ impl Webhooks {
         }
     }
 
-    fn recorded(&self, event: &EventId) -> Option<&Recorded> {
+    fn logged_event(&self, event: &EventId) -> Option<&LoggedEvent> {
         self.log.get(self.numbers.get(event)?).map(Arc::as_ref)
     }
 

@@ -1,25 +1,25 @@
-//! When a failed delivery is tried again.
+//! The retry schedule.
 //!
-//! The variation of a wait is a hash of the ids, which come from the seeded generator, rather than the generator's next
-//! number. So it is the same whichever receiver answers first, and the earliest moment at which a try under way can
-//! cause anything is known before its answer is.
+//! The jitter is a hash of the ids instead of the generator's next number. So it does not depend on which receiver responds first,
+//! and the time of a retry is known before the attempt ends.
 
 use std::time::Duration;
 
 use shared_inbox::{EventId, WebhookId, limits};
 
-use crate::world::Ids;
+use crate::world::IdGenerator;
 
-/// How long to wait after the failure number `failures` (from 1) of a round of tries; `None` after the last one.
+/// Returns how long to wait after failure number `failures` (from 1) of a round; `None` after the last one.
 ///
-/// `tries` counts all tries, those of earlier rounds too, so that a redelivery waits differently.
+/// `tries` counts the attempts of all rounds, so that a redelivery waits differently.
 pub(super) fn wait(endpoint: &WebhookId, event: &EventId, failures: usize, tries: usize) -> Option<Duration> {
     let about = limits::WEBHOOK_RETRIES.get(failures.checked_sub(1)?)?;
-    let hash =
-        [endpoint.as_str(), event.as_str()].iter().fold(Ids::seeded(tries as u64).bits(), |hash, id| {
-            id.bytes().fold(hash, |hash, byte| Ids::seeded(hash ^ u64::from(byte)).bits())
+    let hash = [endpoint.as_str(), event.as_str()]
+        .iter()
+        .fold(IdGenerator::seeded(tries as u64).next_u64(), |hash, id| {
+            id.bytes().fold(hash, |hash, byte| IdGenerator::seeded(hash ^ u64::from(byte)).next_u64())
         });
-    let part = Ids::share(hash);
+    let part = IdGenerator::fraction_of(hash);
     Some(about.mul_f64(1.0 + limits::WEBHOOK_JITTER * (2.0 * part - 1.0)))
 }
 

@@ -1,4 +1,4 @@
-//! What the control API takes and gives for webhooks.
+//! Inputs and outputs of the control API for webhooks.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::EventKind};
 
 use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
-use crate::world::empty_as_none;
 
-/// The longest address of a receiver.
+/// The longest address of a receiver, in characters.
 const MAX_URL_CHARS: usize = 2_048;
 
 /// A webhook to add.
@@ -33,7 +32,6 @@ const MAX_URL_CHARS: usize = 2_048;
 /// # }
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateWebhook {
     /// Where events are sent to.
@@ -43,10 +41,8 @@ pub struct CreateWebhook {
     /// Which inboxes it hears about.
     pub scope: HookScope,
     /// Who made it; needed for [`HookScope::Private`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
     /// The kinds of event it hears; all when `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
     /// Which clock its `webhook-timestamp` header shows.
     #[serde(default)]
@@ -66,33 +62,24 @@ impl CreateWebhook {
         }
     }
 
-    /// Hears the sandbox instead.
-    pub fn test(mut self) -> Self {
-        self.livemode = false;
-        self
-    }
-
     /// Hears the private inboxes of this person instead.
     pub fn private(mut self, owner: UserId) -> Self {
         (self.scope, self.owner) = (HookScope::Private, Some(owner));
         self
     }
 
-    /// Is owned by this person, who is told when it is paused or turned off.
-    pub fn owner(mut self, owner: UserId) -> Self {
-        self.owner = Some(owner);
-        self
+    setters! {
+        /// Hears the sandbox instead.
+        test() => livemode = false;
+        /// Is owned by this person, who is told when it is paused or turned off.
+        owner(owner: UserId) => owner = Some(owner);
+        /// Shows this clock in its `webhook-timestamp` header.
+        timestamps(clock: TimestampSource) => timestamps = clock;
     }
 
     /// Hears these kinds of event only.
     pub fn events<T: Into<String>>(mut self, events: impl IntoIterator<Item = T>) -> Self {
         self.events = Some(events.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Shows this clock in its `webhook-timestamp` header.
-    pub fn timestamps(mut self, clock: TimestampSource) -> Self {
-        self.timestamps = clock;
         self
     }
 
@@ -139,7 +126,6 @@ redacted_debug!(CreatedWebhook { id });
 
 /// A webhook in the list of the control API.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct WebhookView {
     /// Its id.
@@ -186,10 +172,10 @@ pub struct TestSent {
 #[non_exhaustive]
 pub struct DeliveryFilter {
     /// Those that stand so.
-    #[serde(default, deserialize_with = "empty_as_none")]
+    #[serde(default)]
     pub outcome: Option<DeliveryOutcome>,
     /// Those of events of this kind.
-    #[serde(default, rename = "type", deserialize_with = "empty_as_none")]
+    #[serde(default, rename = "type")]
     pub event_type: Option<String>,
 }
 
@@ -300,5 +286,5 @@ impl AttemptSent {
     }
 }
 
-/// How the service calls itself to receivers.
+/// The user agent of webhook requests.
 pub(crate) const USER_AGENT: &str = concat!("shared-inbox-mock/", env!("CARGO_PKG_VERSION"));

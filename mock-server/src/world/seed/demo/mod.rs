@@ -1,7 +1,7 @@
 //! The built-in demo workspace: a small lamp shop with conversations in every state.
 //!
-//! Nothing is put together by hand: customers write, agents answer and people approve through the same methods as
-//! anywhere else, each at its time, so the demo obeys every rule. [`story`] is what happened in the shop.
+//! Customers write, agents reply and people approve through the same methods as anywhere else, each at its time, so the demo obeys
+//! every rule. [`story`] is what happened in the shop.
 
 mod story;
 
@@ -15,7 +15,7 @@ use shared_inbox::{
 use crate::world::{
     World,
     conversation::Assignment,
-    mail::{InboundMail, Mail},
+    mail::{InboundMail, IncomingMail},
     people::{NewKey, NewMailbox, NewUser},
 };
 
@@ -23,7 +23,7 @@ const BILLING: &str = "billing@acme.example";
 const ANNA: &str = "anna@acme.example";
 
 impl World {
-    /// The demo workspace as it stands at `now`.
+    /// Returns the demo workspace as of `now`.
     ///
     /// ```
     /// use shared_inbox::Timestamp;
@@ -32,7 +32,7 @@ impl World {
     /// assert_eq!(world.approvals().len(), 1);
     /// ```
     pub fn demo(now: Timestamp) -> World {
-        let mut demo = Demo { world: World::bare(2), now, live: 0, test: 1, billing: 2 };
+        let mut demo = Demo { world: World::minimal(2), now, live: 0, test: 1, billing: 2 };
         demo.people();
         demo.new_mail();
         demo.answered_mail();
@@ -47,17 +47,17 @@ impl World {
 struct Demo {
     world: World,
     now: Timestamp,
-    /// Places of the keys.
+    /// The indexes of the keys.
     live: usize,
     test: usize,
     billing: usize,
 }
 
-/// The demo is made of rules that all hold; a step that fails is a fault of the demo itself.
+/// A step that fails is a bug of the demo.
 const HOLDS: &str = "the demo keeps the rules";
 
 impl Demo {
-    /// So many minutes before now, with everything done that was due until then.
+    /// Returns the time some minutes before now, after running the jobs that were due until then.
     fn ago(&mut self, minutes: u64) -> Timestamp {
         let at = self.now - Duration::from_secs(60 * minutes);
         while self.world.run_due(at).is_some() {}
@@ -74,7 +74,7 @@ impl Demo {
         world.create_key(NewKey::live("Billing agent", scopes).created_by(anna)).expect(HOLDS);
     }
 
-    /// A mail comes in; gives the place of its conversation.
+    /// Receives an email; returns the index of its conversation.
     fn mail(&mut self, minutes: u64, mail: InboundMail) -> usize {
         let at = self.ago(minutes);
         let received = self.world.inbound(mail, at).expect(HOLDS);
@@ -83,11 +83,11 @@ impl Demo {
 
     fn answer(&mut self, minutes: u64, conversation: usize, from: &str, text: &str) {
         let at = self.ago(minutes);
-        let mailbox = self.world.index.places[conversation].mailbox;
+        let mailbox = self.world.index.positions[conversation].mailbox;
         let name = self.world.conversations[conversation].contact.name.clone();
         let content = InboundMail { name, ..InboundMail::new("", from, text) };
         let conversation = Some(conversation);
-        self.world.receive(Mail { mailbox, reference: None, conversation, content }, at);
+        self.world.receive(IncomingMail { mailbox, reference: None, conversation, content }, at);
     }
 
     fn send(&mut self, minutes: u64, conversation: usize, text: &str) {
@@ -124,7 +124,7 @@ impl Demo {
     fn finish(mut self) -> World {
         self.ago(0);
         let mut world = self.world;
-        // The conversations were told one after the other, not in the order of time.
+        // The conversations were created one after the other, not in the order of time.
         let mut outbox = world.outbox();
         outbox.sort_by_key(|mail| mail.at);
         world.outbox = outbox.into_iter().collect();

@@ -1,4 +1,4 @@
-//! What happened in the lamp shop, told in the order of its kinds.
+//! What happened in the lamp shop, by kind.
 
 use std::time::Duration;
 
@@ -11,23 +11,30 @@ use super::{ANNA, BILLING, Demo, HOLDS};
 use crate::world::{
     conversation::Snooze,
     documents::{InboundFile, Upload},
-    mail::{Approval, Dmarc, InboundMail, Mail},
+    mail::{Approval, Dmarc, InboundMail, IncomingMail},
     people::NewBooking,
 };
 
 const HELP: &str = "help@acme.example";
 
+/// An email of a customer: their name and address, its subject and the topic that the sorting helper gives it.
+fn from_customer(to: &str, [name, from, subject, topic]: [&str; 4], text: &str) -> InboundMail {
+    let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    InboundMail {
+        name: given(name),
+        topic: given(topic),
+        ..InboundMail::new(to, from, text).subject(subject)
+    }
+}
+
 impl Demo {
     pub(super) fn new_mail(&mut self) {
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             HELP,
-            "mara.lind@example.org",
+            ["Mara Lind", "mara.lind@example.org", "Shade arrived broken", "Damaged goods"],
             "Hello,\n\nthe floor lamp came today and the glass shade is cracked from top to bottom. I have attached two \
              photos. We have guests on Saturday, is there any way to get a new shade before then?\n\nMara Lind",
         );
-        mail.name = Some("Mara Lind".into());
-        mail.subject = Some("Shade arrived broken".into());
-        mail.topic = Some("Damaged goods".into());
         mail.urgency = Some(Urgency::High);
         mail.attachments = vec![
             InboundFile::new("shade-1.jpg", "image/jpeg", 1_845_221),
@@ -40,15 +47,12 @@ impl Demo {
             self.world.documents[at].document.kind = Some(DocumentKind::Photo);
         }
 
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             BILLING,
-            "accounts@harbour-cafe.example",
+            ["Rosa Quint", "accounts@harbour-cafe.example", "Invoice 2231 has our old address", "Invoices"],
             "Good morning,\n\nour invoice 2231 shows our old address. Could you issue it again with the new one? Our \
              accountant needs it by the end of the month.\n\nHarbour Café, Rosa Quint",
         );
-        mail.name = Some("Rosa Quint".into());
-        mail.subject = Some("Invoice 2231 has our old address".into());
-        mail.topic = Some("Invoices".into());
         mail.urgency = Some(Urgency::Normal);
         let invoice = self.mail(260, mail);
         let anna = format!("user:{}", self.world.users[0].id);
@@ -62,13 +66,16 @@ impl Demo {
         reply.summary = Some("Promises a corrected invoice today".into());
         self.world.reply(invoice, self.world.agent_of(self.billing), reply, at);
 
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             HELP,
-            "security-team@acme-accounts.example",
+            [
+                "Mail Administrator",
+                "security-team@acme-accounts.example",
+                "Action needed: mailbox suspended",
+                "",
+            ],
             "Your mailbox will be closed within 24 hours. Log in at http://acme-accounts.example/keep to keep it.",
         );
-        mail.name = Some("Mail Administrator".into());
-        mail.subject = Some("Action needed: mailbox suspended".into());
         mail.dmarc = Dmarc::Fail;
         mail.risk = Some("phishing".into());
         mail.risk_reasons = vec![
@@ -79,28 +86,22 @@ impl Demo {
         mail.held = true;
         self.mail(55, mail);
 
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             HELP,
-            "j.pereira@example.net",
+            ["João Pereira", "j.pereira@example.net", "Brass desk lamp, small", "Before buying"],
             "Hi, do you still have the brass desk lamp in the small size? The page says \"ask us\", so I am asking. \
              Thanks! João",
         );
-        mail.name = Some("João Pereira".into());
-        mail.subject = Some("Brass desk lamp, small".into());
-        mail.topic = Some("Before buying".into());
         mail.urgency = Some(Urgency::Low);
         self.mail(25, mail);
     }
 
     pub(super) fn answered_mail(&mut self) {
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             HELP,
-            "kim.aldana@example.com",
+            ["Kim Aldana", "kim.aldana@example.com", "Where is order 1038?", "Delivery"],
             "Hello, my order 1038 was due on Monday and the tracking page has not changed for four days. Where is it?",
         );
-        mail.name = Some("Kim Aldana".into());
-        mail.subject = Some("Where is order 1038?".into());
-        mail.topic = Some("Delivery".into());
         mail.urgency = Some(Urgency::Normal);
         let late = self.mail(1_500, mail);
         self.send(
@@ -110,14 +111,11 @@ impl Demo {
         );
         self.tag(1_440, late, &["delivery"]);
 
-        let mut mail = InboundMail::new(
+        let mail = from_customer(
             HELP,
-            "priya.n@example.org",
+            ["Priya Nair", "priya.n@example.org", "Humming dimmer", "Technical question"],
             "The dimmer hums when the lamp is at half. Is that normal, or is it broken?",
         );
-        mail.name = Some("Priya Nair".into());
-        mail.subject = Some("Humming dimmer".into());
-        mail.topic = Some("Technical question".into());
         let hum = self.mail(8_900, mail);
         let tom = format!("user:{}", self.world.users[1].id);
         self.assign(8_890, hum, &tom);
@@ -134,14 +132,11 @@ impl Demo {
         self.tag(7_290, hum, &["question"]);
         self.close(7_280, hum);
 
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             HELP,
-            "events@oldmill.example",
+            ["Old Mill Events", "events@oldmill.example", "Twelve pendants for the hall", "Large orders"],
             "We would like twelve pendant lamps for the mill's new hall, to be delivered in the second week of next month.",
         );
-        mail.name = Some("Old Mill Events".into());
-        mail.subject = Some("Twelve pendants for the hall".into());
-        mail.topic = Some("Large orders".into());
         mail.urgency = Some(Urgency::Normal);
         let mill = self.mail(4_400, mail);
         self.tag(4_390, mill, &["wholesale"]);
@@ -155,13 +150,11 @@ impl Demo {
         let booking = NewBooking::new(host, starts, starts + Duration::from_secs(1_800)).conversation(id);
         self.world.create_booking(booking, at).expect(HOLDS);
 
-        let mut mail = InboundMail::new(
+        let mail = from_customer(
             HELP,
-            "s.whitfield@example.com",
+            ["Sam Whitfield", "s.whitfield@example.com", "Newsletter twice", ""],
             "Please cancel my newsletter, I get it twice every week.",
         );
-        mail.name = Some("Sam Whitfield".into());
-        mail.subject = Some("Newsletter twice".into());
         let news = self.mail(3_000, mail);
         self.send(2_950, news, "Done, you are off both lists. Sorry for the noise.");
         let at = self.ago(2_900);
@@ -171,18 +164,15 @@ impl Demo {
             "I am away until Friday and read mail once a day.",
         );
         content.auto_reply = true;
-        let mailbox = self.world.index.places[news].mailbox;
-        self.world.receive(Mail { mailbox, reference: None, conversation: Some(news), content }, at);
+        let mailbox = self.world.index.positions[news].mailbox;
+        self.world.receive(IncomingMail { mailbox, reference: None, conversation: Some(news), content }, at);
         self.close(2_890, news);
 
-        let mut mail = InboundMail::new(
+        let mail = from_customer(
             HELP,
-            "d.osei@example.com",
+            ["Daniel Osei", "d.osei@example.com", "Two years or five?", "Before buying"],
             "How long is the warranty on the workshop lamps? The leaflet says two years, the web page says five.",
         );
-        mail.name = Some("Daniel Osei".into());
-        mail.subject = Some("Two years or five?".into());
-        mail.topic = Some("Before buying".into());
         let warranty = self.mail(6_200, mail);
         let at = self.ago(6_100);
         let draft = Reply::new("Hello Daniel, it is five years for lamps bought after 2024.");
@@ -193,14 +183,11 @@ impl Demo {
         self.tag(5_900, warranty, &["question"]);
         self.close(5_890, warranty);
 
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             HELP,
-            "lena.hofer@example.org",
+            ["Lena Hofer", "lena.hofer@example.org", "New address for order 1044", "Delivery"],
             "Can I change the delivery address of order 1044? I am moving this weekend.",
         );
-        mail.name = Some("Lena Hofer".into());
-        mail.subject = Some("New address for order 1044".into());
-        mail.topic = Some("Delivery".into());
         mail.urgency = Some(Urgency::High);
         let moving = self.mail(30, mail);
         let agent = format!("agent:{}", self.world.keys[self.live].agent_id);
@@ -209,14 +196,11 @@ impl Demo {
     }
 
     pub(super) fn document_requests(&mut self) {
-        let mut mail = InboundMail::new(
+        let mail = from_customer(
             BILLING,
-            "office@tannery-yard.example",
+            ["Tannery Yard Office", "office@tannery-yard.example", "Paying by invoice", "Accounts"],
             "We want to pay by invoice from now on. What do you need from us?",
         );
-        mail.name = Some("Tannery Yard Office".into());
-        mail.subject = Some("Paying by invoice".into());
-        mail.topic = Some("Accounts".into());
         let account = self.mail(4_600, mail);
         let at = self.ago(4_500);
         let mut request = RequestDocuments::new([
@@ -235,14 +219,11 @@ impl Demo {
         self.ago(1_000);
         self.tag(990, account, &["account"]);
 
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             BILLING,
-            "pay@brightside.example",
+            ["Brightside Electrics", "pay@brightside.example", "Bill for October", "Suppliers"],
             "Please find our bill for the October repairs attached.",
         );
-        mail.name = Some("Brightside Electrics".into());
-        mail.subject = Some("Bill for October".into());
-        mail.topic = Some("Suppliers".into());
         mail.urgency = Some(Urgency::Normal);
         mail.attachments = vec![InboundFile::new("brightside-1187.pdf", "application/pdf", 88_410)];
         let bill = self.mail(2_100, mail);
@@ -270,30 +251,28 @@ impl Demo {
         );
         sent.text = Some("Your lamps left our workshop today.".into());
         self.world.record_sent(true, sent, at);
-        let mut mail = InboundMail::new(
+        let mut mail = from_customer(
             "help+order-1042@acme.example",
-            "noor.haddad@example.com",
+            ["Noor Haddad", "noor.haddad@example.com", "Re: Your order 1042 has shipped", "Delivery"],
             "Great news. Could the courier ring the bell of the shop next door? We are closed on Wednesdays.",
         );
-        mail.name = Some("Noor Haddad".into());
-        mail.subject = Some("Re: Your order 1042 has shipped".into());
         mail.in_reply_to = Some("<b1f0a6d27c9e4c51@shop.acme.example>".into());
-        mail.topic = Some("Delivery".into());
         let order = self.mail(700, mail);
         self.tag(690, order, &["delivery"]);
     }
 
     pub(super) fn private_mail(&mut self) {
-        let mut mail = InboundMail::new(
+        let mail = from_customer(
             ANNA,
-            "landlord@example.net",
+            ["M. Castellan", "landlord@example.net", "Lease of the workshop", ""],
             "Dear Anna, the lease of the workshop ends in June. Shall we talk about the next three years?",
         );
-        mail.name = Some("M. Castellan".into());
-        mail.subject = Some("Lease of the workshop".into());
         self.mail(600, mail);
-        let mut mail = InboundMail::new(ANNA, "yoga@example.net", "Your class on Thursday is confirmed.");
-        mail.subject = Some("Class confirmed".into());
+        let mail = from_customer(
+            ANNA,
+            ["", "yoga@example.net", "Class confirmed", ""],
+            "Your class on Thursday is confirmed.",
+        );
         let class = self.mail(5_500, mail);
         self.close(5_000, class);
     }
@@ -304,7 +283,7 @@ impl Demo {
         let content = InboundMail::new("", "reply+demo@customer.test", "Does my integration work?")
             .name("Test customer")
             .subject("A first test");
-        self.world.receive(Mail { mailbox, reference: None, conversation: None, content }, at);
+        self.world.receive(IncomingMail { mailbox, reference: None, conversation: None, content }, at);
         let conversation = self.world.conversations.len() - 1;
         let mut reply = Reply::new("It does.");
         reply.send = true;

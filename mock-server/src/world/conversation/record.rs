@@ -1,4 +1,4 @@
-//! A conversation as the world keeps it, and what can be asked of it without looking elsewhere.
+//! Conversations and messages as the world stores them.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub(crate) struct ConversationRecord {
     /// The customer.
     pub contact: Contact,
     /// Where it stands.
-    #[serde(default = "open")]
+    #[serde(default = "default_status")]
     pub status: Status,
     /// Whose turn it is.
     pub turn: Option<Turn>,
@@ -52,27 +52,27 @@ pub(crate) struct ConversationRecord {
     /// Message-ID of the recorded app mail that it answers.
     pub app_sent: Option<String>,
     /// What happened, oldest first.
-    #[serde(deserialize_with = "without_room")]
+    #[serde(deserialize_with = "shrunk_timeline")]
     pub timeline: Vec<Item>,
 }
 
-/// Most conversations of a large document stay as they are: room for more items would be half of the memory.
-fn without_room<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Item>, D::Error> {
+/// Reads a timeline without spare capacity, which would be half of the memory of a large world.
+fn shrunk_timeline<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Item>, D::Error> {
     let mut items = Vec::deserialize(d)?;
     items.shrink_to_fit();
     Ok(items)
 }
 
-fn open() -> Status {
+fn default_status() -> Status {
     Status::Open
 }
 
 redacted_debug!(ConversationRecord { id, mailbox, status, turn });
 
 /// One item of a timeline.
-// Most items are messages: boxing them would cost an allocation each and save little.
+// Most items are messages: boxing them would cost an allocation each and save little memory.
 #[allow(clippy::large_enum_variant)]
-#[derive(Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Item {
     /// An email.
@@ -85,24 +85,24 @@ pub enum Item {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ItemKind {
     Message,
     Note,
     Event,
 }
 
-impl Kind {
+impl ItemKind {
     fn read<'de, D: Deserializer<'de>>(self, d: D) -> Result<Item, D::Error> {
         Ok(match self {
-            Kind::Message => Item::Message(MessageRecord::deserialize(d)?),
-            Kind::Note => Item::Note(Note::deserialize(d)?),
-            Kind::Event => Item::Event(TimelineEvent::deserialize(d)?),
+            ItemKind::Message => Item::Message(MessageRecord::deserialize(d)?),
+            ItemKind::Note => Item::Note(Note::deserialize(d)?),
+            ItemKind::Event => Item::Event(TimelineEvent::deserialize(d)?),
         })
     }
 }
 
-// The derived reader would put every item aside until it knows its type. We write the type first, and then an item
-// is read as it comes.
+// The derived implementation would buffer every item until it knows its type. The type is written first, so an item can be read
+// without a buffer.
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct Fields;
@@ -115,12 +115,12 @@ impl<'de> Deserialize<'de> for Item {
                 let mut before = Map::new();
                 while let Some(name) = map.next_key::<String>()? {
                     if name == "type" && before.is_empty() {
-                        return map.next_value::<Kind>()?.read(MapAccessDeserializer::new(map));
+                        return map.next_value::<ItemKind>()?.read(MapAccessDeserializer::new(map));
                     }
                     before.insert(name, map.next_value()?);
                 }
                 let kind = before.remove("type").ok_or_else(|| A::Error::missing_field("type"))?;
-                let kind = Kind::deserialize(kind).map_err(A::Error::custom)?;
+                let kind = ItemKind::deserialize(kind).map_err(A::Error::custom)?;
                 kind.read(Value::Object(before)).map_err(A::Error::custom)
             }
         }
@@ -160,24 +160,20 @@ pub struct MessageRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<DocumentRequestId>,
     /// Whether the drafting helper wrote it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub helper: bool,
     /// Whether it will come back when it leaves.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bounces: bool,
     /// Whether it was written on a secure page or goes as a secure link.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secure: bool,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 redacted_debug!(MessageRecord { id, at, direction, status });
 
 impl MessageRecord {
-    /// A mail that is meant to go out.
+    /// Returns an outgoing email.
     pub(crate) fn outbound(id: MessageId, at: Timestamp, from: Sender, text: String) -> Self {
         Self {
             id,
@@ -198,18 +194,8 @@ impl MessageRecord {
     }
 }
 
-impl fmt::Debug for Item {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Item::Message(message) => message.fmt(f),
-            Item::Note(note) => note.fmt(f),
-            Item::Event(event) => event.fmt(f),
-        }
-    }
-}
-
 impl Item {
-    /// When it happened.
+    /// Returns when it happened.
     pub fn at(&self) -> Timestamp {
         match self {
             Item::Message(message) => message.at,
@@ -231,18 +217,18 @@ impl Item {
 }
 
 impl ConversationRecord {
-    /// Its messages, oldest first.
+    /// Returns its messages, oldest first.
     pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
         self.timeline.iter().filter_map(|item| if let Item::Message(m) = item { Some(m) } else { None })
     }
 
-    /// When the latest message came or was written; without one, when the conversation began.
+    /// Returns the time of the latest message, or of the conversation's begin.
     pub(crate) fn last_message_at(&self) -> Timestamp {
         let message = self.messages().next_back().map(|message| message.at);
         message.or_else(|| self.timeline.first().map(Item::at)).unwrap_or(Timestamp::from_millis(0))
     }
 
-    /// Whether mail from this address came on it, or it is the customer's.
+    /// Returns whether this is the customer's address, or that of an incoming message.
     pub(crate) fn has(&self, address: &str) -> bool {
         let same = |there: &str| there.eq_ignore_ascii_case(address);
         self.contact.email.as_deref().is_some_and(same)

@@ -1,14 +1,17 @@
-//! What a call comes to: an answer, or a refusal with a status and a sentence.
+//! The outcome of a call: a response, or a refusal with a status and a sentence.
 
 use std::cell::RefCell;
 
 use serde::Serialize;
 use shared_inbox::{Problem, Problems, Scope};
 
-/// What is kept of the buffer that responses are written to, in bytes.
+/// How much of the buffer that responses are written to is reused, in bytes.
 const MAX_BUFFER: usize = 256 << 10;
 
-/// What a call answers.
+/// The result of a call, which fails with a [`Refusal`] unless another error is named.
+pub type Result<T, E = Refusal> = std::result::Result<T, E>;
+
+/// The response of a call.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceResponse {
@@ -21,11 +24,10 @@ pub struct ServiceResponse {
 redacted_debug!(ServiceResponse { status });
 
 impl ServiceResponse {
-    /// An answer with this body.
-    pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Refusal> {
+    /// Returns a response with this body.
+    pub fn json(status: u16, body: &impl Serialize) -> Result<Self> {
         thread_local! {
-            /// Written to again and again, so that a response is copied once and is as large as it has to be: the journal
-            /// keeps thousands.
+            /// Reused, so that a response is copied once and is as large as it has to be: the journal stores thousands.
             static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         BUFFER.with_borrow_mut(|buffer| {
@@ -38,39 +40,39 @@ impl ServiceResponse {
     }
 }
 
-/// Why a call took no effect.
+/// An error returned when a call took no effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// What is wrong and what to do about it; the `error` of the answer.
+    /// What is wrong and what to do about it; the `error` of the response.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal with this status and sentence.
+    /// Returns a refusal with this status and sentence.
     pub fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
 
-    /// 400 for one field.
+    /// Returns a 400 for one field.
     pub fn field(field: &str, problem: impl Into<String>) -> Self {
         Self::new(400, Problem::new(field, problem).to_string())
     }
 
-    /// 404 for an id of the control API.
+    /// Returns a 404 for an id.
     pub(crate) fn no_such(kind: &str) -> Self {
         Self::new(404, format!("There is no such {kind}."))
     }
 
-    /// 404 for a conversation, the same whether it never was or may not be seen.
+    /// Returns the 404 for a conversation that does not exist or is not visible.
     pub(crate) fn no_conversation() -> Self {
         Self::no_such("conversation")
     }
 
-    /// 409: the present state does not allow it.
+    /// Returns a 409: the present state does not allow it.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, message)
     }

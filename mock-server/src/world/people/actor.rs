@@ -1,4 +1,4 @@
-//! Who does something in the app: a person, an agent, or the service itself.
+//! Actors: a person, an agent, or the service itself.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
@@ -6,10 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use shared_inbox::{ActorId, AgentId, UserId};
 
-use crate::world::{Refusal, World};
+use crate::world::{MailboxRecord, Refusal, Result, World};
 
-/// The name of the service where it does something by itself.
-pub(in crate::world) const SERVICE: &str = "Shared inbox";
+/// The name of the service as an actor.
+pub(crate) const SERVICE_NAME: &str = "Shared inbox";
 
 /// Who does something: `usr_…`, `agt_…` or `system`.
 ///
@@ -91,9 +91,9 @@ impl JsonSchema for Actor {
 }
 
 impl World {
-    /// Who does something to a conversation; `None` is the service itself. When nobody is named it is the inbox's owner,
-    /// or else the first person of the workspace.
-    pub(in crate::world) fn doer(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>, Refusal> {
+    /// Returns the actor of a change to a conversation; `None` is the service itself. The default is the inbox's owner, or else the
+    /// first person of the workspace.
+    pub(crate) fn resolve_actor(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
         let mailbox = self.mailbox_of(at);
         let (who, sees) = match by {
             Some(Actor::System) => return Ok(None),
@@ -114,24 +114,19 @@ impl World {
         if sees { Ok(Some(who)) } else { Err(Refusal::field("by", "cannot see this inbox")) }
     }
 
-    /// The agent of a key, as one who does something.
-    pub(in crate::world) fn agent_of(&self, key: usize) -> Option<ActorId> {
+    /// Returns the agent of a key as an actor.
+    pub(crate) fn agent_of(&self, key: usize) -> Option<ActorId> {
         Some(self.keys[key].agent_id.clone().into())
     }
 
-    /// The name under which something shows.
-    pub(in crate::world) fn name_of_doer(&self, by: Option<&ActorId>) -> String {
-        by.map_or(SERVICE, |who| self.name_of(who).unwrap_or_default()).to_owned()
+    /// Returns the name of an actor.
+    pub(crate) fn actor_name(&self, by: Option<&ActorId>) -> String {
+        by.map_or(SERVICE_NAME, |who| self.name_of(who).unwrap_or_default()).to_owned()
     }
 
     /// Refuses what the helpers of the app would do in the sandbox, where they do not run.
-    pub(in crate::world) fn helpers_run(&self, at: usize) -> Result<(), Refusal> {
-        self.helpers_run_in(self.index.places[at].mailbox)
-    }
-
-    /// The same for an inbox.
-    pub(in crate::world) fn helpers_run_in(&self, mailbox: usize) -> Result<(), Refusal> {
-        if self.mailboxes[mailbox].sandbox {
+    pub(crate) fn check_helpers_run(&self, mailbox: &MailboxRecord) -> Result<()> {
+        if mailbox.sandbox {
             return Err(Refusal::conflict("The helpers do not run in the sandbox."));
         }
         Ok(())
