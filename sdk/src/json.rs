@@ -1,11 +1,9 @@
 //! JSON of an unknown shape, kept as text. A tree of values would take thirty times as much memory as the text.
 
-use std::collections::HashMap;
 use std::fmt;
 
-use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
 /// Any JSON, as text without spaces.
@@ -38,8 +36,8 @@ impl Json {
     /// The field of an object, if it is one and has it.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<Value> {
-        let fields: HashMap<String, &RawValue> = serde_json::from_str(&self.0).ok()?;
-        serde_json::from_str(fields.get(field)?.get()).ok()
+        let mut json = serde_json::Deserializer::from_str(&self.0);
+        Field(field).deserialize(&mut json).ok().flatten()
     }
 
     /// All of it as a type: a struct, or a [`Value`].
@@ -240,4 +238,33 @@ fn close(text: &mut Vec<u8>, end: u8) {
         text.pop();
     }
     text.push(end);
+}
+
+/// One field of an object.
+struct Field<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for Field<'_> {
+    type Value = Option<Value>;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Option<Value>, D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Field<'_> {
+    type Value = Option<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Value>, A::Error> {
+        let mut found = None;
+        while let Some(name) = map.next_key::<String>()? {
+            if name == self.0 {
+                found = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
 }
