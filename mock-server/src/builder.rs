@@ -132,13 +132,13 @@ impl MockServerBuilder {
         start_at(start: Timestamp) => start_at = Some(start);
         /// Starts with a workspace that has nothing in it.
         empty() => origin = Origin::Empty;
-        /// Starts from a world document, as [`Control::state`](crate::Control::state) gives it.
+        /// Starts from a world document, as [`Control::state`](crate::Control::state) returns it.
         seed(document: impl AsRef<[u8]>) => origin = Origin::Document(Bytes::copy_from_slice(document.as_ref()));
         /// Requests a minute for each key; 120 unless set.
         rate_limit(requests: u32) => rate_limit = Some(requests);
         /// The span over which requests are counted: a minute unless set. For tests of many processes, whose time is real.
         rate_window(window: Duration) => rate_window = window;
-        /// No limit of requests, and none of simulated mails.
+        /// Disables the limits of requests and of simulated emails.
         no_rate_limit() => rate_limit = None;
         /// Where webhooks may go; this machine too, unless set.
         webhook_targets(targets: WebhookTargets) => targets = targets;
@@ -161,7 +161,7 @@ impl MockServerBuilder {
     ///
     /// # Panics
     ///
-    /// When it cannot start; [`try_start`](Self::try_start) says why instead.
+    /// If it cannot start; [`try_start`](Self::try_start) returns an error instead.
     pub async fn start(self) -> MockServer {
         match self.try_start().await {
             Ok(mock) => mock,

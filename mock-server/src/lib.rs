@@ -142,12 +142,12 @@ impl MockServer {
         Self::builder().start().await
     }
 
-    /// Decides how to start.
+    /// Returns the settings of a server.
     pub fn builder() -> MockServerBuilder {
         MockServerBuilder::default()
     }
 
-    /// The addresses and keys.
+    /// Returns the addresses and keys.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
@@ -177,7 +177,7 @@ impl MockServer {
         &self.ready.keys.test
     }
 
-    /// A client with the live key.
+    /// Returns a client with the live key.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -191,12 +191,12 @@ impl MockServer {
         self.client_with(self.live_key())
     }
 
-    /// A client with the test key.
+    /// Returns a client with the test key.
     pub fn test_client(&self) -> Client {
         self.client_with(self.test_key())
     }
 
-    /// A client with a key of this server, as [`Control::create_key`] gives one.
+    /// Returns a client with a key of this server, as [`Control::create_key`] returns one.
     ///
     /// # Panics
     ///
@@ -207,12 +207,12 @@ impl MockServer {
             .expect("the address is this server's; the key must have a key's form")
     }
 
-    /// Everything that is not part of the service: people, customers, time, faults.
+    /// Returns the control of the main world: people, customers, time, faults.
     pub fn control(&self) -> &Control {
         &self.control
     }
 
-    /// Ends the server and waits until requests under way have been answered.
+    /// Ends the server and waits for the responses of requests under way.
     pub async fn stop(mut self) {
         self.phase.send_replace(Phase::Ending);
         if let Some(ended) = self.ended.take() {

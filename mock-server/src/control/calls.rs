@@ -1,8 +1,8 @@
 //! The macro that declares the families of control calls.
 
-/// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of
-/// [`Control`] with what it takes, what it gives and how that is shown over HTTP, in brackets if it looks different there.
-/// The entry in the table and the method are made from it. What needs more than that stands behind `also`, made by hand.
+/// Declares a family of calls. Each entry has its HTTP method, path, name and summary, and below them the method of [`Control`]
+/// with its input, its output and the response over HTTP, with a conversion in brackets. The entry in the table and the method
+/// are made from it. Calls that need more follow behind `also`.
 ///
 /// A parameter is an `id` of the path, the `body` or the `query`. A method of a `list` cannot fail, one of a `paged` list
 /// takes a section too.

@@ -190,7 +190,7 @@ impl From<FieldError> for Refusal {
 }
 
 /// Returns every problem of a body, as the service does. Reading stops at the first one, so each field is read by itself,
-/// and the schema tells which fields are missing.
+/// and the schema shows which fields are missing.
 fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
     let mut problems = Problems::default();
     let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return problems };

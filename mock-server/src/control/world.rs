@@ -263,7 +263,7 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// 400 when the seed is not sound, or goes together with `empty`.
+    /// 400 when the seed is not sound, or is combined with `empty`.
     pub async fn create_world(&self, new: NewWorld) -> Result<Control> {
         let origin = match (new.seed, new.empty) {
             (Some(_), true) => return Err(Refusal::field("empty", "goes with no seed")),

@@ -165,7 +165,7 @@ impl Effect {
         Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::Before })
     }
 
-    /// The proper response; once the request took effect, and before it is answered, these control calls are made.
+    /// The regular response; these control calls are made after the request took effect and before the response.
     pub fn act_after(calls: impl IntoIterator<Item = ControlCall>) -> Self {
         Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::After })
     }
@@ -176,7 +176,7 @@ impl Effect {
     }
 
     setters! {
-        /// The same, as late as this says, in real time.
+        /// The same, delayed by this latency, in real time.
         latency(latency: Latency) => latency = Some(latency);
         /// The same, with a header on the response.
         header(name: impl Into<String>, value: impl Into<String>) => headers.insert(name.into(), value.into());

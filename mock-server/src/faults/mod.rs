@@ -98,7 +98,7 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 ///
 /// let mock = MockServer::start().await;
 /// mock.control().add_fault(FaultRule::new(Effect::status(500)).path("/me").times(2)).await?;
-/// mock.client().me().await?; // The client tries again until it gets through.
+/// mock.client().me().await?; // The client retries until it succeeds.
 /// assert_eq!(mock.control().faults().await[0].fired, 2);
 /// # Ok(())
 /// # }

@@ -75,7 +75,7 @@ fn default_probability() -> f64 {
 }
 
 impl FaultRule {
-    /// The next request of any kind goes wrong in this way.
+    /// A rule for the next request of any kind.
     pub fn new(effect: Effect) -> Self {
         Self {
             method: None,
@@ -95,7 +95,7 @@ impl FaultRule {
         }
     }
 
-    /// The next try of any webhook goes wrong in this way.
+    /// A rule for the next attempt of any webhook.
     pub fn webhooks(effect: Effect) -> Self {
         Self { webhook: Some("*".to_owned()), ..Self::new(effect) }
     }
@@ -113,19 +113,19 @@ impl FaultRule {
         query(name: impl Into<String>, value: impl Into<String>) => query.insert(name.into(), value.into());
         /// Only requests whose body has these fields.
         body(fields: Value) => body = Some(fields);
-        /// Only tries of this webhook.
+        /// Only attempts of this webhook.
         webhook(webhook: impl Into<String>) => webhook = Some(webhook.into());
         /// Only webhooks that tell of this kind of event.
         event(kind: impl Into<String>) => event = Some(kind.into());
-        /// Lets so many that match pass first.
+        /// Skips the first matches.
         skip(skip: u64) => skip = skip;
-        /// Fires so often.
+        /// Fires this many times.
         times(times: u64) => times = Nullable::Value(times);
         /// Fires for all that match.
         always() => times = Nullable::Null;
         /// Fires with this probability, from 0 to 1.
         probability(probability: f64) => probability = probability;
-        /// Another run of luck.
+        /// Sets the seed of the random generator.
         seed(seed: u64) => seed = Some(seed);
     }
 

@@ -57,7 +57,7 @@ pub struct ClockReading {
 /// How far to advance a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AdvanceTarget {
-    /// By so much.
+    /// By this duration.
     By(Duration),
     /// To this time.
     Time(Timestamp),

@@ -75,8 +75,8 @@ impl World {
     /// let mut world = World::demo(now);
     /// let agent = world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed key");
     /// let query = [("q".to_owned(), "broken".to_owned())];
-    /// let answer = world.call(&agent, Operation::ListConversations, None, CallInput::Query(&query), now)?;
-    /// assert_eq!(answer.status, 200);
+    /// let response = world.call(&agent, Operation::ListConversations, None, CallInput::Query(&query), now)?;
+    /// assert_eq!(response.status, 200);
     /// # Ok::<(), shared_inbox_mock::Refusal>(())
     /// ```
     ///

@@ -69,7 +69,7 @@ enum Count {
 /// let id = mock.client().conversations().await?[0].id.clone();
 /// mock.client().conversation(&id).reply("On its way.").and_send().await?;
 ///
-/// // One reply was sent, and its mail goes out within the hour; the clock stops when it does.
+/// // One reply was created, and its email is sent within the hour; the clock stops when it is.
 /// mock.control().expect(Expectation::requests().method("POST").path("/conversations/*/replies").times(1)).await?;
 /// mock.control().expect(Expectation::outbox().field("text", "On its way.").within(Duration::from_secs(3600))).await?;
 ///
@@ -130,7 +130,7 @@ impl Expectation {
         Self::of(Expected::Requests)
     }
 
-    /// At least one mail that left or was meant to.
+    /// At least one email that was sent or failed.
     pub fn outbox() -> Self {
         Self::of(Expected::Outbox)
     }
@@ -160,7 +160,7 @@ impl Expectation {
         self.field("tool", tool)
     }
 
-    /// That was answered with this status.
+    /// With this status of the response.
     pub fn status(self, status: u16) -> Self {
         self.field("status", status)
     }
@@ -178,9 +178,9 @@ impl Expectation {
     }
 
     setters! {
-        /// Exactly so many, when the span is over.
+        /// Exactly this many, when the span is over.
         times(times: usize) => count = Count::Exactly(times);
-        /// At least so many.
+        /// At least this many.
         at_least(times: usize) => count = Count::Range { at_least: Some(times), at_most: None };
         /// Within this span.
         within(span: Duration) => within_seconds = span.as_secs_f64();

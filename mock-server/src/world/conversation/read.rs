@@ -100,7 +100,7 @@ fn timeline<S: Serializer>(items: &&[Item], s: S) -> Result<S::Ok, S::Error> {
 
 /// Returns the first `max` characters.
 pub(crate) fn start(text: &str, max: usize) -> &str {
-    // A text of so many bytes has no more characters: most texts need no counting.
+    // A text has no more characters than bytes: most texts need no counting.
     if text.len() <= max {
         return text;
     }

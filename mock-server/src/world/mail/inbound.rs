@@ -101,7 +101,7 @@ impl InboundMail {
         on(conversation: &ConversationId) => conversation_id = Some(conversation.to_string());
         /// With this file.
         attach(file: InboundFile) => attachments.push(file);
-        /// As an answer to the mail with this Message-ID.
+        /// As a reply to the email with this Message-ID.
         in_reply_to(message_id: impl Into<String>) => in_reply_to = Some(message_id.into());
     }
 }

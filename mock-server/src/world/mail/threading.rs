@@ -16,7 +16,7 @@ pub(crate) struct Filing {
     pub(crate) joins: Option<usize>,
     /// The reference that a new conversation gets.
     pub(crate) reference: Option<String>,
-    /// The recorded app mail that it answers, by Message-ID.
+    /// The Message-ID of the recorded email that it replies to.
     pub(crate) answers: Option<String>,
 }
 

@@ -71,7 +71,7 @@ impl CreateWebhook {
     setters! {
         /// Hears the sandbox instead.
         test() => livemode = false;
-        /// Is owned by this person, who is told when it is paused or turned off.
+        /// Is owned by this person, who is notified when it is paused or turned off.
         owner(owner: UserId) => owner = Some(owner);
         /// Shows this clock in its `webhook-timestamp` header.
         timestamps(clock: TimestampSource) => timestamps = clock;
