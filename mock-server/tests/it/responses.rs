@@ -28,7 +28,7 @@ async fn the_journal_keeps_the_response_that_a_client_received() {
 async fn the_journal_keeps_what_arrived_when_a_fault_changed_the_response() {
     let kit = Kit::start().await;
     for effect in [
-        json!({ "status": 503, "when": "after", "headers": { "Retry-After": "2" } }),
+        json!({ "status": 503, "when": "after", "headers": { "Retry-After": "2", "X-Colon": "a: b", "X-Empty": "" } }),
         json!({ "truncate": 7 }),
         json!({ "body": "<html>Bad gateway</html>" }),
         json!({ "drop": "after" }),
@@ -42,9 +42,13 @@ async fn the_journal_keeps_what_arrived_when_a_fault_changed_the_response() {
         }
     }
     let journal = kit.look("/requests").await;
-    assert_eq!(journal[0]["responseHeaders"]["retry-after"], "2");
+    let headers = &journal[0]["responseHeaders"];
+    assert_eq!(headers["retry-after"], "2");
+    assert_eq!((&headers["x-colon"], &headers["x-empty"]), (&json!("a: b"), &json!("")));
     assert!(journal[0]["responseBody"]["error"].is_string());
     assert_eq!(text(&journal[1]["responseBody"]).len(), 7, "{}", journal[1]);
+    let length: usize = text(&journal[1]["responseHeaders"]["content-length"]).parse().expect("a number");
+    assert!(length > 7, "the length is that of the whole body");
     assert_eq!(journal[2]["responseBody"], "<html>Bad gateway</html>");
     assert_eq!(journal[2]["responseHeaders"]["content-type"], "text/html; charset=utf-8");
     assert_eq!((&journal[3]["responseBody"], &journal[3]["responseHeaders"]), (&Value::Null, &Value::Null));
