@@ -1,5 +1,6 @@
 //! The fourteen operations of the service, for REST and MCP alike, and the order of their checks.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use shared_inbox::{
     AgentId, Me, Operation, Problems, Scope, Timestamp,
@@ -57,6 +58,12 @@ impl CallInput<'_> {
             (None, _) => Err(wrong("is required")),
         }
     }
+}
+
+/// The response to a change that creates nothing.
+#[derive(Serialize)]
+struct Done {
+    ok: bool,
 }
 
 /// Checks the input of an operation that takes none.
@@ -121,7 +128,6 @@ impl World {
         }
         self.check_scope(key, op, input.sends())?;
 
-        let done = serde_json::json!({ "ok": true });
         if !op.takes_conversation() {
             return match op {
                 Operation::Me => {
@@ -139,7 +145,7 @@ impl World {
                 Operation::RecordSent => {
                     let mail = input.read::<RecordSent>()?;
                     self.record_sent(self.keys[key].livemode, mail, now);
-                    ServiceResponse::json(201, &done)
+                    ServiceResponse::json(201, &Done { ok: true })
                 }
                 Operation::SandboxInbound => {
                     let receipt = self.sandbox_inbound(key, input.read::<SandboxInbound>()?, now)?;
@@ -158,22 +164,22 @@ impl World {
             Operation::AddNote => {
                 let (at, note) = self.locate(key, id, input.read::<AddNote>())?;
                 self.add_note(at, self.agent_of(key).as_ref(), note, now);
-                ServiceResponse::json(201, &done)
+                ServiceResponse::json(201, &Done { ok: true })
             }
             Operation::SetStatus => {
                 let (at, change) = self.locate(key, id, input.read::<SetStatus>())?;
                 self.set_status(at, self.agent_of(key).as_ref(), change.status, now);
-                ServiceResponse::json(200, &done)
+                ServiceResponse::json(200, &Done { ok: true })
             }
             Operation::TagConversation => {
                 let (at, change) = self.locate(key, id, input.read::<TagConversation>())?;
                 self.tag(at, self.agent_of(key).as_ref(), change, now);
-                ServiceResponse::json(200, &done)
+                ServiceResponse::json(200, &Done { ok: true })
             }
             Operation::AssignConversation => {
                 let (at, change) = self.locate(key, id, input.read::<AssignConversation>())?;
                 self.assign(at, change.to, self.agent_of(key).as_ref(), now)?;
-                ServiceResponse::json(200, &done)
+                ServiceResponse::json(200, &Done { ok: true })
             }
             Operation::Reply => {
                 let (at, reply) = self.locate(key, id, input.read::<Reply>())?;

@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer as _};
+use serde_json::Serializer;
 use shared_inbox::{Problem, Problems, Scope};
 
 /// How much of the buffer that responses are written to is reused, in bytes.
@@ -26,13 +27,25 @@ redacted_debug!(ServiceResponse { status });
 impl ServiceResponse {
     /// Returns a response with this body.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self> {
+        Self::write(status, |json| body.serialize(json))
+    }
+
+    /// Returns a list, whose items are made and dropped one by one.
+    pub(crate) fn list(items: impl Iterator<Item: Serialize>) -> Result<Self> {
+        Self::write(200, |json| json.collect_seq(items))
+    }
+
+    fn write(
+        status: u16,
+        write: impl FnOnce(&mut Serializer<&mut Vec<u8>>) -> serde_json::Result<()>,
+    ) -> Result<Self> {
         thread_local! {
             /// Reused, so that a response is copied once and is as large as it has to be: the journal stores thousands.
             static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         BUFFER.with_borrow_mut(|buffer| {
             buffer.clear();
-            serde_json::to_writer(&mut *buffer, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
+            write(&mut Serializer::new(&mut *buffer)).map_err(|_| Refusal::new(500, "Try again shortly."))?;
             let body = buffer.as_slice().into();
             buffer.shrink_to(MAX_BUFFER);
             Ok(Self { status, body })

@@ -30,6 +30,7 @@ const MAX_ENTRIES: usize = 10_000;
 const MAX_BYTES: usize = 32 << 20;
 
 /// A request as the journal stores it.
+#[derive(Clone)]
 pub(crate) struct RecordedRequest {
     /// Its order of arrival: requests are recorded when they end, and a slow one ends after later ones.
     pub(crate) number: u64,
@@ -148,9 +149,13 @@ fn present_header_pairs<'a>(
 }
 
 /// A response as the client received it.
+#[derive(Clone)]
 pub(crate) struct RecordedResponse {
     /// One line for each, in one allocation: the journal stores thousands of them.
     headers: Box<str>,
+    /// The length of the whole body.
+    length: usize,
+    /// What the client received of the body.
     body: Bytes,
 }
 
@@ -158,20 +163,20 @@ impl RecordedResponse {
     /// Records a response of which the client receives `received` bytes of the body.
     pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
         let body = response.body();
-        let mut headers = String::with_capacity(128);
-        for (name, value) in response.headers() {
-            if name != header::CONTENT_LENGTH {
-                let value = String::from_utf8_lossy(value.as_bytes());
-                headers.extend([name.as_str(), ": ", &value, "\n"]);
-            }
+        let kept = || response.headers().iter().filter(|(name, _)| **name != header::CONTENT_LENGTH);
+        let room: usize = kept().map(|(name, value)| name.as_str().len() + ": \n".len() + value.len()).sum();
+        let mut headers = String::with_capacity(room);
+        for (name, value) in kept() {
+            headers.extend([name.as_str(), ": ", &String::from_utf8_lossy(value.as_bytes()), "\n"]);
         }
-        headers.extend([header::CONTENT_LENGTH.as_str(), ": ", &body.len().to_string(), "\n"]);
-        Self { headers: headers.into(), body: body.slice(..received.min(body.len())) }
+        Self { headers: headers.into(), length: body.len(), body: body.slice(..received.min(body.len())) }
     }
 
     fn present_headers(&self) -> BTreeMap<String, String> {
         let pairs = self.headers.lines().filter_map(|line| line.split_once(": "));
-        present_header_pairs(pairs.map(|(name, value)| (name, Cow::Borrowed(value))))
+        let pairs = pairs.map(|(name, value)| (name, Cow::Borrowed(value)));
+        let length = (header::CONTENT_LENGTH.as_str(), self.length.to_string().into());
+        present_header_pairs(pairs.chain([length]))
     }
 
     fn size(&self) -> usize {
@@ -187,20 +192,20 @@ pub(crate) fn split_target(target: &str) -> (&str, &str) {
 /// A request, and its response until that is dropped.
 #[derive(Clone)]
 struct JournalRecord {
-    entry: Arc<RecordedRequest>,
-    response: Option<Arc<RecordedResponse>>,
+    entry: RecordedRequest,
+    response: Option<RecordedResponse>,
 }
 
 impl JournalRecord {
     fn size(&self) -> usize {
-        self.entry.size() + self.response.as_ref().map_or(0, |response| response.size())
+        self.entry.size() + self.response.as_ref().map_or(0, RecordedResponse::size)
     }
 }
 
 /// The journal of one world.
 #[derive(Default)]
 pub(crate) struct Journal {
-    entries: VecDeque<JournalRecord>,
+    entries: VecDeque<Arc<JournalRecord>>,
     bytes: usize,
     /// How many of the oldest records have lost their responses.
     forgotten_responses: usize,
@@ -215,11 +220,12 @@ impl Journal {
     }
 
     pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<RecordedResponse>) {
-        let kept = JournalRecord { entry: Arc::new(entry), response: response.map(Arc::new) };
+        let kept = JournalRecord { entry, response };
         self.bytes += kept.size();
-        self.entries.push_back(kept);
+        self.entries.push_back(Arc::new(kept));
         while self.bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
-            let response = self.entries[self.forgotten_responses].response.take();
+            // Copied only while somebody reads it.
+            let response = Arc::make_mut(&mut self.entries[self.forgotten_responses]).response.take();
             self.bytes -= response.map_or(0, |response| response.size());
             self.forgotten_responses += 1;
         }
@@ -237,7 +243,7 @@ impl Journal {
 
     pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
         let kept = self.entries.iter().find(|kept| call_id(kept.entry.number) == wanted)?;
-        Some(kept.entry.to_entry(kept.response.as_deref()))
+        Some(kept.entry.to_entry(kept.response.as_ref()))
     }
 
     pub(crate) fn clear(&mut self) {
@@ -246,7 +252,7 @@ impl Journal {
 }
 
 /// The requests of a journal at one moment.
-pub(crate) struct Requests(Vec<JournalRecord>);
+pub(crate) struct Requests(Vec<Arc<JournalRecord>>);
 
 impl Requests {
     pub(crate) fn len(&self) -> usize {
@@ -261,7 +267,7 @@ impl Requests {
             self.0.reverse();
         }
         let responses = filter.responses != Some(false);
-        part.of(&self.0, |kept| kept.entry.to_entry(kept.response.as_deref().filter(|_| responses)))
+        part.of(&self.0, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
     }
 }
 

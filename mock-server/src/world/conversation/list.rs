@@ -61,8 +61,7 @@ impl World {
                 _ => self.newest(&narrowed).filter(matches).take(limit).collect(),
             }
         };
-        let summaries: Vec<_> = found.into_iter().map(|at| self.summary(at)).collect();
-        ServiceResponse::json(200, &summaries)
+        ServiceResponse::list(found.iter().map(|at| self.summary(*at)))
     }
 
     /// Iterates over the lists, newest first.
@@ -141,7 +140,6 @@ impl World {
             mailbox.open = self.index.open_in(at);
             mailbox
         };
-        let found: Vec<_> = self.inboxes_of(key).map(shown).collect();
-        ServiceResponse::json(200, &found)
+        ServiceResponse::list(self.inboxes_of(key).map(shown))
     }
 }

@@ -85,8 +85,7 @@ impl World {
             tag.private_to.is_none() || (key_record.livemode && tag.private_to == key_record.created_by)
         };
         let tags = self.tags.iter().enumerate().filter(|(_, tag)| visible(tag));
-        let found: Vec<_> = tags.map(|(at, tag)| Tag::new(tag.id.clone(), &tag.name, count(at))).collect();
-        ServiceResponse::json(200, &found)
+        ServiceResponse::list(tags.map(|(at, tag)| Tag::new(tag.id.clone(), &tag.name, count(at))))
     }
 
     /// Adds tags, then removes tags. No tag is added twice.

@@ -120,8 +120,7 @@ impl World {
                 }
                 _ => newest.filter(matches).take(limit).collect(),
             };
-        let found: Vec<&Document> = found.into_iter().map(|at| &self.documents[at].document).collect();
-        ServiceResponse::json(200, &found)
+        ServiceResponse::list(found.into_iter().map(|at| &self.documents[at].document))
     }
 
     /// Returns documents of all inboxes, newest first.
