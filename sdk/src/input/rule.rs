@@ -197,10 +197,10 @@ pub(super) fn check_fields(
     problems: &mut Problems,
 ) {
     for field in fields {
-        let path = format!("{prefix}{}", field.name);
+        let path = || format!("{prefix}{}", field.name);
         match object.get(field.name) {
-            Some(value) => field.rule.check(&path, value, problems),
-            None if field.required => problems.push(path, "is required"),
+            Some(value) => field.rule.check(&path(), value, problems),
+            None if field.required => problems.push(path(), "is required"),
             None => {}
         }
     }
