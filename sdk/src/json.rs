@@ -57,15 +57,9 @@ impl Json {
         Self::written(text)
     }
 
-    /// An object of which the first field was read already.
-    pub(crate) fn object_with<'de, A: MapAccess<'de>>(
-        first: &str,
-        value: &Json,
-        map: A,
-    ) -> Result<Self, A::Error> {
-        let mut text = Vec::new();
-        Written(&mut text).json(first)?;
-        let mut text = [b"{", &text[..], b":", value.0.as_bytes(), b","].concat();
+    /// An object whose `type` was read already, as JSON.
+    pub(crate) fn object_of_type<'de, A: MapAccess<'de>>(kind: &[u8], map: A) -> Result<Self, A::Error> {
+        let mut text = [br#"{"type":"#, kind, b","].concat();
         write_fields(&mut text, map)?;
         Self::written(text)
     }
@@ -152,7 +146,7 @@ impl schemars::JsonSchema for Json {
 }
 
 /// Writes whatever comes as JSON.
-struct Written<'a>(&'a mut Vec<u8>);
+pub(crate) struct Written<'a>(pub(crate) &'a mut Vec<u8>);
 
 impl Written<'_> {
     fn json<E: serde::de::Error>(self, value: impl Serialize) -> Result<(), E> {

@@ -105,12 +105,14 @@ impl<'de> Visitor<'de> for ItemVisitor {
             return Ok(TimelineItem::Unknown(Json::default()));
         };
         if first == "type" {
-            let kind: Json = map.next_value()?;
-            return match kind.as_str() {
-                r#""message""# => fields(map).map(TimelineItem::Message),
-                r#""note""# => fields(map).map(TimelineItem::Note),
-                r#""event""# => fields(map).map(TimelineItem::Event),
-                _ => Json::object_with("type", &kind, map).map(TimelineItem::Unknown),
+            // Any JSON, but seldom more than a word.
+            let mut kind = Vec::with_capacity(16);
+            map.next_value_seed(json::Written(&mut kind))?;
+            return match kind.as_slice() {
+                br#""message""# => fields(map).map(TimelineItem::Message),
+                br#""note""# => fields(map).map(TimelineItem::Note),
+                br#""event""# => fields(map).map(TimelineItem::Event),
+                kind => Json::object_of_type(kind, map).map(TimelineItem::Unknown),
             };
         }
         let item = Json::object_from(&first, map)?;
