@@ -81,8 +81,8 @@ class Deliveries extends Panel {
 			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next try', it.nextTryAt ? until(it.nextTryAt) : null]]),
 			h('ol.tries', {}, it.tries.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
 				made.error ? h('p.problem', {}, made.error) : null,
-				made.responseBody ? h('div.answer', {}, h('h3', {}, 'The receiver answered'), body('answer', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver answered without a body.') : null,
-				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the answer'), json(lines(made.responseHeaders))) : null,
+				made.responseBody ? h('div.answer', {}, h('h3', {}, 'Response of the receiver'), body('answer', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver’s response has no body.') : null,
+				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the response'), json(lines(made.responseHeaders))) : null,
 				made.headers ? h('details', {}, h('summary', {}, 'Headers'), json(lines(made.headers))) : null))),
 			h('h3', {}, 'Body'), body('body', pretty(it.body)));
 	}

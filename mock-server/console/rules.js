@@ -6,10 +6,10 @@
 const PATHS = [['', 'any path'], ['/conversations', 'list conversations'], ['/conversations/*', 'read a conversation'], ...['notes', 'replies', 'document-requests', 'status', 'tags', 'assign'].map((it) => [`/conversations/*/${it}`, it]), ['/mcp', 'MCP'], ['?', 'another path']];
 
 /** @type {[string, string][]} */
-const OF_REQUESTS = [['drop-after', 'it happens, then the connection closes'], ['drop-before', 'the connection closes, nothing happens'], ['status', 'an error, nothing happens'], ['status-after', 'it happens, then an error'], ['delay', 'a late answer'], ['truncate', 'only a part of the answer'], ['body', 'another body'], ['headers', 'more headers'], ['act', 'control calls right before or after it']];
+const OF_REQUESTS = [['drop-after', 'it happens, then the connection closes'], ['drop-before', 'the connection closes, nothing happens'], ['status', 'an error, nothing happens'], ['status-after', 'it happens, then an error'], ['delay', 'a late response'], ['truncate', 'only a part of the response'], ['body', 'another body'], ['headers', 'more headers'], ['act', 'control calls right before or after it']];
 
 /** @type {[string, string][]} */
-const OF_WEBHOOKS = [['twice', 'it arrives twice'], ['swap', 'it arrives after the one behind it'], ['late', 'it arrives late, on the world’s clock'], ['drop-before', 'nothing listens at the address'], ['drop-after', 'it arrives, and the receiver’s answer is lost'], ['status', 'an error; the receiver is not asked'], ['status-after', 'it arrives, but counts as an error'], ['truncate', 'its body is cut off'], ['delay', 'it takes long, in real time']];
+const OF_WEBHOOKS = [['twice', 'it arrives twice'], ['swap', 'it arrives after the one behind it'], ['late', 'it arrives late, on the world’s clock'], ['drop-before', 'nothing listens at the address'], ['drop-after', 'it arrives, and the receiver’s response is lost'], ['status', 'an error; the receiver gets nothing'], ['status-after', 'it arrives, but counts as an error'], ['truncate', 'its body is cut off'], ['delay', 'it takes long, in real time']];
 
 const hook = (v) => v.about === 'webhooks';
 const effectOf = (v) => (hook(v) ? v.hookEffect : v.effect);
@@ -25,7 +25,7 @@ export function fields(keys, webhooks, events) {
 		{ name: 'hookEffect', label: 'What happens to a delivery', type: 'select', options: OF_WEBHOOKS, required: true, shown: hook },
 		{ name: 'status', label: 'Status', type: 'number', value: '500', required: true, shown: one('status', 'status-after'), props: { min: 200, max: 599 } },
 		{ name: 'bytes', label: 'Bytes that arrive', type: 'number', value: '20', required: true, shown: one('truncate'), props: { min: 0 } },
-		{ name: 'text', label: 'Body of the answer', type: 'area', value: '<html><body>Bad gateway</body></html>', shown: one('body'), props: { rows: 3 } },
+		{ name: 'text', label: 'Body of the response', type: 'area', value: '<html><body>Bad gateway</body></html>', shown: one('body'), props: { rows: 3 } },
 		{ name: 'lateSeconds', label: 'Seconds late', type: 'number', value: '60', required: true, shown: one('late'), props: { min: 0, step: 'any' } },
 		{ name: 'calls', label: 'Control calls', type: 'area', value: '[{ "method": "POST", "path": "/clock", "body": { "advanceSeconds": 60 } }]', shown: one('act'), hint: 'A list, as JSON; paths below /_mock', props: { rows: 4 } },
 		{ name: 'when', label: 'They are made', type: 'select', options: [['before', 'before the request is handled'], ['after', 'after it took effect']], required: true, shown: one('act') },
@@ -47,7 +47,7 @@ export function fields(keys, webhooks, events) {
 			{ name: 'forSeconds', label: 'For so many seconds', type: 'number', hint: 'On the world’s clock', props: { min: 0, step: 'any' } },
 		]).map((it) => ({ ...it, shown: (v) => Boolean(v.more) && (it.shown?.(v) ?? true) })),
 		{ name: 'delayMs', label: 'Milliseconds late', hint: 'A number, {"min": 50, "max": 900} or {"median": 80, "p99": 2000}', shown: (v) => v.more || one('delay')(v) },
-		{ name: 'headers', label: 'Headers of the answer', type: 'area', hint: 'One a line, such as Retry-After: 2', shown: (v) => !hook(v) && (v.more || one('headers')(v)), props: { rows: 2 } },
+		{ name: 'headers', label: 'Headers of the response', type: 'area', hint: 'One a line, such as Retry-After: 2', shown: (v) => !hook(v) && (v.more || one('headers')(v)), props: { rows: 2 } },
 	];
 }
 
@@ -84,10 +84,10 @@ function late(ms) {
 /** What becomes of it. @param {any} it @param {boolean} webhook */
 function happens(it, webhook) {
 	const said = [];
-	if (it.status !== undefined) said.push(it.when === 'after' ? `${webhook ? 'arrives' : 'takes effect'}, then counts as answered with ${it.status}` : `is answered with ${it.status}, and nothing happens`);
-	else if (it.drop) said.push(webhook ? (it.drop === 'after' ? 'arrives, but the receiver’s answer is lost' : 'finds nobody listening') : it.drop === 'after' ? 'takes effect, then the connection closes without an answer' : 'finds the connection closed, and nothing happens');
-	else if (it.truncate !== undefined) said.push(webhook ? `arrives with only the first ${it.truncate} bytes of its body` : `gets only the first ${it.truncate} bytes of its answer`);
-	else if (it.body !== undefined) said.push('gets another body instead of its answer');
+	if (it.status !== undefined) said.push(it.when === 'after' ? `${webhook ? 'arrives' : 'takes effect'}, then counts as ${it.status}` : `gets ${it.status}, and nothing happens`);
+	else if (it.drop) said.push(webhook ? (it.drop === 'after' ? 'arrives, but the receiver’s response is lost' : 'finds nobody listening') : it.drop === 'after' ? 'takes effect, then the connection closes without a response' : 'finds the connection closed, and nothing happens');
+	else if (it.truncate !== undefined) said.push(webhook ? `arrives with only the first ${it.truncate} bytes of its body` : `gets only the first ${it.truncate} bytes of its response`);
+	else if (it.body !== undefined) said.push('gets another body instead of its response');
 	else if (it.twice) said.push('arrives twice');
 	else if (it.swap) said.push('arrives after the one behind it');
 	else if (it.lateSeconds !== undefined) said.push(`arrives ${it.lateSeconds} s late`);

@@ -6,7 +6,7 @@ import type { Caller } from './http.js';
 export type Advanced = { fired: Array<FiredJob>; now: string };
 /** A person approves a draft. */
 export type Approval = { body?: string | null; by?: string | null };
-/** What an approval answers. */
+/** The response to an approval. */
 export type Approved = { sendsAt: string; status: string };
 /** Who a conversation is given to. */
 export type Assignee = { id: string; name: string; type: string };
@@ -90,7 +90,7 @@ export type FiredJob = { at: string; job: string; subject: string };
 export type Health = { status: string; version: string };
 /** A draft of the helper that writes replies. */
 export type HelperDraft = { body: string; summary?: string | null };
-/** Which inboxes an endpoint hears about. */
+/** The inboxes whose events an endpoint receives. */
 export type HookScope = "team" | "private";
 /** Whether an endpoint is sent anything. */
 export type HookState = "on" | "paused" | "off";
@@ -282,7 +282,7 @@ export class Control extends Caller {
     editTags(id: string, body?: TagChange): Promise<Done>;
     /** Every document request, oldest first. */
     listDocumentRequests(query?: { least?: number | null; wait?: number | null }): Promise<Array<RequestEntry>>;
-    /** A customer uploads a document that was asked for. */
+    /** A customer uploads a requested document. */
     upload(id: string, body: Upload): Promise<Uploaded>;
     /** Documents of all inboxes, newest first. */
     listDocuments(query?: { kind?: string | null; q?: string | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<Document>>;

@@ -50,7 +50,7 @@ pub struct MockServerBuilder {
     pub(crate) rate_limit: Option<u32>,
     pub(crate) rate_window: Duration,
     pub(crate) targets: WebhookTargets,
-    pub(crate) webhook_answer_time: Duration,
+    pub(crate) webhook_timeout: Duration,
     pub(crate) control_token: Option<String>,
     pub(crate) client_timeout: Duration,
     pub(crate) log: bool,
@@ -114,7 +114,7 @@ impl Default for MockServerBuilder {
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
             rate_window: shared_inbox::limits::RATE_WINDOW,
             targets: WebhookTargets::default(),
-            webhook_answer_time: shared_inbox::limits::WEBHOOK_TIMEOUT,
+            webhook_timeout: shared_inbox::limits::WEBHOOK_TIMEOUT,
             control_token: None,
             client_timeout: Limits::default().client_timeout,
             log: false,
@@ -143,7 +143,7 @@ impl MockServerBuilder {
         /// Where webhooks may go; this machine too, unless set.
         webhook_targets(targets: WebhookTargets) => targets = targets;
         /// How long a webhook's receiver has for its response, in real time whatever the clock; 10 seconds unless set.
-        webhook_answer_time(time: Duration) => webhook_answer_time = time;
+        webhook_timeout(time: Duration) => webhook_timeout = time;
         /// The address to listen on; a free port of the loopback address unless set.
         listen(address: SocketAddr) => listen = address;
         /// What the control API then wants as its bearer token over HTTP.
@@ -212,7 +212,7 @@ impl MockServerBuilder {
             start: self.start_at,
             rate_limit: self.rate_limit,
             rate_window: self.rate_window,
-            deliverer: Deliverer::new(self.targets, self.webhook_answer_time),
+            deliverer: Deliverer::new(self.targets, self.webhook_timeout),
             runtime: runtime.clone(),
         };
         let registry = WorldRegistry::new(settings, self.origin)

@@ -38,7 +38,7 @@ struct Cli {
 enum Command {
     /// Print the JSON Schema of a world document, the format of --seed
     Schema,
-    /// Ask a running mock whether it is well, for the health check of a container
+    /// Check that a running mock responds, for the health check of a container
     Health {
         /// Where it listens
         #[arg(value_name = "ADDR", default_value = "127.0.0.1:4010", value_parser = address)]
@@ -169,10 +169,10 @@ fn health(at: SocketAddr) -> Result<(), String> {
         BufReader::new(stream.take(100)).read_line(&mut line)?;
         Ok(line)
     };
-    let answer = ask().map_err(|error: io::Error| format!("{at} does not answer: {error}"))?;
+    let answer = ask().map_err(|error: io::Error| format!("{at} does not respond: {error}"))?;
     match answer.split(' ').nth(1) {
         Some("200") => Ok(()),
-        _ => Err(format!("{at} does not answer as a mock does: {:?}", answer.trim_end())),
+        _ => Err(format!("{at} does not respond as a mock does: {:?}", answer.trim_end())),
     }
 }
 

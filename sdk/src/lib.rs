@@ -202,7 +202,7 @@ pub mod raw {
 mod reference;
 #[cfg(feature = "client")]
 pub mod retry {
-    //! How often and how long to try, and the clock that tells.
+    //! How often and how long to retry, and the clock.
     pub use crate::client::{BoxFuture, Clock, RetryPolicy, TokioClock};
 }
 mod text;

@@ -147,7 +147,7 @@ impl Receiver {
         verified.parse().map_err(|error| self.refuse(Rejection::Parse(error)))
     }
 
-    /// Tells the operator.
+    /// Reports to the operator.
     pub(crate) fn refuse(&self, rejection: Rejection) -> Rejection {
         if let Some(hook) = &self.on_refused {
             hook(&RejectedRequest { rejection });

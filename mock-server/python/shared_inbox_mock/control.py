@@ -25,7 +25,7 @@ class Approval(TypedDict):
     by: NotRequired[str | None]
 
 class Approved(TypedDict):
-    """What an approval answers."""
+    """The response to an approval."""
 
     sendsAt: str
     status: str
@@ -368,7 +368,7 @@ class HelperDraft(TypedDict):
     body: str
     summary: NotRequired[str | None]
 
-# Which inboxes an endpoint hears about.
+# The inboxes whose events an endpoint receives.
 HookScope: TypeAlias = "Literal['team'] | Literal['private']"
 
 # Whether an endpoint is sent anything.
@@ -985,7 +985,7 @@ class Control(Caller):
         return answer
 
     def upload(self, id: str, body: Upload) -> Uploaded:
-        """A customer uploads a document that was asked for."""
+        """A customer uploads a requested document."""
         answer: Uploaded = self._call("POST", "/document-requests/{}/uploads", id, body=body)
         return answer
 
@@ -1345,7 +1345,7 @@ class AsyncControl:
         return await in_thread(self._control.list_document_requests, least=least, wait=wait)
 
     async def upload(self, id: str, body: Upload) -> Uploaded:
-        """A customer uploads a document that was asked for."""
+        """A customer uploads a requested document."""
         return await in_thread(self._control.upload, id, body)
 
     async def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:

@@ -45,7 +45,7 @@ calls! {
     }
 
     post "/messages/{id}/discard" "discard" "A person throws a draft away"
-        about "It is gone from the timeline, with the documents that it asked for; a `draft-discarded` event stays. The \
+        about "It is gone from the timeline, with its document request; a `draft-discarded` event stays. The \
                id of a conversation stands for its newest draft."
         conflict "It is not a draft."
         errors "404 for an unknown message or person, 409 when it is not a draft."
@@ -141,7 +141,7 @@ calls! {
         |it| it.act("assign", |world, now| world.assign_by_person(conversation.as_ref(), to, now))
     }
 
-    post "/document-requests/{id}/uploads" "upload" "A customer uploads a document that was asked for"
+    post "/document-requests/{id}/uploads" "upload" "A customer uploads a requested document"
         conflict "The request is a draft: the customer has no upload link yet."
         errors "404 for an unknown request, 400 for an item that it does not have."
     fn upload(id request, body upload: Upload) -> Uploaded as Created {

@@ -75,7 +75,9 @@ fn json_schema_of<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -
 fn json_response<T: Serialize>(status: u16, value: &T) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => response::json(status, body).map(Body::from),
-        Err(error) => Refusal::new(500, format!("The answer could not be written: {error}.")).into_response(),
+        Err(error) => {
+            Refusal::new(500, format!("The response could not be written: {error}.")).into_response()
+        }
     }
 }
 
@@ -296,7 +298,7 @@ const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 /// How long to wait for a list to have something in it.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 pub(super) struct Wait {
-    /// Waits up to so many seconds, in real time, until the list has `least` items; then it is answered as it is.
+    /// Waits up to so many seconds, in real time, until the list has `least` items; then returns it as it is.
     wait: Option<f64>,
     /// How many items are waited for; 1 unless set.
     least: Option<usize>,

@@ -20,8 +20,8 @@ calls! {
                the share of those that match. With `webhook` it strikes webhooks: `drop` before (a dead address) or after \
                (the answer is lost), `truncate`, `twice`, `swap` (after the next one), `lateSeconds`, `status`. \
                With `act` it makes control calls, by their paths behind `/_mock`, in this world: right before the request is \
-               handled, or with `when` `after` once it took effect and before it is answered. It leaves the request as it \
-               is, so the rules after it count too; `acted` shows what the calls were answered."
+               handled, or with `when` `after` once it took effect and before the response. It leaves the request as it \
+               is, so the rules after it count too; `acted` shows the statuses of the calls."
         errors "400 for a rule that makes no sense."
     fn add_fault(body rule: FaultRule) -> Fault as Created {
         |it| {

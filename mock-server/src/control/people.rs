@@ -56,7 +56,7 @@ calls! {
         put("/plan", "set_plan", "Changes the workspace's plan", |it: Control, JsonBody(to): JsonBody<PlanChange>| async move {
             it.set_plan(to.plan).await.map(Ack)
         })
-        .about("On `free` the service API answers 403 and webhooks are not sent."),
+        .about("On `free` the service API returns 403 and webhooks are not sent."),
     ]
 }
 

@@ -125,7 +125,7 @@ calls! {
     }
 
     delete "/worlds/{id}" "delete_world" "Ends a world"
-        about "Its keys answer 401 from now on."
+        about "Requests with its keys get 401 from now on."
         errors "404 when there is none."
     fn delete_world(id world) -> () as NoContent { |it| it.registry.delete(world.as_ref()) }
 

@@ -48,8 +48,8 @@ const BUNDLES: [(&str, &str, &str); 3] = [
     (
         "flaky-network",
         "A flaky network",
-        "One request in ten is lost on its way, one answer in twenty on its way back, one in fifty is cut short; the rest \
-         take their time. One webhook in ten is cut, the answer to one in ten is lost.",
+        "One request in ten is lost on its way, one response in twenty on its way back, one in fifty is cut short; the rest \
+         take their time. One webhook in ten is cut, the response to one in ten is lost.",
     ),
     (
         "deploy",

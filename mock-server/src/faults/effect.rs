@@ -196,9 +196,11 @@ impl Effect {
             ),
             (FaultAction::Control { .. }, true) => Err("effect.act: is for requests, not for webhooks"),
             (FaultAction::Control { calls, .. }, false) => calls.iter().try_for_each(ControlCall::check),
-            (FaultAction::Body(_), true) => Err("effect.body: is for answers to requests, not for webhooks"),
+            (FaultAction::Body(_), true) => {
+                Err("effect.body: is for responses to requests, not for webhooks")
+            }
             (_, true) if !self.headers.is_empty() => {
-                Err("effect.headers: are for answers to requests, not for webhooks")
+                Err("effect.headers: are for responses to requests, not for webhooks")
             }
             _ => Ok(()),
         }
@@ -234,7 +236,7 @@ struct EffectFields {
     /// A webhook is sent so much later, on the world's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_seconds: Option<f64>,
-    /// Control calls in this world, right before the request is handled, or with `when` `after` before it is answered.
+    /// Control calls in this world, right before the request is handled, or with `when` `after` before the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     act: Option<Vec<ControlCall>>,
     /// How late it is, in real time; goes with any of the others, or alone.

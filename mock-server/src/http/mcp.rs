@@ -198,7 +198,7 @@ impl ServerHandler for Tools {
 /// Returns a REST response as a tool's result: structured, and the same JSON as text.
 fn result(operation: Operation, body: &[u8]) -> Result<CallToolResult, ErrorData> {
     let value: Value = serde_json::from_slice(body)
-        .map_err(|_| ErrorData::internal_error("The answer could not be read back.", None))?;
+        .map_err(|_| ErrorData::internal_error("The response could not be read back.", None))?;
     // Structured results must be objects.
     let value = if operation.is_list() { json!({ "items": value }) } else { value };
     Ok(CallToolResult::structured(value))

@@ -68,7 +68,7 @@ pub(super) struct CaseBuilder<'a> {
     count: u32,
 }
 
-const VERIFY: &str = "Check the HMAC of `webhook-id`, `webhook-timestamp` and the raw body, each time, and answer 401 when \
+const VERIFY: &str = "Check the HMAC of `webhook-id`, `webhook-timestamp` and the raw body, each time, and return 401 when \
                       no signature matches.";
 
 impl<'a> CaseBuilder<'a> {
@@ -102,7 +102,7 @@ impl<'a> CaseBuilder<'a> {
 
     fn good(&mut self) -> Case {
         let hint =
-            "Verify with the webhook's current secret, over the raw bytes of the body, and answer 2xx.";
+            "Verify with the webhook's current secret, over the raw bytes of the body, and return 2xx.";
         Case {
             name: "good",
             sent: "a test event with a good signature and the present time",
@@ -151,7 +151,7 @@ impl<'a> CaseBuilder<'a> {
     }
 
     fn replayed(&mut self) -> Case {
-        let hint = "An id that was handled before must be answered 2xx and not be handled again; a refusal makes the \
+        let hint = "An id that was handled before must get a 2xx and not be handled again; a refusal makes the \
                     service send it again.";
         let first = self.signed(Expect::Taken, hint);
         let again =
@@ -182,7 +182,7 @@ impl<'a> CaseBuilder<'a> {
 
     fn unknown_type(&mut self) -> Case {
         let hint =
-            "New kinds of event may come at any time: answer 2xx and do nothing for one that is not known.";
+            "New kinds of event may come at any time: return 2xx and do nothing for one that is not known.";
         let mut event = self.event();
         event["type"] = json!("exam.unknown");
         event["data"] = json!({ "summary": "An event of a kind that does not exist" });
@@ -260,7 +260,7 @@ impl<'a> CaseBuilder<'a> {
 
     fn large_body(&mut self) -> Case {
         let hint =
-            "Read no more of a body than a limit (1 MiB is plenty), answer 413 beyond it, and stay up.";
+            "Read no more of a body than a limit (1 MiB is plenty), return 413 beyond it, and stay up.";
         let mut event = self.event();
         event["exam"] = json!("x".repeat(LARGE_BODY_BYTES));
         let large = self.probe(&event, Expect::Survived, hint);

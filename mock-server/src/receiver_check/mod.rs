@@ -51,7 +51,7 @@ pub struct ReceiverCase {
     pub name: String,
     /// What was sent.
     pub sent: String,
-    /// What a safe receiver answers.
+    /// The response of a safe receiver.
     pub expected: String,
     /// What came back for the request that decided the case; `None` for no response.
     pub status: Option<u16>,
@@ -68,19 +68,17 @@ pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> R
     for case in CaseBuilder::new(&receiver).cases() {
         let (mut status, mut hint) = (None, None);
         if let Some(why) = silent {
-            hint = Some(format!("Not sent, because an earlier request got no answer: {why}."));
+            hint = Some(format!("Not sent, because an earlier request got no response: {why}."));
         }
         for probe in case.probes.into_iter().filter(|_| silent.is_none()) {
             let answer = deliverer.post(&receiver.url, &probe.headers, probe.body).await.result;
             status = answer.ok();
             if !probe.expect.met(&answer) {
                 hint = Some(match answer {
-                    Ok(300..=399) => {
-                        "Redirects are not followed: give the address that answers itself.".to_owned()
-                    }
+                    Ok(300..=399) => "Redirects are not followed: give the final address.".to_owned(),
                     Ok(500..) => format!("A 5xx looks like a crash, and is tried again. {}", probe.hint),
                     Ok(_) => probe.hint.to_owned(),
-                    Err(why) => format!("No answer: {why}."),
+                    Err(why) => format!("No response: {why}."),
                 });
                 // An unreachable receiver would cost ten seconds for each request.
                 silent = answer.err().filter(|why| *why != NoResponse::Closed);

@@ -74,13 +74,13 @@ pub(crate) struct PostOutcome {
 /// Why there was no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoResponse {
-    #[error("no answer within {} seconds", .0.as_secs_f64())]
+    #[error("no response within {} seconds", .0.as_secs_f64())]
     TimedOut(Duration),
     #[error("not sent: the address {0}")]
     Forbidden(Forbidden),
     #[error("the connection was refused: nothing listens there")]
     Refused,
-    #[error("the connection was closed before an answer came")]
+    #[error("the connection was closed before a response arrived")]
     Closed,
     #[error("the connection broke while the event was being sent")]
     Cut,
@@ -88,7 +88,7 @@ pub(crate) enum NoResponse {
     Tls,
     #[error("the receiver could not be reached")]
     Unreachable,
-    #[error("the answer was not HTTP")]
+    #[error("the response was not HTTP")]
     NotHttp,
 }
 

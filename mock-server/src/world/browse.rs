@@ -165,7 +165,7 @@ pub struct ConversationView {
     pub team: Team,
     /// Its documents.
     pub documents: Vec<Document>,
-    /// What the customer was asked for.
+    /// The requested documents.
     pub document_requests: Vec<RequestEntry>,
     /// Times that were booked in it.
     pub bookings: Vec<BookingRecord>,

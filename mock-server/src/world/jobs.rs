@@ -18,7 +18,7 @@ pub(crate) enum Job {
     },
     /// A magic recipient writes back.
     SandboxReply {
-        /// The message that it answers.
+        /// The message that it replies to.
         message: MessageId,
         /// Whether a PDF invoice comes with it.
         invoice: bool,
@@ -35,7 +35,7 @@ pub(crate) enum Job {
         /// The conversation.
         conversation: ConversationId,
     },
-    /// A recorded mail that nobody answered is forgotten.
+    /// A recorded email that nobody replied to is forgotten.
     ForgetAppMail {
         /// Its Message-ID.
         message_id: String,

@@ -16,7 +16,7 @@ pub enum Fired {
     Attempt(FiredJob, AttemptRequest),
 }
 
-/// What was done, as the control API tells it.
+/// What was done, as the control API reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FiredJob {

@@ -33,7 +33,7 @@ pub enum StepKind {
     Conversation,
     /// A document was filed.
     Document,
-    /// Documents were asked for.
+    /// Documents were requested.
     DocumentRequest,
     /// A time was booked, or a booking cancelled.
     Booking,
@@ -85,7 +85,7 @@ pub struct TraceStep {
     /// When it will happen: it is a job that still waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
-    /// The way of an event to each webhook that hears it.
+    /// The deliveries of an event to each webhook that subscribes to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Vec<TraceDelivery>>,
     /// Of a request: the trace that it is a part of.
@@ -106,7 +106,7 @@ pub struct TraceStep {
     /// The path of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The status that the request was answered with.
+    /// The status of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
 }

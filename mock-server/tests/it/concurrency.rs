@@ -98,7 +98,7 @@ async fn begin_to_move(
 #[tokio::test]
 async fn a_world_that_is_replaced_while_its_clock_moves_answers_409() {
     let patient = std::time::Duration::from_secs(600);
-    let kit = Kit::with(MockServer::builder().manual_clock().empty().webhook_answer_time(patient)).await;
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().webhook_timeout(patient)).await;
     let before = kit.look("/clock").await;
     let (_hook, _held) = waiting_for_an_answer(&kit).await;
     let moving = begin_to_move(&kit).await;

@@ -161,5 +161,5 @@ async fn without_a_rate_limit_simulated_mail_has_none_either_and_another_limit_i
 
 #[test]
 fn a_webhook_receiver_has_ten_seconds_to_respond_unless_set() {
-    assert!(format!("{:?}", MockServer::builder()).contains("webhook_answer_time: 10s"));
+    assert!(format!("{:?}", MockServer::builder()).contains("webhook_timeout: 10s"));
 }

@@ -148,7 +148,7 @@ impl Rule {
                 if let Some(max) = max
                     && items.len() > *max
                 {
-                    // The items beyond are not looked at: a huge list gets one short answer.
+                    // The items beyond are not looked at: a huge list gets one short error.
                     return problems.push(path, format!("must have at most {}", counted(*max, "item")));
                 }
                 for (i, item) in items.iter().enumerate() {

@@ -111,7 +111,7 @@ impl Operation {
             Operation::SetStatus => (
                 "Set the status",
                 "Sets a conversation to open (the team has something to do), waiting (the customer has) or closed. The \
-                 customer is not told.",
+                 customer is not notified.",
             ),
             Operation::TagConversation => (
                 "Tag a conversation",

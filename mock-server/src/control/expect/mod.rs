@@ -26,7 +26,7 @@ pub enum Expected {
     Outbox,
     /// Deliveries to webhooks, each with its `webhookId`.
     Deliveries,
-    /// Events of the service, whether or not a webhook hears them.
+    /// Events of the service, whether or not a webhook subscribes to them.
     Events,
 }
 

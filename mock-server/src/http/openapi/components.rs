@@ -24,7 +24,7 @@ pub(super) fn components(mut schemas: Map<String, Value>) -> Value {
             "name": "id",
             "in": "path",
             "required": true,
-            "description": "The conversation's id. One of the wrong form answers 404, like any id that is not there.",
+            "description": "The conversation's id. A malformed id returns 404, like one that does not exist.",
             "schema": { "type": "string", "pattern": "^cnv_[0-9a-z]+$" },
             "example": "cnv_4k7q2m9x",
         }),
@@ -76,7 +76,7 @@ fn responses() -> Value {
         "Unauthorized": response("There is no key, or it is wrong or revoked.", "The API key is missing, wrong or revoked."),
         "Forbidden": response(
             "The key lacks the scope that the sentence names, a live key called the sandbox, the workspace's plan \
-             does not include the API, or a web page of another site asked.",
+             does not include the API, or the request came from a web page of another site.",
             "This key lacks the scope `write`; make a new key that has it.",
         ),
         "NotFound": response(

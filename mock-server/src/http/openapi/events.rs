@@ -44,7 +44,7 @@ fn webhook(name: &str, schema: Value) -> Value {
         "responses": {
             "2XX": { "description": format!("Delivered, when it comes within {} seconds.", limits::WEBHOOK_TIMEOUT.as_secs()) },
             "410": { "description": "No more, please: the webhook is turned off." },
-            "default": { "description": "Anything else, and no answer: tried again, up to eight times within about a day." },
+            "default": { "description": "Anything else, or no response: retried, up to eight times within about a day." },
         },
     } })
 }
@@ -64,7 +64,7 @@ fn describe_event(name: &str) -> (&'static str, Value) {
     });
     match name {
         "ask.completed" => (
-            "Everything that was asked of a customer is in.",
+            "The customer has sent everything that was requested.",
             json!({ "ask_id": "req_2f6j8n", "kind": "documents", "conversation_id": conversation }),
         ),
         "client.replied" => (

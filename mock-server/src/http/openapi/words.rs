@@ -14,9 +14,9 @@ pub(super) struct OperationText {
 
 pub(super) const ABOUT: &str = "\
 Work in a shared customer-email inbox: read conversations, add internal notes, change status, tag, assign, draft or \
-send replies, ask for documents. The same operations are MCP tools under the path `/mcp`.
+send replies, request documents. The same operations are MCP tools under the path `/mcp`.
 
-**Requests.** Bodies and answers are JSON. Times are ISO 8601 in UTC with milliseconds. Query parameters and body \
+**Requests.** Bodies and responses are JSON. Times are ISO 8601 in UTC with milliseconds. Query parameters and body \
 fields that are not named here are ignored. A parameter that is there but empty is refused. Lengths are counted in \
 characters.
 
@@ -24,11 +24,11 @@ characters.
 the scope (403), the input (400, all problems at once), the conversation (404). Nothing takes effect before all have \
 passed.
 
-**Repeating.** A 429, a 500, a timeout or a dropped connection may be tried again after a short and growing wait, if \
+**Repeating.** A 429, a 500, a timeout or a dropped connection may be retried after a short and growing wait, if \
 the operation says that repeating it is harmless.
 
 **What a key sees.** A live key sees every team inbox and the private inboxes of the person who made it. A test key \
-sees the sandbox and nothing else. What a key cannot see answers 404, like what is not there.
+sees the sandbox and nothing else. What a key cannot see returns 404, like what does not exist.
 
 **Status and turn.** Mail that comes in makes the conversation `open`, ends a snooze and makes it the team's turn \
 (`ours`). Mail that has gone out makes an `open` conversation `waiting` and it the customer's turn (`theirs`). Closing \
@@ -39,7 +39,7 @@ ends the turn (`done`), opening again gives it to the team (`ours`). A snoozed c
 and leaves after the undo window: 10 minutes, in the sandbox 5 seconds. At that moment it becomes `sending`, then \
 `sent` or `failed`.
 
-**Incoming mail** joins a conversation by `conversationId` (simulated mail), by the Message-ID that it answers, or by \
+**Incoming mail** joins a conversation by `conversationId` (simulated mail), by the Message-ID that it replies to, or by \
 the same app reference from someone who is already on the conversation; never by subject or sender alone, and always \
 within the inbox that it was written to. Quoted history is removed from its text.
 
@@ -119,7 +119,7 @@ pub(super) fn of(operation: Operation) -> OperationText {
         ),
         Operation::RequestDocuments => (
             "Replies",
-            "Ask the customer for documents",
+            "Request documents from the customer",
             "Writes a mail with a checklist and a private upload link. Without `send` it is a draft, and the link is \
              added when a person approves it. Reminders follow 2, 4 and 7 days after it went out. It is complete when \
              every required document has been uploaded; those that are nice to have never hold it up.",
@@ -143,11 +143,11 @@ pub(super) fn of(operation: Operation) -> OperationText {
             "App mail",
             "Record a mail that the app sent",
             "Notes an email that the app sent by itself, so that the reply to it becomes a conversation with the \
-             app's reference. Answers `{\"ok\": true}`. Recording the same `messageId` again is safe: it updates the \
+             app's reference. Returns `{\"ok\": true}`. Recording the same `messageId` again is safe: it updates the \
              outline until someone replies, after that it only fills in what was missing. A reply is joined only when \
              it comes from one of the `to` addresses or from someone already on the conversation, and passes the \
-             DMARC check; any other gets a conversation of its own, without the reference. Recorded mail that nobody \
-             answers is forgotten after 30 days, and beyond 50,000 the oldest goes first. What a test key records is \
+             DMARC check; any other gets a conversation of its own, without the reference. Recorded email that nobody \
+             replies to is forgotten after 30 days, and beyond 50,000 the oldest goes first. What a test key records is \
              answered by simulated mail only.",
         ),
         Operation::SandboxInbound => (
@@ -156,7 +156,7 @@ pub(super) fn of(operation: Operation) -> OperationText {
             "Lets a mail come into the sandbox as if it had been sent: it starts a conversation, or joins the one \
              that `conversationId` names (404 when it is not there), or the one with the mail that `inReplyTo` \
              names, and is checked for scams. `to` may be left out; with a plus tag it carries an app's reference. \
-             Answers with the conversation and the message. A live key gets 403.",
+             Returns the conversation and the message. A live key gets 403.",
         ),
         _ => ("Conversations", "", ""),
     };

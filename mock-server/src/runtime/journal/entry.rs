@@ -90,7 +90,7 @@ pub struct RequestFilter {
     pub transport: Option<Transport>,
     /// Those with this method.
     pub method: Option<String>,
-    /// Those answered so: a status, a class such as `4xx`, or `none` for no response.
+    /// Those with this status, a class such as `4xx`, or `none` for no response.
     pub status: Option<String>,
     /// Those with this text in the path, the query, the body or the `traceparent`.
     pub q: Option<String>,
@@ -119,7 +119,7 @@ impl RequestFilter {
         transport(transport: Transport) => transport = Some(transport);
         /// Those with this method.
         method(method: impl Into<String>) => method = Some(method.into());
-        /// Those answered so: a status, a class such as `4xx`, or `none` for no response.
+        /// Those with this status, a class such as `4xx`, or `none` for no response.
         status(status: impl Into<String>) => status = Some(status.into());
         /// Those with this text in the path, the query, the body or the `traceparent`.
         text(q: impl Into<String>) => q = Some(q.into());

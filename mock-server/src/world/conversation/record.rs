@@ -49,7 +49,7 @@ pub(crate) struct ConversationRecord {
     pub snoozed_until: Option<Timestamp>,
     /// The app's reference.
     pub reference: Option<String>,
-    /// Message-ID of the recorded app mail that it answers.
+    /// Message-ID of the recorded app email that it replies to.
     pub app_sent: Option<String>,
     /// What happened, oldest first.
     #[serde(deserialize_with = "shrunk_timeline")]

@@ -35,7 +35,7 @@ pub struct Sorting {
     /// Up to three reasons for the warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk_reasons: Option<Vec<String>>,
-    /// Whether it is held as a likely scam, which is told as `scout.held`.
+    /// Whether it is held as a likely scam, which emits `scout.held`.
     #[serde(default)]
     pub held: bool,
 }

@@ -19,7 +19,7 @@ pub(crate) struct TagRecord {
     pub id: TagId,
     /// Its name.
     pub name: String,
-    /// The person in whose private inboxes alone it has been used: nobody else hears of it.
+    /// The person in whose private inboxes alone it has been used: nobody else sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_to: Option<UserId>,
 }

@@ -15,7 +15,7 @@ use crate::world::{
     store::LayeredMap,
 };
 
-/// Documents that were asked for.
+/// A request for documents.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct DocumentRequest {
@@ -25,7 +25,7 @@ pub(crate) struct DocumentRequest {
     pub conversation: ConversationId,
     /// With which message.
     pub message: MessageId,
-    /// What was asked for.
+    /// The requested documents.
     pub items: Vec<RequestedItem>,
     /// By when, as a date.
     pub due_date: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct DocumentRequest {
 
 redacted_debug!(DocumentRequest { id, conversation, sent_at, completed_at });
 
-/// One document that was asked for.
+/// One requested document.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestedItem {
@@ -119,7 +119,7 @@ pub struct RequestEntry {
     pub conversation_id: ConversationId,
     /// With which message.
     pub message_id: MessageId,
-    /// What was asked for, in the order in which an upload counts it.
+    /// The requested documents, in the order in which an upload counts it.
     pub items: Vec<RequestedItem>,
     /// By when, as a date.
     pub due_date: Option<String>,
@@ -305,7 +305,7 @@ impl World {
         let Some(label) = record.items.get(upload.item).map(|item| item.label.clone()) else {
             return Err(Refusal::field(
                 "item",
-                format!("must be below {count}, the number of items asked for"),
+                format!("must be below {count}, the number of requested items"),
             ));
         };
         if upload.filename.trim().is_empty() {

@@ -31,7 +31,7 @@ pub(crate) struct AppMail {
     pub html: Option<String>,
     /// When it was first recorded.
     pub recorded_at: Timestamp,
-    /// The conversation of those who answered it.
+    /// The conversation of the replies to it.
     pub conversation: Option<ConversationId>,
 }
 

@@ -42,7 +42,7 @@ impl Approval {
     }
 }
 
-/// What an approval answers.
+/// The response to an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

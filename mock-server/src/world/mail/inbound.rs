@@ -56,7 +56,7 @@ pub struct InboundMail {
     pub text: String,
     /// The conversation that it is a reply on.
     pub conversation_id: Option<String>,
-    /// The Message-ID that it answers: that of a recorded app mail, or a `msg_…` of the service.
+    /// The Message-ID that it replies to: that of a recorded app mail, or a `msg_…` of the service.
     pub in_reply_to: Option<String>,
     /// What is attached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

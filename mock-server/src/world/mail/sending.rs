@@ -55,7 +55,7 @@ impl World {
         self.write(at, Author::of(by), reply, due_date, now)
     }
 
-    /// Writes a reply and schedules it if it is to be sent. `due_date` is that of the documents that it asks for.
+    /// Writes a reply and schedules it if it is to be sent. `due_date` is that of the document request.
     pub(super) fn write(
         &mut self,
         at: usize,

@@ -36,7 +36,7 @@ pub struct TeamReply {
     /// Whether it goes as a secure link.
     #[serde(default)]
     pub secure: bool,
-    /// Documents to ask for.
+    /// Documents to request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "documents")]
     pub documents: Vec<DocumentItem>,
@@ -67,7 +67,7 @@ impl TeamReply {
         draft() => send = false;
         /// Sent as a secure link.
         secure() => secure = true;
-        /// Asks for these documents.
+        /// Requests these documents.
         documents(documents: impl IntoIterator<Item = DocumentItem>) => documents = documents.into_iter().collect();
     }
 }

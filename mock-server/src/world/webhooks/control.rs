@@ -160,7 +160,7 @@ impl World {
         Ok(self.webhooks.log.values().rev().filter_map(|it| view(it)).collect())
     }
 
-    /// The way of an event to each webhook that hears it.
+    /// The deliveries of an event to each webhook that subscribes to it.
     pub(crate) fn trace_deliveries(&self, event: &str) -> Vec<TraceDelivery> {
         let logged_event = EventId::parse(event).ok().and_then(|event| self.webhooks.logged_event(&event));
         let way = |(id, delivery): (&WebhookId, &super::Delivery)| TraceDelivery {
@@ -261,7 +261,7 @@ impl World {
         let (subject, text) = match notice.state {
             HookState::Off => (
                 "Your webhook was turned off",
-                "Its receiver answered 410, which means that it wants no more events. What was still queued for it \
+                "Its receiver returned 410, which means that it wants no more events. What was still queued for it \
                  is not sent.",
             ),
             _ => (

@@ -22,7 +22,7 @@ use super::endpoint::{SigningKeys, TimestampSource};
 pub enum DeliveryOutcome {
     /// It will be tried, for the first time or again.
     Pending,
-    /// A try was answered with 2xx in time.
+    /// An attempt got a 2xx in time.
     Delivered,
     /// No try was, and none will follow.
     Failed,
@@ -36,7 +36,7 @@ pub enum DeliveryOutcome {
 pub struct Attempt {
     /// When it was sent, on the mock's clock.
     pub at: Timestamp,
-    /// The status it was answered with.
+    /// The status of the response.
     pub status: Option<u16>,
     /// Why there was no response.
     pub error: Option<String>,
@@ -45,7 +45,7 @@ pub struct Attempt {
     /// What it was signed with; not known of tries that were made before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
-    /// What the receiver answered, for as long as it is kept. Like the journal it is what the server saw, and not part
+    /// The response of the receiver, for as long as it is stored. Like the journal it is what the server saw, and not part
     /// of the world document.
     #[serde(skip)]
     pub(crate) response: Option<Arc<ReceiverResponse>>,
@@ -209,7 +209,7 @@ pub struct AttemptOutcome {
 }
 
 impl AttemptOutcome {
-    /// The attempt made for `request` at `at` was answered with `status` after `duration_ms`.
+    /// Records that the attempt made for `request` at `at` got `status` after `duration_ms`.
     pub fn answered(request: &AttemptRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
         let made =
             Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None };

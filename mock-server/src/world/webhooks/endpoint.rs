@@ -7,7 +7,7 @@ use shared_inbox_webhooks::Secret;
 
 use super::{Audience, EventSource};
 
-/// Which inboxes an endpoint hears about.
+/// The inboxes whose events an endpoint receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum HookState {
     On,
     /// Not until someone resumes it: by hand, or after a day of failures.
     Paused,
-    /// The receiver answered 410: it does not want to hear anything more.
+    /// The receiver returned 410: it wants no more events.
     Off,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Endpoint {
     pub(super) livemode: bool,
     pub(super) scope: HookScope,
     pub(super) owner: Option<UserId>,
-    /// The kinds it hears; all when `None`.
+    /// The kinds it subscribes to; all when `None`.
     pub(super) events: Option<Vec<String>>,
     #[serde(default)]
     pub(super) timestamps: TimestampSource,

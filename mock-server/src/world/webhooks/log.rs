@@ -15,7 +15,7 @@ use crate::world::{Job, Jobs, store::LayeredMap};
 /// How many deliveries are stored. Beyond that the oldest are dropped, completed ones first.
 const DELIVERIES_KEPT: usize = 250_000;
 
-/// An event, kept once, with its way to each endpoint that hears it.
+/// An event, stored once, with its deliveries to each endpoint that subscribes to it.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Recorded")]

@@ -38,11 +38,11 @@ pub struct CreateWebhook {
     pub url: String,
     /// Live events, or those of the sandbox.
     pub livemode: bool,
-    /// Which inboxes it hears about.
+    /// The inboxes whose events it receives.
     pub scope: HookScope,
     /// Who made it; needed for [`HookScope::Private`].
     pub owner: Option<UserId>,
-    /// The kinds of event it hears; all when `None`.
+    /// The kinds of event it subscribes to; all when `None`.
     pub events: Option<Vec<String>>,
     /// Which clock its `webhook-timestamp` header shows.
     #[serde(default)]
@@ -62,14 +62,14 @@ impl CreateWebhook {
         }
     }
 
-    /// Hears the private inboxes of this person instead.
+    /// Subscribes to the private inboxes of this person instead.
     pub fn private(mut self, owner: UserId) -> Self {
         (self.scope, self.owner) = (HookScope::Private, Some(owner));
         self
     }
 
     setters! {
-        /// Hears the sandbox instead.
+        /// Subscribes to the sandbox instead.
         test() => livemode = false;
         /// Is owned by this person, who is notified when it is paused or turned off.
         owner(owner: UserId) => owner = Some(owner);
@@ -77,7 +77,7 @@ impl CreateWebhook {
         timestamps(clock: TimestampSource) => timestamps = clock;
     }
 
-    /// Hears these kinds of event only.
+    /// Subscribes to these kinds of event only.
     pub fn events<T: Into<String>>(mut self, events: impl IntoIterator<Item = T>) -> Self {
         self.events = Some(events.into_iter().map(Into::into).collect());
         self
@@ -134,11 +134,11 @@ pub struct WebhookView {
     pub url: String,
     /// Live events, or those of the sandbox.
     pub livemode: bool,
-    /// Which inboxes it hears about.
+    /// The inboxes whose events it receives.
     pub scope: HookScope,
     /// Who made it, if that was said.
     pub owner: Option<UserId>,
-    /// The kinds of event it hears.
+    /// The kinds of event it subscribes to.
     pub events: Vec<String>,
     /// Which clock its `webhook-timestamp` header shows.
     pub timestamps: TimestampSource,
@@ -232,7 +232,7 @@ pub struct DeliveryDetail {
 
 redacted_debug!(DeliveryDetail { event_id, event_type, outcome });
 
-/// A try with its headers, and what the receiver answered.
+/// An attempt with its headers, and the response of the receiver.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SentTry")]
@@ -240,7 +240,7 @@ redacted_debug!(DeliveryDetail { event_id, event_type, outcome });
 pub struct AttemptSent {
     /// When it was sent, on the mock's clock.
     pub at: Timestamp,
-    /// The status it was answered with.
+    /// The status of the response.
     pub status: Option<u16>,
     /// Why there was no response.
     pub error: Option<String>,
@@ -248,10 +248,10 @@ pub struct AttemptSent {
     pub duration_ms: u64,
     /// Its headers, as they were sent; none for a try of an older document.
     pub headers: Option<BTreeMap<String, String>>,
-    /// The headers that the receiver answered with; none without a response of the receiver, or when they are no longer
+    /// The headers of the response; none without a response of the receiver, or when they are no longer
     /// kept.
     pub response_headers: Option<BTreeMap<String, String>>,
-    /// The body that the receiver answered with, as text; at most its first 4 KiB.
+    /// The body of the response, as text; at most its first 4 KiB.
     pub response_body: Option<String>,
     /// Whether that body was longer.
     pub response_cut: bool,

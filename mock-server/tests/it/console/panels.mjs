@@ -69,7 +69,7 @@ await run(async () => {
     await page.getByRole('button', { name: 'Add a rule' }).click();
     await fillIn(page, { 'What the client sees': 'status-after', Path: '/conversations/*/notes' }, 'Add');
     const rules = page.locator('tbody tr');
-    await until(async () => (await rows(rules)).includes('The next request to /conversations/*/notes takes effect, then counts as answered with 500'), 'the rule is listed in words');
+    await until(async () => (await rows(rules)).includes('The next request to /conversations/*/notes takes effect, then counts as 500'), 'the rule is listed in words');
     same((await service('POST', `/conversations/${id}/notes`, { body: 'Struck' })).status, 500, 'it strikes');
     await rules.locator('.badge', { hasText: '1' }).waitFor();
     await rules.getByRole('button', { name: 'Remove' }).click();

@@ -72,7 +72,7 @@ await run(async () => {
     check((await page.locator('.tries .badge').allInnerTexts()).every((it) => it === '500'), 'each try with its status');
     // What the receiver answered to each, with its reason.
     await page.locator('.tries .answer').first().getByText('no such order').waitFor();
-    await page.getByText('Headers of the answer').first().click();
+    await page.getByText('Headers of the response').first().click();
     await page.locator('.tries pre').getByText('x-receiver: orders').first().waitFor();
     status = 200;
     await post('/clock', { advanceSeconds: 3_600 });

@@ -25,7 +25,7 @@ impl Chance {
 
 /// On a busy machine a receiver may be late, which is not what these are about.
 fn patient() -> MockServerBuilder {
-    MockServer::builder().manual_clock().empty().webhook_answer_time(Duration::from_secs(100))
+    MockServer::builder().manual_clock().empty().webhook_timeout(Duration::from_secs(100))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

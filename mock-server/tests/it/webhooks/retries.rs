@@ -28,7 +28,7 @@ async fn a_connection_that_closes_and_one_that_is_refused_are_failures_with_a_re
     mock.send_test(&hook).await;
     let tried = mock.deliveries(&hook).await[0]["tries"][0].clone();
     assert_eq!(tried["status"], json!(null));
-    assert_eq!(tried["error"], "the connection was closed before an answer came");
+    assert_eq!(tried["error"], "the connection was closed before a response arrived");
 
     receiver.stop().await;
     mock.advance(minutes(1)).await;

@@ -13,10 +13,9 @@ use super::{
 /// Long enough that no try ends by itself during the test: what goes on does so beside the slow ones.
 #[tokio::test]
 async fn a_receiver_that_does_not_answer_delays_neither_the_api_nor_others() {
-    let mock = Mock::with(
-        MockServer::builder().manual_clock().empty().webhook_answer_time(Duration::from_secs(600)),
-    )
-    .await;
+    let mock =
+        Mock::with(MockServer::builder().manual_clock().empty().webhook_timeout(Duration::from_secs(600)))
+            .await;
     let silent = Receiver::scripted(|_| Reply::Hang).await;
     let unfinished = Receiver::scripted(|_| Reply::Unfinished(200)).await;
     let good = Receiver::start().await;
@@ -42,7 +41,7 @@ async fn a_receiver_that_does_not_answer_delays_neither_the_api_nor_others() {
 #[tokio::test]
 async fn a_receiver_has_a_time_for_its_answer_and_the_clock_waits_for_it() {
     let time = Duration::from_millis(150);
-    let mock = Mock::with(MockServer::builder().manual_clock().empty().webhook_answer_time(time)).await;
+    let mock = Mock::with(MockServer::builder().manual_clock().empty().webhook_timeout(time)).await;
     for reply in [Reply::Hang, Reply::Unfinished(200)] {
         let receiver = Receiver::scripted(move |_| reply.clone()).await;
         let hook = mock.hook(&receiver).await;
@@ -52,7 +51,7 @@ async fn a_receiver_has_a_time_for_its_answer_and_the_clock_waits_for_it() {
         let tries = log[0]["tries"].as_array().expect("a list");
         assert_eq!(tries.len(), 1, "it had ended when the clock's call was answered");
         assert_eq!(tries[0]["status"], json!(null));
-        assert_eq!(tries[0]["error"], "no answer within 0.15 seconds");
+        assert_eq!(tries[0]["error"], "no response within 0.15 seconds");
         assert!(tries[0]["durationMs"].as_u64().is_some_and(|took| took >= 149), "{}", tries[0]);
         assert_eq!(log[0]["outcome"], "pending", "it is tried again");
     }

@@ -19,13 +19,13 @@ impl CreateRequest<Reply> {
         self
     }
 
-    /// Asks for a document too: the service adds an upload link and a checklist under the reply.
+    /// Requests a document too: the service adds an upload link and a checklist under the reply.
     pub fn document(mut self, document: DocumentItem) -> Self {
         self.input.documents.get_or_insert_default().push(document);
         self
     }
 
-    /// Asks for several documents too.
+    /// Requests several documents too.
     pub fn documents(mut self, documents: impl IntoIterator<Item = DocumentItem>) -> Self {
         self.input.documents.get_or_insert_default().extend(documents);
         self

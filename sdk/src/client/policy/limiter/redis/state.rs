@@ -136,7 +136,7 @@ impl KeyState {
         now > slot.earliest + Duration::from_millis(self.rules.slack())
     }
 
-    /// Asks the store with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
+    /// Sends the request with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
     /// the store can be reached.
     async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Reservation<Held> {
         let (tell, told) = oneshot::channel();
@@ -221,9 +221,9 @@ pub(super) enum Message {
     Report(Report),
 }
 
-/// Asks the store for a slot.
+/// Requests a slot from the store.
 pub(super) struct Question {
-    /// `None` asks only whether the store can be reached.
+    /// `None` only checks whether the store can be reached.
     pub(super) priority: Option<Priority>,
     pub(super) ends: Instant,
     pub(super) tell: oneshot::Sender<Reservation<Held>>,
