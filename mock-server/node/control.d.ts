@@ -84,7 +84,7 @@ export type FaultRule = { agentId?: string | null; body?: unknown; effect: Effec
 export type FaultRuleInput = { agentId?: string | null; body?: unknown; effect: Effect; event?: string | null; forSeconds?: number | null; method?: string | null; path?: string | null; probability?: number; query?: FaultQuery; seed?: number | null; skip?: number; times?: number | null; tool?: string | null; webhook?: string | null };
 /** A document that was filed. */
 export type FiledDocument = { id: string };
-/** What was done, as the control API tells it. */
+/** What was done, as the control API reports it. */
 export type FiredJob = { at: string; job: string; subject: string };
 /** That the server is there. */
 export type Health = { status: string; version: string };
@@ -170,7 +170,7 @@ export type Received = { conversationId: string; created: boolean; documentIds: 
 export type ReplyResult = { messageId: string; note?: string; requestId?: string; sendsAt?: string; status: string };
 /** A document request in the list of the control API. */
 export type RequestEntry = { completedAt: string | null; conversationId: string; customer: string | null; dueDate: string | null; id: string; items: Array<RequestedItem>; link: string; messageId: string; sentAt: string | null; subject: string };
-/** One document that was asked for. */
+/** One requested document. */
 export type RequestedItem = { description: string | null; documents: Array<string>; label: string; required: boolean };
 /** The new secret of a webhook. */
 export type RotatedSecret = { secret: string };
@@ -180,11 +180,11 @@ export type Sender = { email: string; name: string | null };
 export type SentMail = { at: string; conversationId: string | null; headers: SentMailHeaders; kind: OutboxKind; messageId: string | null; outcome: Outcome; source: string; subject: string; text: string; to: string };
 /** Its headers. */
 export type SentMailHeaders = Record<string, string>;
-/** A try with its headers, and what the receiver answered. */
+/** An attempt with its headers, and the response of the receiver. */
 export type SentTry = { at: string; durationMs: number; error: string | null; headers: SentTryHeaders; responseBody: string | null; responseCut: boolean; responseHeaders: SentTryResponseHeaders; status: number | null };
 /** Its headers, as they were sent; none for a try of an older document. */
 export type SentTryHeaders = Record<string, string> | null;
-/** The headers that the receiver answered with; none without a response of the receiver, or when they are no longer kept. */
+/** The headers of the response; none without a response of the receiver, or when they are no longer kept. */
 export type SentTryResponseHeaders = Record<string, string> | null;
 /** The headers of a try that were made for it alone. */
 export type Signed = { signature: string; timestamp: string };

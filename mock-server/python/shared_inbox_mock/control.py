@@ -350,7 +350,7 @@ class FiledDocument(TypedDict):
     id: str
 
 class FiredJob(TypedDict):
-    """What was done, as the control API tells it."""
+    """What was done, as the control API reports it."""
 
     at: str
     job: str
@@ -651,7 +651,7 @@ class RequestEntry(TypedDict):
     subject: str
 
 class RequestedItem(TypedDict):
-    """One document that was asked for."""
+    """One requested document."""
 
     description: str | None
     documents: list[str]
@@ -687,7 +687,7 @@ class SentMail(TypedDict):
 SentMailHeaders: TypeAlias = 'dict[str, str]'
 
 class SentTry(TypedDict):
-    """A try with its headers, and what the receiver answered."""
+    """An attempt with its headers, and the response of the receiver."""
 
     at: str
     durationMs: int
@@ -701,7 +701,7 @@ class SentTry(TypedDict):
 # Its headers, as they were sent; none for a try of an older document.
 SentTryHeaders: TypeAlias = 'dict[str, str] | None'
 
-# The headers that the receiver answered with; none without a response of the receiver, or when they are no longer kept.
+# The headers of the response; none without a response of the receiver, or when they are no longer kept.
 SentTryResponseHeaders: TypeAlias = 'dict[str, str] | None'
 
 class Signed(TypedDict):
