@@ -125,6 +125,7 @@ impl Proxy {
         let own: SocketAddr = listener.local_addr().expect("an address");
         let client = reqwest::Client::builder()
             .no_proxy()
+            .tls_certs_only([])
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .build()

@@ -15,9 +15,9 @@ use shared_inbox::{Certainty, create::Verification};
 async fn every_way_to_lose_a_response_is_recovered_within_a_second() {
     for loss in &LOSSES {
         for kind in KINDS {
-            let measured = measure(loss, kind, 5, |builder| builder).await;
+            let measured = measure(loss, kind, 2, |builder| builder).await;
             let case = format!("{}, {kind:?}: {measured:?}", loss.name);
-            assert_eq!((measured.recovered, measured.duplicates, measured.false_words), (5, 0, 0), "{case}");
+            assert_eq!((measured.recovered, measured.duplicates, measured.false_words), (2, 0, 0), "{case}");
             // Of an attempt whose time is over, the clock of the client has passed nothing.
             assert!(measured.median() <= Duration::from_secs(1), "{case}");
         }
@@ -28,9 +28,9 @@ async fn every_way_to_lose_a_response_is_recovered_within_a_second() {
 async fn a_later_look_finds_what_was_lost_in_this_process_and_in_another() {
     for loss in &LOSSES {
         for kind in KINDS {
-            let measured = measure(loss, kind, 2, |builder| builder.verification(Verification::Never)).await;
+            let measured = measure(loss, kind, 1, |builder| builder.verification(Verification::Never)).await;
             let found = (measured.unknown, measured.found_later, measured.found_elsewhere);
-            assert_eq!(found, (2, 2, 2), "{}, {kind:?}: {measured:?}", loss.name);
+            assert_eq!(found, (1, 1, 1), "{}, {kind:?}: {measured:?}", loss.name);
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Kit {
 /// A client for tests that start no server in this process, which would have provided for TLS.
 pub(crate) fn requests() -> reqwest::Client {
     _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::new()
+    reqwest::Client::builder().tls_certs_only([]).build().expect("a client")
 }
 
 /// An answer.
@@ -125,6 +125,7 @@ impl Kit {
     pub(crate) async fn over(mock: MockServer) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
+            .tls_certs_only([])
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             // Long enough for the heaviest test on a machine that is busy with other things.
