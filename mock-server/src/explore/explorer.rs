@@ -30,6 +30,8 @@ const MAX_WORKERS: usize = 8;
 /// Explores what can go wrong around an app.
 ///
 /// ```
+/// use std::time::Duration;
+///
 /// use shared_inbox::{Client, Status};
 /// use shared_inbox_mock::explore::{AppContext, Explore, Scenario};
 ///
@@ -45,7 +47,8 @@ const MAX_WORKERS: usize = 8;
 ///     }
 ///     Ok(())
 /// };
-/// let report = Explore::function(Scenario::new(["Where is my order?"]), app).run().await?;
+/// let explore = Explore::function(Scenario::new(["Where is my order?"]), app);
+/// let report = explore.app_timeout(Duration::from_secs(2)).run().await?;
 /// assert!(report.findings[0].timeline.len() > 3, "{report}");
 /// # Ok(())
 /// # }
