@@ -321,7 +321,7 @@ fn a_container_asks_the_program_itself_whether_it_is_well_and_needs_no_token() {
     let asked = program().args(["health", at]).output().expect("it runs");
     assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
     drop(running);
-    assert_refused(&["health", at], &[at, "does not answer"]);
+    assert_refused(&["health", at], &[at, "does not respond"]);
     assert_refused(&["health", "nowhere"], &["ADDR", "must be an address and a port"]);
 }
 
