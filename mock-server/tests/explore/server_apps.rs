@@ -376,7 +376,8 @@ async fn mirrors_who_has_it(app: App, event: Value, reads: bool) -> AppResult {
     match event["type"].as_str() {
         Some("turn.changed") if event["data"]["turn"] == "ours" => {
             let view = app.api.read(&conversation).await?;
-            if !is_for_people(&view) && view["assignee"].is_null() {
+            // A late event says how it was: by now the reply may have left, and nobody would give the conversation up.
+            if view["status"] == "open" && !is_for_people(&view) && view["assignee"].is_null() {
                 app.api.post(&path("assign"), json!({ "to": "me" })).await?;
             }
             look_after(&app.api, &conversation).await?;

@@ -61,6 +61,13 @@ async fn nothing_is_found_in_a_server_that_reads_who_has_a_conversation() {
     holds(in_process("newest_wins").seed(5)).await;
 }
 
+#[tokio::test]
+async fn an_event_that_comes_after_the_reply_has_left_takes_nothing_again() {
+    let token = "1_1_lost-after@set_status.0_lost-after@reply.0_lost@turn-changed.0";
+    let report = in_process("newest_wins").replay(token).await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
+
 /// A fault: the app, the rule that it breaks, a schedule that shows it, and the corrected app.
 pub(crate) struct Planted(
     pub(crate) &'static str,
