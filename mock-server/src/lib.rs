@@ -152,27 +152,27 @@ impl MockServer {
         &self.ready
     }
 
-    /// The prefix of the REST API.
+    /// Returns the prefix of the REST API.
     pub fn base_url(&self) -> &str {
         &self.ready.base_url
     }
 
-    /// The MCP endpoint.
+    /// Returns the MCP endpoint.
     pub fn mcp_url(&self) -> &str {
         &self.ready.mcp_url
     }
 
-    /// The prefix of the control API.
+    /// Returns the prefix of the control API.
     pub fn control_url(&self) -> &str {
         &self.ready.control_url
     }
 
-    /// The key for live data; it holds all scopes.
+    /// Returns the key for live data; it holds all scopes.
     pub fn live_key(&self) -> &str {
         &self.ready.keys.live
     }
 
-    /// The key for the sandbox; it holds all scopes.
+    /// Returns the key for the sandbox; it holds all scopes.
     pub fn test_key(&self) -> &str {
         &self.ready.keys.test
     }

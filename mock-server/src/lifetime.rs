@@ -13,7 +13,7 @@ pub(crate) fn until_ended(with_parent: bool) -> io::Result<impl Future<Output = 
     until_ended_or(with_parent.then(parent_end))
 }
 
-/// The same, where someone else reads stdin and sees it close.
+/// Returns the same, where someone else reads stdin and sees it close.
 #[cfg(feature = "explore")]
 pub(crate) fn until_ended_with(stdin_closed: oneshot::Receiver<()>) -> io::Result<impl Future<Output = ()>> {
     until_ended_or(Some(closed_or_replaced(stdin_closed)))

@@ -12,7 +12,7 @@ pub(crate) const REST_PREFIX: &str = "/api/v1";
 /// The prefix of every path of the control API.
 pub(crate) const CONTROL_PREFIX: &str = "/_mock";
 
-/// The id of a world beside the main one.
+/// Returns the id of a world beside the main one.
 pub(crate) fn world_id(number: u64) -> String {
     format!("wld_{number}")
 }

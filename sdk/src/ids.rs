@@ -78,7 +78,7 @@ macro_rules! ids {
                 }
             }
 
-            /// The id as the service writes it.
+            /// Returns the id as the service writes it.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -156,7 +156,7 @@ pub enum ActorId {
 }
 
 impl ActorId {
-    /// The id as the service writes it.
+    /// Returns the id as the service writes it.
     pub fn as_str(&self) -> &str {
         match self {
             ActorId::User(id) => id.as_str(),

@@ -27,20 +27,20 @@ use serde_json::{Map, Number, Value};
 pub struct Json(Box<str>);
 
 impl Json {
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The field of an object, if it is one and has it.
+    /// Returns the field of an object, if it is one and has it.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<Value> {
         let mut json = serde_json::Deserializer::from_str(&self.0);
         Field(field).deserialize(&mut json).ok().flatten()
     }
 
-    /// All of it as a type: a struct, or a [`Value`].
+    /// Returns all of it as a type: a struct, or a [`Value`].
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Json {
         serde_json::from_str(&self.0)
     }
 
-    /// An object of which the name of the first field was read already.
+    /// Returns an object of which the name of the first field was read already.
     pub(crate) fn object_from<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Self, A::Error> {
         let mut text = b"{".to_vec();
         write_field(&mut text, first, &mut map)?;
@@ -57,7 +57,7 @@ impl Json {
         Self::written(text)
     }
 
-    /// An object whose `type` was read already, as JSON.
+    /// Returns an object whose `type` was read already, as JSON.
     pub(crate) fn object_of_type<'de, A: MapAccess<'de>>(kind: &[u8], map: A) -> Result<Self, A::Error> {
         let mut text = [br#"{"type":"#, kind, b","].concat();
         write_fields(&mut text, map)?;
@@ -75,7 +75,7 @@ pub(crate) fn object<'de, D: Deserializer<'de>>(d: D) -> Result<Json, D::Error> 
     if json.0.starts_with('{') { Ok(json) } else { Err(D::Error::custom("expected an object")) }
 }
 
-/// The same for a field that may be missing.
+/// Returns the same for a field that may be missing.
 pub(crate) fn optional_object<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Json>, D::Error> {
     let json = Option::<Json>::deserialize(d)?;
     if json.as_ref().is_none_or(|json| json.0.starts_with('{')) {

@@ -1,7 +1,7 @@
 //! Message-IDs for mail that an app sends itself. A reply that names a recorded Message-ID joins its conversation, so they
 //! must be impossible to guess.
 
-/// A `Message-ID` header value with 160 random bits: `<…@domain>`.
+/// Returns a `Message-ID` header value with 160 random bits: `<…@domain>`.
 ///
 /// ```
 /// let id = shared_inbox::new_message_id("shop.example")?;

@@ -45,17 +45,17 @@ impl Problems {
         self.0.push(Problem::new(field, message));
     }
 
-    /// The problems in order.
+    /// Returns the problems in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }

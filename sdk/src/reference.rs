@@ -36,7 +36,7 @@ impl Reference {
         if ok { Ok(Self(text.to_ascii_lowercase())) } else { Err(InvalidReference) }
     }
 
-    /// The reference in lower case.
+    /// Returns the reference in lower case.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -90,7 +90,7 @@ pub struct ReplyAddress {
 pub struct InvalidAddress(&'static str);
 
 impl ReplyAddress {
-    /// The address of `inbox` with `reference` as its plus tag.
+    /// Returns the address of `inbox` with `reference` as its plus tag.
     pub fn new(inbox: &str, reference: Reference) -> Result<Self, InvalidAddress> {
         if !is_address(inbox) {
             return Err(InvalidAddress("not an email address"));
@@ -117,12 +117,12 @@ impl ReplyAddress {
         Ok(Self { inbox: address.to_owned(), reference: None })
     }
 
-    /// The address without the reference.
+    /// Returns the address without the reference.
     pub fn inbox(&self) -> &str {
         &self.inbox
     }
 
-    /// The reference, if the address carries one.
+    /// Returns the reference, if the address carries one.
     pub fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()
     }
@@ -139,7 +139,7 @@ impl fmt::Display for ReplyAddress {
 
 shows! { ReplyAddress: reference; }
 
-/// Whether a text has the outline of an email address: something, one `@`, a domain; no blanks or controls.
+/// Returns whether a text has the outline of an email address: something, one `@`, a domain; no blanks or controls.
 pub(crate) fn is_address(text: &str) -> bool {
     match text.split_once('@') {
         Some((local, domain)) => {

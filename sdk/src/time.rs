@@ -70,7 +70,7 @@ impl Timestamp {
         self.as_millis().div_euclid(1000)
     }
 
-    /// The time on this machine's clock.
+    /// Returns the time on this machine's clock.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
@@ -134,7 +134,7 @@ impl Timestamp {
         }
     }
 
-    /// Its text, of the one length that it has in the years from 0. Responses are full of times, and this is a fraction of
+    /// Returns its text, of the one length that it has in the years from 0. Responses are full of times, and this is a fraction of
     /// the work of formatting one piece by piece.
     fn write(self) -> Option<[u8; 24]> {
         let at = self.in_calendar();

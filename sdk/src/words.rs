@@ -30,7 +30,7 @@ macro_rules! words {
             /// Every word that this version knows.
             pub const KNOWN: &'static [$name] = &[$($name::$variant),*];
 
-            /// The word as the service writes it.
+            /// Returns the word as the service writes it.
             pub fn as_str(&self) -> &str {
                 match self {
                     $($name::$variant => $word,)*

@@ -11,7 +11,7 @@ const HAS_CLOCKS: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"
 #[error("there is no clock on this platform: set one with `.clock(…)`")]
 pub(crate) struct NoClock;
 
-/// The time of day, to a few milliseconds.
+/// Returns the time of day, to a few milliseconds.
 #[cfg(target_os = "linux")]
 pub(crate) fn wall() -> Option<SystemTime> {
     use rustix::time::{ClockId, clock_gettime};
@@ -22,13 +22,13 @@ pub(crate) fn wall() -> Option<SystemTime> {
     Some(SystemTime::UNIX_EPOCH + since)
 }
 
-/// The time of day.
+/// Returns the time of day.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wall() -> Option<SystemTime> {
     HAS_CLOCKS.then(SystemTime::now)
 }
 
-/// A clock that never goes back, from now on.
+/// Returns a clock that never goes back, from now on.
 pub(crate) fn monotonic() -> Option<impl Fn() -> Duration + Send + Sync> {
     HAS_CLOCKS.then(std::time::Instant::now).map(|start| move || start.elapsed())
 }

@@ -18,7 +18,7 @@ impl Header {
     /// All three, in the order in which they are looked at.
     pub const ALL: [Self; 3] = [Self::Id, Self::Timestamp, Self::Signature];
 
-    /// The header's name in lower case.
+    /// Returns the header's name in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Header {
         }
     }
 
-    /// The header of this name, in any case.
+    /// Returns the header of this name, in any case.
     #[inline]
     pub(crate) fn named(name: &str) -> Option<Self> {
         // Header maps keep their names in lower case, and most of a request's headers have another first letter.
@@ -116,7 +116,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// A name for logs and alerts that stays the same across releases.
+    /// Returns a name for logs and alerts that stays the same across releases.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl VerifyError {
         }
     }
 
-    /// The HTTP status for the sender: 400 for what is not a webhook request at all, 401 for one that does not hold, 500
+    /// Returns the HTTP status for the sender: 400 for what is not a webhook request at all, 401 for one that does not hold, 500
     /// for a receiver without a clock.
     #[must_use]
     pub fn status(&self) -> u16 {

@@ -104,7 +104,7 @@ impl<'a> Found<'a> {
 /// # assert_eq!((&Lambda(HashMap::new())).parts().err().unwrap().code(), "id_missing");
 /// ```
 pub trait WebhookHeaders<'a> {
-    /// The three values.
+    /// Returns the three values.
     ///
     /// # Errors
     /// When one of the three is missing, or is there more than once with different values.

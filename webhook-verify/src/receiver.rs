@@ -49,7 +49,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that reads bodies of up to 1 MiB, for up to 10 seconds.
+    /// Returns a receiver that reads bodies of up to 1 MiB, for up to 10 seconds.
     #[must_use]
     pub fn new(verifier: Verifier) -> Self {
         Self {
@@ -233,7 +233,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// A name for logs and alerts that stays the same across releases.
+    /// Returns a name for logs and alerts that stays the same across releases.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -246,7 +246,7 @@ impl Rejection {
         }
     }
 
-    /// The HTTP status for the sender.
+    /// Returns the HTTP status for the sender.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {

@@ -26,7 +26,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// A signer for these secrets; the signatures come in the same order. Put the current secret first.
+    /// Returns a signer for these secrets; the signatures come in the same order. Put the current secret first.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         Self::with_backend(Backend::fastest(), secrets)
@@ -38,7 +38,7 @@ impl Signer {
         Self { keys: secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect() }
     }
 
-    /// The three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.
+    /// Returns the three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.
     ///
     /// The body must go out byte for byte as it is here. The id is taken as it is, so that a test can also sign
     /// what a receiver has to refuse.

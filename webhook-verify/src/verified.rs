@@ -26,13 +26,13 @@ impl<'a> MatchedSignature<'a> {
         Self { id, timestamp, secret }
     }
 
-    /// The event's id: the same on every try and on a redelivery by hand.
+    /// Returns the event's id: the same on every try and on a redelivery by hand.
     #[must_use]
     pub fn id(&self) -> &'a str {
         self.id
     }
 
-    /// When this try was sent, in seconds since 1970.
+    /// Returns when this try was sent, in seconds since 1970.
     #[must_use]
     pub fn timestamp(&self) -> u64 {
         self.timestamp
@@ -44,7 +44,7 @@ impl<'a> MatchedSignature<'a> {
         Delivery::new(endpoint, self.id)
     }
 
-    /// Which secret matched: its place in the list given to [`Verifier::new`](crate::Verifier::new), from 0.
+    /// Returns which secret matched: its place in the list given to [`Verifier::new`](crate::Verifier::new), from 0.
     ///
     /// With the new secret first and the old one second, a rotation is complete when this is never 1 any more.
     #[must_use]
@@ -65,13 +65,13 @@ impl<'a> VerifiedBody<'a> {
         Self { matched, body }
     }
 
-    /// What was proven.
+    /// Returns what was proven.
     #[must_use]
     pub fn matched_signature(&self) -> MatchedSignature<'a> {
         self.matched
     }
 
-    /// The bytes that were signed.
+    /// Returns the bytes that were signed.
     #[must_use]
     pub fn body(&self) -> &'a [u8] {
         self.body
@@ -131,14 +131,14 @@ fn after_id<'a>(body: &'a [u8], id: &str) -> Option<&'a [u8]> {
     (!id.contains(['"', '\\'])).then_some(rest)
 }
 
-/// The type, if it comes next, as it nearly always does.
+/// Returns the type, if it comes next, as it nearly always does.
 fn leading_type(rest: &[u8]) -> Option<String> {
     let text = rest.strip_prefix(br#","type":""#)?;
     let end = text.iter().position(|byte| *byte == b'"')?;
     std::str::from_utf8(&text[..end]).ok().map(str::to_owned)
 }
 
-/// Whether a type looks like one: nothing else is put into a log.
+/// Returns whether a type looks like one: nothing else is put into a log.
 fn loggable(event_type: &str) -> bool {
     let named = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=64).contains(&event_type.len()) && event_type.bytes().all(named)
@@ -216,7 +216,7 @@ impl<T> Verified<T> {
         Self { id: id.to_owned(), timestamp, secret, event_type: None, value }
     }
 
-    /// What was proven about the request.
+    /// Returns what was proven about the request.
     #[must_use]
     pub fn matched_signature(&self) -> MatchedSignature<'_> {
         MatchedSignature::new(&self.id, self.timestamp, self.secret)
@@ -232,7 +232,7 @@ impl<T> Verified<T> {
         }
     }
 
-    /// The value alone.
+    /// Returns the value alone.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.value
@@ -278,7 +278,7 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// The same error in a body that begins with these blanks.
+    /// Returns the same error in a body that begins with these blanks.
     fn behind(mut self, blanks: &[u8]) -> Self {
         if let Self::NotJson { line, column } | Self::Shape { line, column } = &mut self {
             if *line == 1 {
@@ -289,7 +289,7 @@ impl ParseError {
         self
     }
 
-    /// A name for logs and alerts that stays the same across releases.
+    /// Returns a name for logs and alerts that stays the same across releases.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -299,7 +299,7 @@ impl ParseError {
         }
     }
 
-    /// The HTTP status for the sender.
+    /// Returns the HTTP status for the sender.
     #[must_use]
     pub fn status(&self) -> u16 {
         400

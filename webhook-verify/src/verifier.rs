@@ -47,7 +47,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier that takes a signature by any of these secrets. With none, it refuses everything.
+    /// Returns a verifier that takes a signature by any of these secrets. With none, it refuses everything.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         Self::with_backend(Backend::fastest(), secrets)
@@ -106,7 +106,7 @@ impl Verifier {
         Ok(Checked { keys: &self.keys, parts, signatures, id, seconds })
     }
 
-    /// The time since 1970 by the verifier's clock.
+    /// Returns the time since 1970 by the verifier's clock.
     pub(crate) fn now(&self) -> Result<Duration, VerifyError> {
         let now = match &self.clock {
             Some(clock) => clock(),
@@ -240,7 +240,7 @@ impl fmt::Debug for Stream<'_> {
     }
 }
 
-/// The place of the first key for which one of the signatures is right.
+/// Returns the place of the first key for which one of the signatures is right.
 fn matching(keys: &[Key], parts: RawHeaders<'_>, signatures: &Signatures, body: &[u8]) -> Option<usize> {
     keys.iter().position(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
 }

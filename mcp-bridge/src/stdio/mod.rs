@@ -93,7 +93,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
         (stdio, closed)
     }
 
-    /// What to do about a line, if anything.
+    /// Returns what to do about a line, if anything.
     fn understand(&mut self) -> Option<Read> {
         let (line, outline) = match self.lines.line() {
             Line::Whole(line, outline) => (line, outline),

@@ -67,7 +67,7 @@ struct RunOptions {
 }
 
 impl ConformCli {
-    /// The exit status, or why it could not run.
+    /// Returns the exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
         match self.command {
             Some(ConformCommand::Diff { old, new }) => compare(&old, &new),
@@ -91,7 +91,7 @@ fn compare(old: &Path, new: &Path) -> Result<ExitCode, String> {
     Ok(ExitCode::from(u8::from(!changes.is_empty())))
 }
 
-/// A variable that says something.
+/// Returns a variable that says something.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

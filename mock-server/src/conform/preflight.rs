@@ -15,7 +15,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The first of these scopes that the key lacks.
+    /// Returns the first of these scopes that the key lacks.
     pub(super) fn lacks(&self, scopes: &'static [&'static str]) -> Option<&'static str> {
         let had = self.scopes.as_ref()?;
         scopes.iter().find(|scope| !had.iter().any(|it| it == *scope)).copied()
@@ -48,7 +48,7 @@ pub(super) fn check_settings(settings: &Conform) -> Result<(), CannotRun> {
     Ok(())
 }
 
-/// One `GET /me`.
+/// Returns one `GET /me`.
 pub(super) async fn look(settings: &Conform, http: &Http) -> Result<Key, CannotRun> {
     let at = http.base_url();
     let no_such = |what: &str| cannot(format!("{at} is no such service: GET /me answered {what}"));

@@ -60,7 +60,7 @@ impl Conform {
         self
     }
 
-    /// The bearer token of the control API.
+    /// Sets the bearer token of the control API.
     pub fn control_token(mut self, token: impl Into<String>) -> Self {
         self.control_token = Some(token.into());
         self
@@ -96,7 +96,7 @@ impl Conform {
         self
     }
 
-    /// What waits are measured and spent by, where there is no control API; real time unless set.
+    /// Sets what waits are measured and spent by, where there is no control API; real time unless set.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self

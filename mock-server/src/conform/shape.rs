@@ -81,7 +81,7 @@ fn is_id(text: &str, prefix: &str) -> bool {
     })
 }
 
-/// A time in UTC, in seconds since 1970.
+/// Returns a time in UTC, in seconds since 1970.
 pub(super) fn time(text: &str) -> Option<f64> {
     if !text.contains('T') || !(text.ends_with('Z') || text.ends_with("+00:00")) {
         return None;
@@ -90,7 +90,7 @@ pub(super) fn time(text: &str) -> Option<f64> {
     Some(time.as_millisecond() as f64 / 1000.0)
 }
 
-/// The value at a path of field names with dots between them; `None` when a part is missing.
+/// Returns the value at a path of field names with dots between them; `None` when a part is missing.
 pub(super) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, name| value.get(name))
 }

@@ -74,7 +74,7 @@ fn info(rule: &Rule) -> RuleInfo {
 }
 
 impl Conform {
-    /// Every rule, in the order of the document.
+    /// Returns every rule, in the order of the document.
     #[must_use]
     pub fn rules() -> Vec<RuleInfo> {
         rules::all().rules.iter().map(info).collect()
@@ -107,7 +107,7 @@ fn in_words(stop: Stop) -> String {
     }
 }
 
-/// Whether a name on the command line means this rule.
+/// Returns whether a name on the command line means this rule.
 fn means(name: &str, rule: &Rule) -> bool {
     let inside = |whole: &str| whole.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     rule.id == name
@@ -132,7 +132,7 @@ fn choose(settings: &Conform) -> Result<Vec<Rule>, CannotRun> {
     }
 }
 
-/// A mark that no other run has.
+/// Returns a mark that no other run has.
 fn new_run_id() -> String {
     use std::hash::{BuildHasher, Hasher, RandomState};
     format!("conform-{:08x}", RandomState::new().build_hasher().finish() as u32)
@@ -155,7 +155,7 @@ async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
     Ok(Prepared { common, settings, key, control, rules })
 }
 
-/// The control API that was named, or the one that stands beside the service.
+/// Returns the control API that was named, or the one that stands beside the service.
 async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>, CannotRun> {
     let token = settings.control_token.as_deref();
     if let Some(url) = &settings.control_url {
@@ -188,7 +188,7 @@ impl Prepared {
         self.key.lacks(scopes).map(|scope| format!("the key lacks the scope `{scope}`"))
     }
 
-    /// What the run will do.
+    /// Returns what the run will do.
     #[must_use]
     pub fn plan(&self) -> Plan {
         let tried = self.rules.iter().filter(|rule| self.obstacle(rule).is_none()).collect();
@@ -219,7 +219,7 @@ impl Prepared {
         Ok(Report::new(http.base_url(), http.requests(), started.elapsed(), rules))
     }
 
-    /// What an unfinished run leaves in the sandbox.
+    /// Returns what an unfinished run leaves in the sandbox.
     fn left_behind(&self) -> String {
         match self.common.created.load(Ordering::Relaxed) {
             0 => "; nothing was created".to_owned(),

@@ -23,7 +23,7 @@ pub(crate) fn document() -> &'static Value {
 }
 
 impl Control {
-    /// The OpenAPI document of the control API itself, as JSON.
+    /// Returns the OpenAPI document of the control API itself, as JSON.
     pub fn openapi(&self) -> String {
         document().to_string()
     }

@@ -9,7 +9,7 @@ pub(crate) struct Family {
     pub(crate) calls: Vec<Call>,
 }
 
-/// Every call of the control API, in the order in which a reader meets them.
+/// Returns every call of the control API, in the order in which a reader meets them.
 pub(crate) fn all() -> Vec<Family> {
     vec![
         Family {

@@ -54,17 +54,17 @@ pub struct NewWorld {
 }
 
 impl NewWorld {
-    /// The demo workspace.
+    /// Returns the demo workspace.
     pub fn demo() -> Self {
         Self::default()
     }
 
-    /// A workspace with nothing in it.
+    /// Returns a workspace with nothing in it.
     pub fn empty() -> Self {
         Self { empty: true, ..Self::default() }
     }
 
-    /// The world that a document describes.
+    /// Returns the world that a document describes.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl Control {
         self.addresses.ready(self.runtime.config.number, &self.runtime.config.keys)
     }
 
-    /// The whole world as one document.
+    /// Returns the whole world as one document.
     ///
     /// # Errors
     ///

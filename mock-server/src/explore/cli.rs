@@ -79,7 +79,7 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
 }
 
 impl ExploreCli {
-    /// The exit status, or why it could not run.
+    /// Returns the exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
         let Some(file) = &self.scenario else { return crate::explore::under_test::pipe::explore() };
         let text = fs::read_to_string(file);
@@ -152,7 +152,7 @@ fn could_not_run(seed: u64, why: &str) -> Report {
     }
 }
 
-/// The line on a terminal that says how far it is.
+/// Returns the line on a terminal that says how far it is.
 fn show() -> impl FnMut(Progress) {
     let shown = io::stderr().is_terminal();
     move |progress| {

@@ -79,7 +79,7 @@ pub struct OpenWorld {
 }
 
 impl OpenWorld {
-    /// Its page.
+    /// Returns the address of its page.
     pub fn console_url(&self) -> &str {
         &self.console_url
     }
@@ -136,19 +136,19 @@ impl Explore {
         Self::new(scenario, App::Piped(functions))
     }
 
-    /// How long to explore; 60 seconds unless set. Shrinking may take as long again.
+    /// Sets how long to explore; 60 seconds unless set. Shrinking may take as long again.
     pub fn seconds(mut self, seconds: f64) -> Self {
         self.seconds = seconds.clamp(0.0, 86_400.0);
         self
     }
 
-    /// What the chance starts from; another number tries other schedules once the systematic ones are through.
+    /// Sets what the chance starts from; another number tries other schedules once the systematic ones are through.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// How long one run of the app may take; 10 seconds unless set.
+    /// Sets how long one run of the app may take; 10 seconds unless set.
     pub fn app_timeout(mut self, timeout: Duration) -> Self {
         self.app_timeout = timeout;
         self

@@ -63,7 +63,7 @@ impl Mail {
         Self { from, subject: None, text: text.to_owned(), more: Map::new() }
     }
 
-    /// The body of the control call that brings it.
+    /// Returns the body of the control call that brings it.
     pub(crate) fn inbound(&self, to: &str) -> Value {
         let mut body = self.more.clone();
         body.insert("to".to_owned(), json!(to));
@@ -84,7 +84,7 @@ const SCOPES: [&str; 5] = ["read", "write", "draft", "send", "record"];
 const MAX_MAILS: usize = 100;
 
 impl Scenario {
-    /// A job, mails by a customer each, people who approve, and a key with the scopes `read`, `write`, `draft` and `send`.
+    /// Returns a job, mails by a customer each, people who approve, and a key with the scopes `read`, `write`, `draft` and `send`.
     pub fn new<T: AsRef<str>>(mails: impl IntoIterator<Item = T>) -> Self {
         let mails = mails.into_iter().enumerate().map(|(n, text)| Mail::plain(n, text.as_ref())).collect();
         Self {
@@ -104,7 +104,7 @@ impl Scenario {
         self
     }
 
-    /// Where a server receives webhooks; `/webhooks` unless set.
+    /// Sets where a server receives webhooks; `/webhooks` unless set.
     pub fn webhook_path(mut self, path: impl Into<String>) -> Self {
         self.webhook_path = path.into();
         self
@@ -187,7 +187,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// What only the whole shows.
+    /// Returns what only the whole shows.
     pub(crate) fn check(&self) -> Result<(), String> {
         if let Some(unknown) = self.ignore.iter().find(|part| !PARTS.contains(&part.as_str())) {
             return Err(format!("ignore: {unknown} is none of {}", PARTS.join(", ")));
@@ -244,7 +244,7 @@ fn read_mail(number: usize, mail: &Value) -> Result<Mail, String> {
     Ok(read)
 }
 
-/// A TOML value as JSON; a date is its text.
+/// Returns a TOML value as JSON; a date is its text.
 fn json_of(item: &Item, key: &str) -> Result<Value, String> {
     let value = match item {
         Item::Value(value) => return value_of(value, key),

@@ -75,7 +75,7 @@ pub struct ControlCall {
 }
 
 impl ControlCall {
-    /// A `POST` with this body.
+    /// Returns a `POST` with this body.
     pub fn post(path: impl Into<String>, body: Value) -> Self {
         Self { method: "POST".to_owned(), path: path.into(), body: Some(body) }
     }
@@ -108,69 +108,69 @@ impl Effect {
         Self { act, latency: None, headers: BTreeMap::new() }
     }
 
-    /// That status with the service's error body; nothing happened.
+    /// Responds with that status and the service's error body, before anything happens.
     pub fn status(status: u16) -> Self {
         Self::of(FaultAction::Status { status, when: FaultTiming::Before })
     }
 
-    /// The request took effect, then that status.
+    /// Performs the request, then responds with that status.
     pub fn status_after(status: u16) -> Self {
         Self::of(FaultAction::Status { status, when: FaultTiming::After })
     }
 
-    /// The connection closes; nothing happened. For a webhook: nothing listens at its address.
+    /// Closes the connection before anything happens. For a webhook: nothing listens at its address.
     pub fn drop_before() -> Self {
         Self::of(FaultAction::Drop(FaultTiming::Before))
     }
 
-    /// The request took effect, then the connection closes without a response. For a webhook: the receiver's response is
+    /// Performs the request, then closes the connection without a response. For a webhook: the receiver's response is
     /// lost, so it comes again.
     pub fn drop_after() -> Self {
         Self::of(FaultAction::Drop(FaultTiming::After))
     }
 
-    /// The response's headers and only the first bytes of its body, then the connection closes. For a webhook: its own body
+    /// Sends the response's headers and only the first bytes of its body, then closes the connection. For a webhook: its own body
     /// is cut.
     pub fn truncate(bytes: usize) -> Self {
         Self::of(FaultAction::Truncate(bytes))
     }
 
-    /// That text, with the status that the response would have had.
+    /// Responds with that text, and the status that the response would have had.
     pub fn body(text: impl Into<String>) -> Self {
         Self::of(FaultAction::Body(text.into()))
     }
 
-    /// The proper response, late.
+    /// Sends the regular response, late.
     pub fn delay(delay: Duration) -> Self {
         Self::of(FaultAction::Answer).delayed(delay)
     }
 
-    /// A webhook is sent twice.
+    /// Sends a webhook twice.
     pub fn twice() -> Self {
         Self::of(FaultAction::Twice)
     }
 
-    /// A webhook comes after the next one for the same receiver, or a minute later when there is none.
+    /// Delivers a webhook after the next one for the same receiver, or a minute later when there is none.
     pub fn swap() -> Self {
         Self::of(FaultAction::Swap)
     }
 
-    /// A webhook is sent so much later, on the world's clock.
+    /// Sends a webhook so much later, on the world's clock.
     pub fn late(by: Duration) -> Self {
         Self::of(FaultAction::Late(by))
     }
 
-    /// The proper response; right before the request is handled, these control calls are made.
+    /// Makes these control calls right before the request is handled, and leaves the response as it is.
     pub fn act_before(calls: impl IntoIterator<Item = ControlCall>) -> Self {
         Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::Before })
     }
 
-    /// The regular response; these control calls are made after the request took effect and before the response.
+    /// Makes these control calls after the request took effect and before the response, which stays as it is.
     pub fn act_after(calls: impl IntoIterator<Item = ControlCall>) -> Self {
         Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::After })
     }
 
-    /// The same, late, in real time.
+    /// Delays the effect by this long, in real time.
     pub fn delayed(self, delay: Duration) -> Self {
         self.latency(Latency::fixed(delay))
     }

@@ -75,7 +75,7 @@ fn default_probability() -> f64 {
 }
 
 impl FaultRule {
-    /// A rule for the next request of any kind.
+    /// Returns a rule for the next request of any kind.
     pub fn new(effect: Effect) -> Self {
         Self {
             method: None,
@@ -95,7 +95,7 @@ impl FaultRule {
         }
     }
 
-    /// A rule for the next attempt of any webhook.
+    /// Returns a rule for the next attempt of any webhook.
     pub fn webhooks(effect: Effect) -> Self {
         Self { webhook: Some("*".to_owned()), ..Self::new(effect) }
     }

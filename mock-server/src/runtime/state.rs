@@ -72,7 +72,7 @@ impl WorldRuntime {
         Ok(())
     }
 
-    /// The whole world as one document.
+    /// Returns the whole world as one document.
     pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>> {
         let world = self.enter(|world, now| world.data(now));
         let written = self.offload_if(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;

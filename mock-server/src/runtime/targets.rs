@@ -116,7 +116,7 @@ impl WebhookTargets {
         Self::default()
     }
 
-    /// The service's own rule: public `https` addresses and nothing else.
+    /// Returns the service's own rule: public `https` addresses and nothing else.
     pub fn public() -> Self {
         Self { mode: Mode::Public, lookup: None }
     }
@@ -128,7 +128,7 @@ impl WebhookTargets {
         self
     }
 
-    /// Whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
+    /// Returns whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
     /// behind it now, and it is looked up again before every send.
     pub async fn admit(&self, url: &str) -> Result<()> {
         match tokio::time::timeout(ADMIT_TIMEOUT, self.route(url)).await {

@@ -46,7 +46,7 @@ impl Section {
         if self == Self::default() { Self::new(0, usize::MAX) } else { self }
     }
 
-    /// A section of `limit` items from `offset`.
+    /// Returns a section of `limit` items from `offset`.
     pub fn new(offset: usize, limit: usize) -> Self {
         Self { offset: Some(offset), limit: Some(limit) }
     }

@@ -64,7 +64,7 @@ impl Job {
         }
     }
 
-    /// The id that it is about.
+    /// Returns the id that it is about.
     pub(crate) fn subject(&self) -> &str {
         match self {
             Job::Send { message } | Job::SandboxReply { message, .. } => message.as_str(),

@@ -134,7 +134,7 @@ pub struct World {
 redacted_debug!(World { workspace });
 
 impl World {
-    /// A workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.
+    /// Returns a workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.
     ///
     /// ```
     /// use shared_inbox_mock::World;

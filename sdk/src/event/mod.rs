@@ -72,7 +72,7 @@ impl Event {
         Self { id, version, created_at, workspace, livemode, summary, url, kind, raw }
     }
 
-    /// What is missing or of another form than documented; empty for nearly every event.
+    /// Returns what is missing or of another form than documented; empty for nearly every event.
     ///
     /// ```
     /// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "scout.held", "version": 1,
@@ -131,7 +131,7 @@ macro_rules! kinds {
             /// The names of all kinds that this version knows.
             pub const TYPES: &'static [&'static str] = &[$($name),*];
 
-            /// The event's name, such as `client.replied`.
+            /// Returns the event's name, such as `client.replied`.
             pub fn event_type(&self) -> &str {
                 match self {
                     $(EventKind::$variant(_) => $name,)*
@@ -139,7 +139,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The JSON Schema of an event of each kind, by its name, and the parts that they share, which they name
+            /// Returns the JSON Schema of an event of each kind, by its name, and the parts that they share, which they name
             /// by `path`.
             ///
             /// ```
@@ -156,7 +156,7 @@ macro_rules! kinds {
                 (kinds, parts)
             }
 
-            /// The event of this kind with this data, and the texts that every data has. Nothing for a kind or version
+            /// Returns the event of this kind with this data, and the texts that every data has. Nothing for a kind or version
             /// that is not known here.
             fn read<'a>(
                 event_type: &str,
@@ -239,7 +239,7 @@ struct Envelope<'a> {
     data: Map<String, Value>,
 }
 
-/// The envelope, with the data of one kind in it.
+/// Returns the envelope, with the data of one kind in it.
 #[cfg(feature = "schemas")]
 fn schema_of<T: schemars::JsonSchema>(name: &str, generator: &mut schemars::SchemaGenerator) -> Value {
     let (envelope, data) = (generator.subschema_for::<Envelope<'static>>(), generator.subschema_for::<T>());
@@ -257,7 +257,7 @@ fn schema_of<T: schemars::JsonSchema>(name: &str, generator: &mut schemars::Sche
 #[cfg(feature = "schemas")]
 const COMMON: &str = "EventData";
 
-/// What every `data` has besides the fields of its kind.
+/// Returns what every `data` has besides the fields of its kind.
 #[cfg(feature = "schemas")]
 fn common() -> Value {
     serde_json::json!({

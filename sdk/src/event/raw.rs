@@ -83,7 +83,7 @@ pub fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     out
 }
 
-/// The UTF-16 unit whose `\u` escape stands here.
+/// Returns the UTF-16 unit whose `\u` escape stands here.
 fn unit(json: &str, at: usize) -> Option<u16> {
     let digits = json.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()

@@ -129,7 +129,7 @@ impl Fields<'_> {
     }
 }
 
-/// What a field says, if it is as documented.
+/// Returns what a field says, if it is as documented.
 fn fit<'a, T: Deserialize<'a>, R>(
     field: &str,
     value: Option<&'a RawValue>,
@@ -161,13 +161,13 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The texts of data of which nothing is known.
+    /// Returns the texts of data of which nothing is known.
     fn of_unknown(data: &'a RawValue) -> Self {
         serde_json::from_str(data.get()).unwrap_or_default()
     }
 }
 
-/// The data of one kind, and the texts that every data has.
+/// Returns the data of one kind, and the texts that every data has.
 pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), MalformedField> {
     let mut texts = Texts::default();
     let mut reader = serde_json::Deserializer::from_str(json);
@@ -177,7 +177,7 @@ pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), Ma
     }
 }
 
-/// Which field it was.
+/// Returns which field it was.
 fn malformed<T: DeserializeOwned>(json: &str) -> MalformedField {
     let found = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(json));
     let Err(error) = found else { return MalformedField { field: "data".to_owned(), missing: false } };

@@ -27,12 +27,12 @@ pub enum Nullable<T> {
 }
 
 impl<T> Nullable<T> {
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     pub fn get(&self) -> Option<&T> {
         if let Nullable::Value(value) = self { Some(value) } else { None }
     }
 
-    /// Whether the key is not there.
+    /// Returns whether the key is not there.
     pub fn is_missing(&self) -> bool {
         matches!(self, Nullable::Missing)
     }

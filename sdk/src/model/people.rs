@@ -117,7 +117,7 @@ shows! {
 }
 
 impl Me {
-    /// Whether the key has this scope.
+    /// Returns whether the key has this scope.
     pub fn allows(&self, scope: &Scope) -> bool {
         self.scopes.contains(scope)
     }

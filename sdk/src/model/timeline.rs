@@ -34,17 +34,17 @@ pub enum TimelineItem {
 }
 
 impl TimelineItem {
-    /// The message, if it is one.
+    /// Returns the message, if it is one.
     pub fn as_message(&self) -> Option<&Message> {
         if let TimelineItem::Message(message) = self { Some(message) } else { None }
     }
 
-    /// The note, if it is one.
+    /// Returns the note, if it is one.
     pub fn as_note(&self) -> Option<&Note> {
         if let TimelineItem::Note(note) = self { Some(note) } else { None }
     }
 
-    /// The event, if it is one.
+    /// Returns the event, if it is one.
     pub fn as_event(&self) -> Option<&TimelineEvent> {
         if let TimelineItem::Event(event) = self { Some(event) } else { None }
     }
@@ -84,7 +84,7 @@ impl<'de> Deserialize<'de> for TimelineItem {
     }
 }
 
-/// The rest of an item, its type being known.
+/// Returns the rest of an item, its type being known.
 fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: A) -> Result<T, A::Error> {
     T::deserialize(MapAccessDeserializer::new(map))
 }

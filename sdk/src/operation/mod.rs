@@ -31,7 +31,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method in capitals.
+    /// Returns the method in capitals.
     pub fn as_str(self) -> &'static str {
         match self {
             Method::Get => "GET",
@@ -82,7 +82,7 @@ const fn change(path: &'static str, tool: &'static str, fields: &'static [Field]
     Entry { method, scope, path, tool: Some(tool), fields, ..get("", None, &[]) }
 }
 
-/// A reply of some kind: makes a draft, or mails the customer.
+/// Returns a reply of some kind: makes a draft, or mails the customer.
 const fn reply(path: &'static str, tool: &'static str, fields: &'static [Field]) -> Entry {
     let (scope, scope_when_sending) = (&Scope::Draft, Some(&Scope::Send));
     Entry {
@@ -175,58 +175,58 @@ operations! {
 }
 
 impl Operation {
-    /// The HTTP method.
+    /// Returns the HTTP method.
     pub fn method(self) -> Method {
         self.entry().method
     }
 
-    /// The path behind the base URL, with `{id}` where a conversation's id belongs.
+    /// Returns the path behind the base URL, with `{id}` where a conversation's id belongs.
     pub fn path(self) -> &'static str {
         self.entry().path
     }
 
-    /// The path for one conversation.
+    /// Returns the path for one conversation.
     pub fn path_for(self, id: &ConversationId) -> String {
         self.path().replace("{id}", id.as_str())
     }
 
-    /// Whether it is about one conversation.
+    /// Returns whether it is about one conversation.
     pub fn takes_conversation(self) -> bool {
         self.path().contains("{id}")
     }
 
-    /// The scope that it needs.
+    /// Returns the scope that it needs.
     pub fn scope(self) -> &'static Scope {
         self.entry().scope
     }
 
-    /// The scope that it needs instead when it mails the customer, if it can.
+    /// Returns the scope that it needs instead when it mails the customer, if it can.
     pub fn scope_when_sending(self) -> Option<&'static Scope> {
         self.entry().scope_when_sending
     }
 
-    /// Whether a key with these scopes can use it in any way.
+    /// Returns whether a key with these scopes can use it in any way.
     pub fn is_allowed_by(self, scopes: &[Scope]) -> bool {
         let entry = self.entry();
         scopes.iter().any(|scope| scope == entry.scope || Some(scope) == entry.scope_when_sending)
     }
 
-    /// Its name as an MCP tool, if it is one.
+    /// Returns its name as an MCP tool, if it is one.
     pub fn tool_name(self) -> Option<&'static str> {
         self.entry().tool
     }
 
-    /// The operation behind an MCP tool.
+    /// Returns the operation behind an MCP tool.
     pub fn from_tool_name(name: &str) -> Option<Operation> {
         Self::KNOWN.iter().copied().find(|op| op.tool_name() == Some(name))
     }
 
-    /// What it means to make the same request twice.
+    /// Returns what it means to make the same request twice.
     pub fn idempotency(self) -> Idempotency {
         self.entry().repeat
     }
 
-    /// The fields of its query or body, and their rules.
+    /// Returns the fields of its query or body, and their rules.
     pub fn fields(self) -> &'static [Field] {
         self.entry().fields
     }

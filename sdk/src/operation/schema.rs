@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Operation {
-    /// The JSON Schema of the query or body, with every limit.
+    /// Returns the JSON Schema of the query or body, with every limit.
     ///
     /// ```
     /// let schema = shared_inbox::Operation::AddNote.input_schema();
@@ -81,7 +81,7 @@ pub(crate) fn answers(path: &str) -> SchemaGenerator {
     settings().with(|s| s.definitions_path = path.to_owned().into()).into_generator()
 }
 
-/// What callers read is what the service writes: optional fields are those that it may leave out.
+/// Returns the settings for what the service writes: optional fields are those that it may leave out.
 fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12()
         .for_serialize()
@@ -112,7 +112,7 @@ pub(super) fn object_schema(fields: &[Field]) -> Value {
 }
 
 impl Field {
-    /// The JSON Schema of this field.
+    /// Returns the JSON Schema of this field.
     ///
     /// ```
     /// use shared_inbox::input::{Input, SearchDocuments};

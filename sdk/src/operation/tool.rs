@@ -37,7 +37,7 @@ pub struct Tool {
 }
 
 impl Operation {
-    /// The operation as an MCP tool, if it is one.
+    /// Returns the operation as an MCP tool, if it is one.
     pub fn tool(self) -> Option<Tool> {
         let name = self.tool_name()?;
         let (title, description) = self.words();
@@ -159,7 +159,7 @@ impl Operation {
     }
 }
 
-/// The names and types of an object's fields. A list of tools is read by models, which pay for every word of it; the
+/// Returns the names and types of an object's fields. A list of tools is read by models, which pay for every word of it; the
 /// whole schema is that of [`Operation::output_schema`].
 fn outline(schema: &Value) -> Value {
     let typed = |of: &Value| of.get("type").map_or_else(|| json!({}), |kind| json!({ "type": kind }));

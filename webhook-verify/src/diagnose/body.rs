@@ -47,7 +47,7 @@ pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     found
 }
 
-/// The same JSON without whitespace between its tokens but `gap` behind each colon and comma.
+/// Returns the same JSON without whitespace between its tokens but `gap` behind each colon and comma.
 fn respaced(text: &str, gap: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -67,7 +67,7 @@ fn respaced(text: &str, gap: &str) -> String {
     out
 }
 
-/// The same JSON with everything beyond ASCII as `\u` escapes, as some writers do by default.
+/// Returns the same JSON with everything beyond ASCII as `\u` escapes, as some writers do by default.
 fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -80,7 +80,7 @@ fn ascii(text: &str) -> String {
     out
 }
 
-/// The same JSON with the `\u` escapes of what lies beyond ASCII resolved.
+/// Returns the same JSON with the `\u` escapes of what lies beyond ASCII resolved.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -104,7 +104,7 @@ fn unescaped(text: &str) -> String {
     out + rest
 }
 
-/// The one `\u` escape at the start of `text`, or the two of a surrogate pair, and how long they are.
+/// Returns the one `\u` escape at the start of `text`, or the two of a surrogate pair, and how long they are.
 fn escapes(text: &str) -> (Vec<u16>, usize) {
     let unit =
         |text: &str| text.strip_prefix("\\u").and_then(|rest| u16::from_str_radix(rest.get(..4)?, 16).ok());

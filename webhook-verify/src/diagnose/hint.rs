@@ -23,7 +23,7 @@ impl Diagnosis {
         self.hints.retain(|hint| !matches!(hint, Hint::SecretOrBody | Hint::BodySorted | Hint::NoSecrets));
     }
 
-    /// What verification said: the place of the secret that matched, or the error.
+    /// Returns what verification said: the place of the secret that matched, or the error.
     ///
     /// # Errors
     /// The error of the verification.
@@ -31,13 +31,13 @@ impl Diagnosis {
         self.verdict
     }
 
-    /// What it took to find out. A verification hashes the body once for each secret.
+    /// Returns what it took to find out. A verification hashes the body once for each secret.
     #[must_use]
     pub fn bytes_hashed(&self) -> u64 {
         self.bytes_hashed
     }
 
-    /// What is likely wrong, the first thing to look at first. Empty when the request verifies and the secret is in order.
+    /// Returns what is likely wrong, the first thing to look at first. Empty when the request verifies and the secret is in order.
     #[must_use]
     pub fn hints(&self) -> &[Hint] {
         &self.hints
@@ -132,7 +132,7 @@ pub enum Hint {
 }
 
 impl Hint {
-    /// A name for logs and alerts that stays the same across releases.
+    /// Returns a name for logs and alerts that stays the same across releases.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

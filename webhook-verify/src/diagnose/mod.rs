@@ -83,7 +83,7 @@ impl Verifier {
         self.diagnose_read(headers.parts(), Some(body))
     }
 
-    /// The same for a request whose body may not have been read.
+    /// Returns the same for a request whose body may not have been read.
     pub(crate) fn diagnose_read(
         &self,
         parts: Result<RawHeaders<'_>, VerifyError>,
@@ -108,7 +108,7 @@ impl Work {
         self.0.set(self.0.get() + keys.len() as u64 * body.len() as u64);
     }
 
-    /// Whether a signature of the header fits this body, whatever the time.
+    /// Returns whether a signature of the header fits this body, whatever the time.
     fn fits_any(&self, keys: &[Key], parts: RawHeaders<'_>, body: &[u8]) -> bool {
         let signatures = Signatures::parse(parts.signature);
         signatures.is_ok_and(|signatures| {
@@ -144,7 +144,7 @@ fn examine(verifier: &Verifier, parts: RawHeaders<'_>, body: Option<&[u8]>, work
     Diagnosis::new(verdict, hints)
 }
 
-/// What the timestamp alone shows.
+/// Returns what the timestamp alone shows.
 fn timestamp(verifier: &Verifier, text: &[u8]) -> Option<Hint> {
     let digits = std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let Some(number) = digits.and_then(|digits| digits.parse::<u64>().ok()) else {
@@ -227,7 +227,7 @@ fn loose_form(keys: &[Key], parts: RawHeaders<'_>, body: &[u8]) -> Option<Signat
     None
 }
 
-/// The secret without what people paste around it.
+/// Returns the secret without what people paste around it.
 fn repaired(text: &str) -> Option<Secret> {
     let mut cleaned = Zeroizing::new(String::with_capacity(text.len()));
     cleaned.extend(text.chars().filter(|c| !c.is_whitespace() && !c.is_control()));

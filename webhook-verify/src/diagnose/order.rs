@@ -71,7 +71,7 @@ impl Fields {
     }
 }
 
-/// The same event with its fields in the orders in which a sender may have written them.
+/// Returns the same event with its fields in the orders in which a sender may have written them.
 pub(super) fn likely_orders(json: &str) -> Vec<String> {
     let texts: [(&[&str], &[&str]); 3] =
         [(&["summary", "url"], &[]), (&[], &["summary", "url"]), (&["summary"], &["url"])];
@@ -98,7 +98,7 @@ fn actor(_: &str, value: &RawValue) -> String {
     )
 }
 
-/// Whether the fields stand in alphabetical order, which those of an event do not.
+/// Returns whether the fields stand in alphabetical order, which those of an event do not.
 pub(super) fn is_sorted(json: &[u8]) -> bool {
     let fields = serde_json::from_slice::<Fields>(json);
     fields.is_ok_and(|Fields(fields)| {

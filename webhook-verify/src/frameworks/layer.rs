@@ -46,7 +46,7 @@ pub struct VerifyLayer {
 }
 
 impl VerifyLayer {
-    /// A layer with the settings of this receiver.
+    /// Returns a layer with the settings of this receiver.
     #[must_use]
     pub fn new(receiver: Receiver) -> Self {
         Self { receiver }

@@ -70,7 +70,7 @@ impl Key {
         }
     }
 
-    /// The MAC of `id.timestamp.body`.
+    /// Returns the MAC of `id.timestamp.body`.
     pub(crate) fn mac(&self, id: &[u8], timestamp: &[u8], body: &[u8]) -> [u8; MAC] {
         match self {
             Self::Sha2(key) => key.mac(id, timestamp, body),

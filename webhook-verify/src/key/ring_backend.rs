@@ -16,7 +16,7 @@ impl Key {
         Self(Prepared::new(HMAC_SHA256, bytes))
     }
 
-    /// The MAC of `id.timestamp.body`.
+    /// Returns the MAC of `id.timestamp.body`.
     pub(super) fn mac(&self, id: &[u8], timestamp: &[u8], body: &[u8]) -> [u8; MAC] {
         let head = id.len() + timestamp.len() + 2;
         let mut hashing;

@@ -68,7 +68,7 @@ impl Secret {
         Self::sized(bytes, 1)
     }
 
-    /// The secret's text, `whsec_` and base64, for the one moment it is shown to its owner. Wiped when dropped.
+    /// Returns the secret's text, `whsec_` and base64, for the one moment it is shown to its owner. Wiped when dropped.
     #[must_use]
     pub fn reveal(&self) -> Zeroizing<String> {
         let mut text = String::with_capacity(PREFIX.len() + Self::MAX_BYTES.div_ceil(3) * 4);
@@ -181,7 +181,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// A name for logs and alerts that stays the same across releases.
+    /// Returns a name for logs and alerts that stays the same across releases.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -55,7 +55,7 @@ impl Key {
         key
     }
 
-    /// The MAC of `id.timestamp.body`.
+    /// Returns the MAC of `id.timestamp.body`.
     pub(super) fn mac(&self, id: &[u8], timestamp: &[u8], body: &[u8]) -> [u8; MAC] {
         let head = id.len() + timestamp.len() + 2;
         if head > FIRST {
@@ -97,7 +97,7 @@ impl Key {
         hashing
     }
 
-    /// The outer hash over the inner one's result.
+    /// Returns the outer hash over the inner one's result.
     fn end(&self, inner: &State) -> [u8; MAC] {
         let mut block = [0; BLOCK];
         block[..MAC].copy_from_slice(&bytes(inner));

@@ -57,13 +57,13 @@ impl Signatures {
         if self.count == 0 { Err(VerifyError::NoSignature) } else { Ok(()) }
     }
 
-    /// The same, as a value.
+    /// Returns the same, as a value.
     pub(crate) fn parse(header: &[u8]) -> Result<Self, VerifyError> {
         let mut found = Self::default();
         found.read(header).map(|()| found)
     }
 
-    /// Whether any of them equals `expected`. Looks at all of them, at every byte, whatever it finds.
+    /// Returns whether any of them equals `expected`. Looks at all of them, at every byte, whatever it finds.
     pub(crate) fn any_equals(&self, expected: &[u8; MAC]) -> bool {
         let expected = words(expected);
         let claimed = self.macs[..self.count].iter();

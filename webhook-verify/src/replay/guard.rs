@@ -51,7 +51,7 @@ impl Delivery {
         self.event_type.as_deref()
     }
 
-    /// The event comes first, because it decides most comparisons.
+    /// Returns what it is compared by: the event first, because it decides most comparisons.
     fn key(&self) -> (&str, &str) {
         (&self.event, &self.endpoint)
     }

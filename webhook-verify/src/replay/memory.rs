@@ -238,7 +238,7 @@ fn shards(capacity: usize) -> Vec<Mutex<Shard>> {
     std::iter::repeat_with(Mutex::default).take((capacity / EVENTS_PER_SHARD).clamp(1, MAX_SHARDS)).collect()
 }
 
-/// A panic while the lock is held leaves the map consistent.
+/// Locks a shard. A panic while the lock is held leaves the map consistent.
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(recent.slots.lock().unwrap().len(), 1);
     }
 
-    /// The result, if it is there at once.
+    /// Returns the result, if it is there at once.
     async fn futures_now<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
         tokio::select! { biased; out = future => Some(out), () = std::future::ready(()) => None }
     }

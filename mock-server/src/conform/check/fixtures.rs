@@ -60,26 +60,26 @@ impl Session {
         Err(Stop::not_tried("there is no conversation to look at"))
     }
 
-    /// The entries of a list of conversations.
+    /// Returns the entries of a list of conversations.
     pub(crate) async fn summaries(self: Arc<Self>) -> Result<Found, Stop> {
         let rich = self.rich().await?;
         Ok(Found { items: rich.list.list()?.clone(), reply: rich.list.clone() })
     }
 
-    /// A conversation as it is read.
+    /// Returns a conversation as it is read.
     pub(crate) async fn whole(self: Arc<Self>) -> Result<Found, Stop> {
         let rich = self.rich().await?;
         Ok(Found { items: vec![rich.read.done()?.clone()], reply: rich.read.clone() })
     }
 
-    /// The items of a timeline that are of this type.
+    /// Returns the items of a timeline that are of this type.
     pub(crate) async fn items(self: Arc<Self>, kind: &'static str) -> Result<Found, Stop> {
         let rich = self.rich().await?;
         let items = timeline(&rich.read)?.into_iter().filter(|it| it["type"] == kind).collect();
         Ok(Found { items, reply: rich.read.clone() })
     }
 
-    /// The entries of a list at this path.
+    /// Returns the entries of a list at this path.
     pub(crate) async fn listed(self: Arc<Self>, path: &'static str) -> Result<Found, Stop> {
         if !self.reads_only() {
             self.rich().await?;
@@ -88,7 +88,7 @@ impl Session {
         Ok(Found { items: reply.list()?.clone(), reply })
     }
 
-    /// The documents that there are; in the sandbox, one that was sent in.
+    /// Returns the documents that there are; in the sandbox, one that was sent in.
     pub(crate) async fn documents(self: Arc<Self>) -> Result<Found, Stop> {
         if !self.reads_only() && self.may_send().await? {
             self.magic().await?;
@@ -175,7 +175,7 @@ impl Session {
         Ok(Arc::new(Scene { got: receiver.got(), secret, words }))
     }
 
-    /// The events of one kind, or of all kinds when it is empty.
+    /// Returns the events of one kind, or of all kinds when it is empty.
     pub(crate) async fn events_of(
         self: Arc<Self>,
         kind: &'static str,

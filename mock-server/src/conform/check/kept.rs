@@ -38,7 +38,7 @@ pub(crate) struct Scene {
 }
 
 impl MagicSends {
-    /// What was sent to this local part.
+    /// Returns what was sent to this local part.
     pub(crate) fn to(&self, local: &str) -> Result<&MagicSend, Stop> {
         let found = self.sends.iter().find(|send| send.local == local);
         found.ok_or_else(|| Stop::not_tried(format!("nothing was sent to {local}")))
@@ -46,7 +46,7 @@ impl MagicSends {
 }
 
 impl MagicSend {
-    /// The status of the message, as the timeline shows it.
+    /// Returns the status of the message, as the timeline shows it.
     pub(crate) fn status(&self) -> Result<String, Stop> {
         let item = timeline(&self.read)?.into_iter().find(|it| it["id"] == self.message.as_str());
         let item = item.ok_or_else(|| self.read.differs(format!("{} in the timeline", self.message)))?;
@@ -78,13 +78,13 @@ impl MagicSend {
     }
 }
 
-/// The timeline of a conversation that was read.
+/// Returns the timeline of a conversation that was read.
 pub(crate) fn timeline(read: &Reply) -> Result<Vec<Value>, Stop> {
     let timeline = read.done()?["timeline"].as_array().cloned();
     timeline.ok_or_else(|| read.differs("an array in `timeline`"))
 }
 
-/// How many messages came in.
+/// Returns how many messages came in.
 pub(crate) fn inbound(read: &Reply) -> Result<usize, Stop> {
     Ok(timeline(read)?.iter().filter(|it| it["direction"] == "inbound").count())
 }

@@ -86,7 +86,7 @@ impl Session {
         }
     }
 
-    /// The service with the key of this session: a test key, or the one that may only read.
+    /// Returns the service with the key of this session: a test key, or the one that may only read.
     pub(crate) fn api(&self) -> &Api {
         &self.api
     }
@@ -99,12 +99,12 @@ impl Session {
         self.reads_only
     }
 
-    /// A word that nothing else has, with the run's mark in it.
+    /// Returns a word that nothing else has, with the run's mark in it.
     pub(crate) fn word(&self, what: &str) -> String {
         format!("{what}{}{}", self.run.replace('-', ""), self.names.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// An address of a customer that nobody else has; the part before the `@` decides what the sandbox does.
+    /// Returns an address of a customer that nobody else has; the part before the `@` decides what the sandbox does.
     pub(crate) fn address(&self, local: &str) -> String {
         format!("{local}@{}.test", self.word("c"))
     }
@@ -113,7 +113,7 @@ impl Session {
         self.clock.sleep(time).await;
     }
 
-    /// A simulated mail, as it is answered.
+    /// Returns a simulated mail, as it is answered.
     pub(crate) async fn inbound(&self, mut mail: Value) -> Result<Reply, Stop> {
         if mail.get("subject").is_none() {
             mail["subject"] = json!(format!("[{}] A question", self.run));
@@ -122,25 +122,25 @@ impl Session {
         self.api.post("/sandbox/inbound", &mail).await
     }
 
-    /// A new conversation in the sandbox with this customer.
+    /// Returns a new conversation in the sandbox with this customer.
     pub(crate) async fn conversation_with(&self, from: &str) -> Result<String, Stop> {
         let mail = json!({ "from": from, "name": "Conform", "text": "Where is my order?" });
         self.inbound(mail).await?.text_at("/conversationId")
     }
 
-    /// A new conversation in the sandbox.
+    /// Returns a new conversation in the sandbox.
     pub(crate) async fn conversation(&self) -> Result<String, Stop> {
         self.conversation_with(&self.address("customer")).await
     }
 
-    /// A whole conversation.
+    /// Returns a whole conversation.
     pub(crate) async fn read(&self, id: &str) -> Result<Reply, Stop> {
         let reply = self.api.get(format!("/conversations/{id}")).await?;
         reply.done()?;
         Ok(reply)
     }
 
-    /// A call on a conversation of the sandbox.
+    /// Returns a call on a conversation of the sandbox.
     pub(crate) async fn act(&self, id: &str, what: &str, body: &Value) -> Result<Reply, Stop> {
         self.api.post(format!("/conversations/{id}/{what}"), body).await
     }
@@ -160,25 +160,25 @@ impl Session {
         Api::new(Arc::clone(&self.http), key, pace)
     }
 
-    /// The service with the world's live key, which has all scopes.
+    /// Returns the service with the world's live key, which has all scopes.
     pub(crate) fn live(&self) -> Result<Api, Stop> {
         Ok(self.caller(&self.world()?.live_key))
     }
 
-    /// The service with a new key, and the id of its agent.
+    /// Returns the service with a new key, and the id of its agent.
     pub(crate) async fn key(&self, key: Value) -> Result<(Api, String), Stop> {
         let made = self.control()?.post("/keys", key).await?;
         let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
         Ok((self.caller(&text("key")), text("agentId")))
     }
 
-    /// A key with these scopes.
+    /// Returns a key with these scopes.
     pub(crate) async fn scoped(&self, scopes: &[&str], livemode: bool) -> Result<Api, Stop> {
         let key = json!({ "name": "Conform", "scopes": scopes, "livemode": livemode });
         Ok(self.key(key).await?.0)
     }
 
-    /// The address of the team's inbox.
+    /// Returns the address of the team's inbox.
     pub(crate) async fn inbox(&self) -> Result<String, Stop> {
         let inboxes = self.control()?.list("/mailboxes").await?;
         let team = inboxes.iter().find(|it| it["owner"].is_null() && it["sandbox"] == false);
@@ -198,18 +198,18 @@ impl Session {
         self.control()?.post("/inbound", mail).await
     }
 
-    /// A live conversation in the team's inbox.
+    /// Returns a live conversation in the team's inbox.
     pub(crate) async fn live_conversation(&self) -> Result<String, Stop> {
         Ok(text(&self.mail(json!({})).await?["conversationId"]))
     }
 
-    /// The first person of the workspace.
+    /// Returns the first person of the workspace.
     pub(crate) async fn person(&self) -> Result<String, Stop> {
         let people = self.control()?.list("/users").await?;
         Ok(people.first().map(|it| text(&it["id"])).unwrap_or_default())
     }
 
-    /// A webhook for this receiver; its id and secret.
+    /// Returns a webhook for this receiver; its id and secret.
     pub(crate) async fn hook(&self, receiver: &Receiver, more: Value) -> Result<(String, String), Stop> {
         let mut hook = json!({ "url": receiver.url(), "livemode": true, "scope": "team" });
         if let (Some(hook), Some(more)) = (hook.as_object_mut(), more.as_object()) {
@@ -235,7 +235,7 @@ impl Session {
     }
 }
 
-/// The text of a JSON string, or nothing.
+/// Returns the text of a JSON string, or nothing.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

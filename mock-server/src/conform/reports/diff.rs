@@ -23,7 +23,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// What a report says of a rule, in a form that is the same in every run.
+/// Returns what a report says of a rule, in a form that is the same in every run.
 fn outcome(rule: &RuleReport) -> String {
     let received = rule.received.as_deref().map(stable).unwrap_or_default();
     match rule.result {
@@ -34,7 +34,7 @@ fn outcome(rule: &RuleReport) -> String {
     }
 }
 
-/// The text without what is another in every run: ids, times, the mark of the run.
+/// Returns the text without what is another in every run: ids, times, the mark of the run.
 fn stable(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '.' | '@');
     let mut out = String::with_capacity(text.len());
@@ -59,7 +59,7 @@ fn varies(word: &str) -> bool {
     id || time || word.contains("conform") || word.ends_with(".test")
 }
 
-/// The rules that changed, in the order of the new report; those that it no longer has come last.
+/// Returns the rules that changed, in the order of the new report; those that it no longer has come last.
 #[must_use]
 pub fn diff(old: &Report, new: &Report) -> Vec<Change> {
     let mut before: BTreeMap<&str, &RuleReport> =

@@ -49,7 +49,7 @@ fn case(rule: &RuleReport, out: &mut String) {
     out.push_str("</testcase>\n");
 }
 
-/// The whole document.
+/// Returns the whole document.
 pub(crate) fn write(report: &Report) -> String {
     let failed = |rule: &&RuleReport| rule.kind == Kind::Demanded && rule.result == RuleResult::Differs;
     let skipped = |rule: &&RuleReport| rule.result == RuleResult::NotTried;

@@ -91,7 +91,7 @@ impl RuleReport {
         Self { why: Some(why), ..Self::new(rule, RuleResult::NotTried) }
     }
 
-    /// A check that came to its end, with what it saw.
+    /// Returns a check that came to its end, with what it saw.
     pub(in crate::conform) fn seen(rule: &Rule, seen: Option<String>) -> Self {
         let same = seen.as_deref() == rule.mock;
         let result = if same { RuleResult::Holds } else { RuleResult::Differs };
@@ -129,13 +129,13 @@ impl Report {
         Self { base_url: base_url.to_owned(), verdict, requests, seconds, rules }
     }
 
-    /// Whether nothing demanded differs.
+    /// Returns whether nothing demanded differs.
     #[must_use]
     pub fn conforms(&self) -> bool {
         self.verdict == Verdict::Conforms
     }
 
-    /// The rules of this kind with this result.
+    /// Returns the rules of this kind with this result.
     pub fn of(&self, kind: Kind, result: RuleResult) -> impl Iterator<Item = &RuleReport> {
         self.rules.iter().filter(move |rule| rule.kind == kind && rule.result == result)
     }

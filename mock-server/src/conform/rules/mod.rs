@@ -48,7 +48,7 @@ pub(super) fn all() -> Table {
     table
 }
 
-/// The numbers of a section.
+/// Returns the numbers of a section.
 fn order(section: &str) -> Vec<u32> {
     section.split('.').filter_map(|number| number.parse().ok()).collect()
 }

@@ -40,7 +40,7 @@ impl Control {
         Self { client, url: url.trim_end_matches('/').to_owned(), token: token.map(Arc::from) }
     }
 
-    /// Whether a control API is there, and takes the token.
+    /// Returns whether a control API is there, and takes the token.
     pub(crate) async fn answers(&self) -> bool {
         let health = self.send(Method::GET, "/health", None).await;
         // That call needs no token.
@@ -96,7 +96,7 @@ impl Control {
         self.call(Method::DELETE, path, None).await
     }
 
-    /// The status of a call that may be refused.
+    /// Returns the status of a call that may be refused.
     pub(crate) async fn status_of(&self, path: &str, body: Value) -> Result<u16, Stop> {
         let sent = self.send(Method::POST, path, Some(&body)).await;
         sent.map(|(status, _)| status).map_err(|reason| Stop::not_tried(format!("the control API: {reason}")))
@@ -107,7 +107,7 @@ impl Control {
         self.post("/clock", json!({ "advanceSeconds": seconds })).await.map(drop)
     }
 
-    /// A new world with nothing in it and a clock that stands still.
+    /// Returns a new world with nothing in it and a clock that stands still.
     pub(crate) async fn new_world(&self) -> Result<World, Stop> {
         let ready = self.post("/worlds", json!({ "empty": true, "clock": "manual" })).await?;
         let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -39,7 +39,7 @@ impl fmt::Debug for Http {
     }
 }
 
-/// A client that follows no redirect and repeats nothing.
+/// Returns a client that follows no redirect and repeats nothing.
 fn client(base_url: &str) -> Result<Client, String> {
     // A provider that the process has stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -74,12 +74,12 @@ impl Call {
         Self { path: path.into(), ..Self::default() }
     }
 
-    /// A POST of JSON.
+    /// Returns a POST of JSON.
     pub(crate) fn post(path: impl Into<String>, body: &Value) -> Self {
         Self::raw(path, body.to_string())
     }
 
-    /// A POST of a text that claims to be JSON.
+    /// Returns a POST of a text that claims to be JSON.
     pub(crate) fn raw(path: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
         let headers = vec![("content-type", "application/json".to_owned())];
         Self { method: Method::POST, path: path.into(), body: Some(body.into()), headers }
@@ -109,7 +109,7 @@ impl Http {
         })
     }
 
-    /// The same client for what is not the service.
+    /// Returns the same client for what is not the service.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
@@ -118,7 +118,7 @@ impl Http {
         &self.base_url
     }
 
-    /// The address without the prefix of the REST API.
+    /// Returns the address without the prefix of the REST API.
     pub(crate) fn root(&self) -> &str {
         self.base_url.strip_suffix("/api/v1").unwrap_or(&self.base_url)
     }
@@ -128,7 +128,7 @@ impl Http {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// One try; the reason when no whole response came.
+    /// Returns one try; the reason when no whole response came.
     pub(crate) async fn once(&self, key: Option<&str>, call: &Call) -> Result<Reply, String> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let whole = call.path.starts_with("http://") || call.path.starts_with("https://");
@@ -157,7 +157,7 @@ impl Http {
     }
 }
 
-/// What went wrong, in words without the address.
+/// Returns what went wrong, in words without the address.
 pub(crate) fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("no response within {} seconds", REQUEST_TIMEOUT.as_secs());
@@ -181,7 +181,7 @@ impl Api {
         Self { http, key: Some(key.into()), pace }
     }
 
-    /// The same with another key, or none; it counts as the same caller.
+    /// Returns the same with another key, or none; it counts as the same caller.
     pub(crate) fn with_key(&self, key: Option<&str>) -> Self {
         Self { key: key.map(Arc::from), ..self.clone() }
     }
@@ -208,7 +208,7 @@ impl Api {
         self.send(&Call::post(path, body)).await
     }
 
-    /// A JSON-RPC request to the MCP server.
+    /// Returns a JSON-RPC request to the MCP server.
     pub(crate) async fn mcp(&self, method: &str, params: Value) -> Result<Reply, Stop> {
         let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let call = Call::post(format!("{}/mcp", self.http.root()), &body)

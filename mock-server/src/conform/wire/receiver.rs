@@ -32,7 +32,7 @@ impl Delivery {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The event; null when the body is not JSON.
+    /// Returns the event; null when the body is not JSON.
     pub(crate) fn event(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
@@ -50,7 +50,7 @@ impl Delivery {
         self.header("webhook-signature").split(' ').collect()
     }
 
-    /// Whether one of the signatures is this secret's.
+    /// Returns whether one of the signatures is this secret's.
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let expected =
             signature(secret, self.header("webhook-id"), self.header("webhook-timestamp"), &self.body);
@@ -58,7 +58,7 @@ impl Delivery {
     }
 }
 
-/// The signature by the rule of the document: HMAC-SHA256 over id, timestamp and body.
+/// Returns the signature by the rule of the document: HMAC-SHA256 over id, timestamp and body.
 fn signature(secret: &str, id: &str, timestamp: &str, body: &[u8]) -> Option<String> {
     let key = STANDARD.decode(secret.strip_prefix("whsec_")?).ok()?;
     let mut block = [0_u8; 64];

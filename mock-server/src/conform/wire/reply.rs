@@ -44,7 +44,7 @@ impl Reply {
         Stop::differs(&self.request, expected, self.described())
     }
 
-    /// A part of this response where something else was expected.
+    /// Returns a part of this response where something else was expected.
     pub(crate) fn differs_in(&self, expected: impl Into<String>, part: &str, value: &Value) -> Stop {
         let value = if self.private { outline(value) } else { cut(&value.to_string(), 300) };
         Stop::differs(&self.request, expected, format!("{part}: {value}"))
@@ -55,7 +55,7 @@ impl Reply {
         if ok { Ok(()) } else { Err(self.differs(expected)) }
     }
 
-    /// The JSON of a response with this status.
+    /// Returns the JSON of a response with this status.
     pub(crate) fn is(&self, status: u16) -> Result<&Value, Stop> {
         match &self.json {
             Some(json) if self.status == status => Ok(json),
@@ -63,7 +63,7 @@ impl Reply {
         }
     }
 
-    /// The JSON of a response that says that it was done, for what comes before the check itself.
+    /// Returns the JSON of a response that says that it was done, for what comes before the check itself.
     pub(crate) fn done(&self) -> Result<&Value, Stop> {
         match &self.json {
             Some(json) if (200..300).contains(&self.status) => Ok(json),
@@ -71,12 +71,12 @@ impl Reply {
         }
     }
 
-    /// The entries of a list.
+    /// Returns the entries of a list.
     pub(crate) fn list(&self) -> Result<&Vec<Value>, Stop> {
         self.done()?.as_array().ok_or_else(|| self.differs("a JSON array"))
     }
 
-    /// The sentence of an error with this status.
+    /// Returns the sentence of an error with this status.
     pub(crate) fn refused(&self, status: u16) -> Result<&str, Stop> {
         let sentence = self.json.as_ref().and_then(|json| json["error"].as_str());
         match sentence {
@@ -85,7 +85,7 @@ impl Reply {
         }
     }
 
-    /// A 400 whose sentence names these fields, each at the start of a problem.
+    /// Returns a 400 whose sentence names these fields, each at the start of a problem.
     pub(crate) fn names(&self, fields: &[&str]) -> Result<(), Stop> {
         let sentence = self.refused(400)?;
         let named = |field: &str| sentence.split(';').any(|problem| starts_with_field(problem.trim(), field));
@@ -95,7 +95,7 @@ impl Reply {
         }
     }
 
-    /// A value in this response.
+    /// Returns a value in this response.
     pub(crate) fn equals(&self, pointer: &str, expected: &Value) -> Result<(), Stop> {
         let value = self.done()?.pointer(pointer).unwrap_or(&Value::Null);
         if value == expected {
@@ -104,7 +104,7 @@ impl Reply {
         Err(self.differs_in(format!("`{pointer}`: {expected}"), pointer, value))
     }
 
-    /// A string in this response.
+    /// Returns a string in this response.
     pub(crate) fn text_at(&self, pointer: &str) -> Result<String, Stop> {
         let value = self.done()?.pointer(pointer);
         let text = value.and_then(Value::as_str);
@@ -112,13 +112,13 @@ impl Reply {
     }
 }
 
-/// Whether a problem starts with the name of a field, or of a part of it such as `add[0]`.
+/// Returns whether a problem starts with the name of a field, or of a part of it such as `add[0]`.
 fn starts_with_field(problem: &str, field: &str) -> bool {
     let rest = problem.trim_start_matches(['`', '"', '\'']).strip_prefix(field);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// The form of a value without its words.
+/// Returns the form of a value without its words.
 pub(crate) fn outline(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),

@@ -119,12 +119,12 @@ impl fmt::Debug for Finding {
 }
 
 impl Report {
-    /// Whether nothing was found.
+    /// Returns whether nothing was found.
     pub fn held(&self) -> bool {
         self.verdict == Verdict::Held
     }
 
-    /// How much was run and found, in a line.
+    /// Returns how much was run and found, in a line.
     pub(crate) fn summary(&self) -> String {
         let Self { schedules, states, seconds, seed, .. } = self;
         let found = match self.findings.len() {

@@ -9,7 +9,7 @@ use crate::explore::{
     verdict::oracles::quoted,
 };
 
-/// Who did what, in order.
+/// Returns who did what, in order.
 pub(crate) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String> {
     let mut lines = Vec::new();
     let mut events = execution.events.iter().peekable();

@@ -161,7 +161,7 @@ impl Generator {
         }
     }
 
-    /// The next schedule.
+    /// Returns the next schedule.
     pub(crate) fn next(&mut self) -> Option<Schedule> {
         while let Some(schedule) = self.systematic.pop_front().or_else(|| self.pairs.pop_front()) {
             if self.tried.insert(schedule.clone()) {
@@ -282,7 +282,7 @@ impl Generator {
     }
 }
 
-/// The deliveries of a run as places for steps.
+/// Returns the deliveries of a run as places for steps.
 fn deliveries(execution: &Execution) -> Vec<Delivery> {
     let nth = |n: usize| {
         let event = execution.tries[n].event;
@@ -292,7 +292,7 @@ fn deliveries(execution: &Execution) -> Vec<Delivery> {
     (0..execution.tries.len()).map(nth).collect()
 }
 
-/// The requests of a run as places for steps.
+/// Returns the requests of a run as places for steps.
 fn spots(execution: &Execution) -> Vec<Spot> {
     let mail_of = |request: &AppRequest| {
         let end = execution.ends.iter().find(|end| Some(&end.id) == request.conversation.as_ref());
@@ -323,7 +323,7 @@ fn spots(execution: &Execution) -> Vec<Spot> {
     spots
 }
 
-/// What a run reached: which response followed which request, and how conversations and runs ended.
+/// Returns what a run reached: which response followed which request, and how conversations and runs ended.
 fn states(execution: &Execution) -> HashSet<u64> {
     let hashed = |value: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();

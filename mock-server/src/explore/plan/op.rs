@@ -13,7 +13,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// The operation behind a request of the journal.
+    /// Returns the operation behind a request of the journal.
     pub(crate) fn of(method: &str, path: &str, tool: Option<&str>) -> Option<Self> {
         if let Some(tool) = tool {
             return Some(Self { operation: Operation::from_tool_name(tool)?, mcp: true });
@@ -48,17 +48,17 @@ impl Op {
         self.operation.method() == Method::Get
     }
 
-    /// Whether a repeat makes a second item.
+    /// Returns whether a repeat makes a second item.
     pub(crate) fn creates(self) -> bool {
         self.operation.idempotency() != shared_inbox::Idempotency::Harmless
     }
 
-    /// Whether it writes to the customer.
+    /// Returns whether it writes to the customer.
     pub(crate) fn writes_mail(self) -> bool {
         matches!(self.operation, Operation::Reply | Operation::RequestDocuments)
     }
 
-    /// The fields of a fault rule for it.
+    /// Returns the fields of a fault rule for it.
     pub(crate) fn rule(self) -> Value {
         if self.mcp {
             return json!({ "path": "/mcp", "tool": self.name() });
@@ -91,7 +91,7 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    /// The name of an event type in a token, in which a dot stands before a number.
+    /// Returns the name of an event type in a token, in which a dot stands before a number.
     pub(crate) fn name(self) -> String {
         self.event.replace('.', "-")
     }
@@ -101,7 +101,7 @@ impl Delivery {
         Some(Self { event, nth })
     }
 
-    /// The fields of a fault rule for it.
+    /// Returns the fields of a fault rule for it.
     pub(crate) fn rule(self) -> Value {
         json!({ "webhook": "*", "event": self.event })
     }

@@ -24,7 +24,7 @@ impl Schedule {
         Self { mails: self.mails.clone(), steps }
     }
 
-    /// Whether two steps cannot be at once.
+    /// Returns whether two steps cannot be at once.
     pub(crate) fn clashes(&self) -> bool {
         let fails = |step: &&Step| !matches!(step.what, What::Act(..));
         let mut seen = Vec::new();
@@ -55,7 +55,7 @@ impl Schedule {
         format!("1_{}{}", mails.join("."), self.steps.iter().map(step).collect::<String>())
     }
 
-    /// The schedule of a token.
+    /// Returns the schedule of a token.
     pub(crate) fn parse(token: &str, mails: usize) -> Result<Self, String> {
         let wrong = || format!("--replay {token}: is no token of this scenario");
         let rest = token.strip_prefix("1_").ok_or_else(wrong)?;

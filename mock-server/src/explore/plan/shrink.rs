@@ -10,7 +10,7 @@ use crate::explore::{
     verdict::oracles::Broken,
 };
 
-/// The smallest schedule found that breaks the same rule.
+/// Returns the smallest schedule found that breaks the same rule.
 pub(crate) async fn shrink(
     check: impl AsyncFn(&Schedule) -> Result<(Execution, Option<Broken>), String>,
     found: (Schedule, Execution, Broken),
@@ -100,7 +100,7 @@ fn number(step: Step) -> u32 {
     }
 }
 
-/// The same step at an earlier request, or in an earlier round.
+/// Returns the same step at an earlier request, or in an earlier round.
 fn earlier(step: Step, nth: u32) -> Step {
     let place = match step.place {
         Place::Before(request) => Place::Before(Request { nth: nth.min(request.nth), ..request }),

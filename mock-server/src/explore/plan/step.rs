@@ -57,12 +57,12 @@ pub(crate) const FAILURES: [(Failure, &str); 8] = [
 ];
 
 impl Failure {
-    /// Whether the request took effect nevertheless.
+    /// Returns whether the request took effect nevertheless.
     pub(crate) fn takes_effect(self) -> bool {
         matches!(self, Self::LostAfter | Self::FailedAfter | Self::Slow | Self::CutOff)
     }
 
-    /// The effect of a fault rule.
+    /// Returns the effect of a fault rule.
     pub(crate) fn effect(self, slow_ms: u64) -> Value {
         match self {
             Self::Refused => json!({ "status": 503 }),
@@ -113,7 +113,7 @@ pub(crate) const TROUBLES: [(Trouble, &str); 5] = [
 const LATE_SECONDS: u64 = 900;
 
 impl Trouble {
-    /// The effect of a fault rule.
+    /// Returns the effect of a fault rule.
     pub(crate) fn effect(self) -> Value {
         match self {
             Self::Twice => json!({ "twice": true }),
@@ -168,22 +168,22 @@ pub(crate) const ACTS: [(Act, &str); 12] = [
 ];
 
 impl Act {
-    /// Whether it needs a message of the app.
+    /// Returns whether it needs a message of the app.
     pub(crate) fn needs_message(self) -> bool {
         matches!(self, Self::Approve | Self::Edit | Self::Stop | Self::Discard)
     }
 
-    /// Whether a person decides something that the app has to respect.
+    /// Returns whether a person decides something that the app has to respect.
     pub(crate) fn is_persons_word(self) -> bool {
         matches!(self, Self::Edit | Self::Stop | Self::Discard | Self::Assign | Self::Answer)
     }
 
-    /// Whether it is about the conversation of a mail, not a conversation of its own or none.
+    /// Returns whether it is about the conversation of a mail, not a conversation of its own or none.
     pub(crate) fn touches(self) -> bool {
         !matches!(self, Self::NewMail | Self::Risk) && !self.moves_clock()
     }
 
-    /// Whether nothing but time passes.
+    /// Returns whether nothing but time passes.
     pub(crate) fn moves_clock(self) -> bool {
         matches!(self, Self::Advance | Self::Overlap)
     }
@@ -234,7 +234,7 @@ impl Step {
         }
     }
 
-    /// The step for the report.
+    /// Returns the step for the report.
     pub(crate) fn json(&self) -> Value {
         let mut json = match self.place {
             Place::Before(it) => json!({ "when": "before", "request": it.op.to_string(), "nth": it.nth + 1 }),

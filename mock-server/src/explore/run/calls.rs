@@ -20,7 +20,7 @@ const EDITED: &str = "We looked into it ourselves, and will write again tomorrow
 const BY_HAND: &str = "I have taken care of it myself.";
 const OUT_OF_OFFICE: &str = "I am out of the office until Monday.";
 
-/// The fault rules of the steps at requests and deliveries, each with the number of its step.
+/// Returns the fault rules of the steps at requests and deliveries, each with the number of its step.
 pub(crate) fn rules(
     schedule: &Schedule,
     slow_ms: u64,
@@ -72,7 +72,7 @@ pub(crate) fn rules(
     rules
 }
 
-/// The control call of a step: its path and its body.
+/// Returns the control call of a step: its path and its body.
 pub(crate) fn control_call(
     act: Act,
     scenario: &Scenario,
@@ -120,17 +120,17 @@ pub(crate) fn control_call(
     Some(("/inbound".to_owned(), inbound))
 }
 
-/// The customer of a `new-mail` step.
+/// Returns the customer of a `new-mail` step.
 pub(crate) fn another(mail: usize) -> String {
     format!("another{}@customer.example", mail + 1)
 }
 
-/// The sender of a `risk` step.
+/// Returns the sender of a `risk` step.
 fn stranger(mail: usize) -> String {
     format!("stranger{}@customer.example", mail + 1)
 }
 
-/// Whether a text is one that comes with a step and is no customer's question.
+/// Returns whether a text is one that comes with a step and is no customer's question.
 pub(crate) fn is_auto_reply(text: &str) -> bool {
     text == OUT_OF_OFFICE
 }

@@ -183,7 +183,7 @@ impl Run<'_> {
         self.finish(settled, round).await
     }
 
-    /// The app works, people look at drafts, time passes.
+    /// Lets the app work, people look at drafts, and time pass.
     async fn round(&mut self, round: u32) -> Result<(), String> {
         self.quiet(Moment::Run, round).await?;
         if self.is_server() {
@@ -258,7 +258,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What stands for the conversation of a mail: its id, or the customer's address while it has not come yet.
+    /// Returns what stands for the conversation of a mail: its id, or the customer's address while it has not come yet.
     fn conversation(&self, mail: usize) -> Option<&str> {
         if self.is_server() {
             let comes = self.schedule.mails.contains(&mail);
@@ -267,7 +267,7 @@ impl Run<'_> {
         self.conversations.iter().find(|(it, _)| *it == mail).map(|(_, id)| id.as_str())
     }
 
-    /// The control call of a step.
+    /// Returns the control call of a step.
     fn control_call(&self, act: Act, mail: usize) -> Option<(String, Value)> {
         let conversation = self.conversation(mail)?;
         control_call(act, &self.driver.scenario, mail, conversation, &self.world.inbox, &self.world.person)
@@ -296,7 +296,7 @@ impl Run<'_> {
     }
 }
 
-/// The name of the snapshot, as a control call takes it.
+/// Returns the name of the snapshot, as a control call takes it.
 fn snapshot() -> Value {
     json!({ "name": "before-the-last-step" })
 }

@@ -17,7 +17,7 @@ use crate::explore::{
 /// How long a request that was cut short may take to be in the journal.
 const JOURNAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many of the kills among these rules are due or done.
+/// Returns how many of the kills among these rules are due or done.
 pub(crate) async fn fired_kills(world: &World, schedule: &Schedule, rules: &[(usize, String)]) -> u32 {
     let faults = world.faults().await;
     let fired = |(n, id): &&(usize, String)| {
@@ -32,7 +32,7 @@ impl Run<'_> {
         fired_kills(&self.world, self.schedule, &self.rules).await
     }
 
-    /// Whether an armed step has not come yet.
+    /// Returns whether an armed step has not come yet.
     pub(crate) async fn rules_wait(&self) -> bool {
         self.world.faults().await.iter().any(|fault| fault.fired == 0)
     }
@@ -61,7 +61,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether a request at which something happens has not come to its end.
+    /// Returns whether a request at which something happens has not come to its end.
     pub(crate) async fn is_waiting(&self) -> bool {
         if self.rules.is_empty() {
             return false;
@@ -76,13 +76,13 @@ impl Run<'_> {
         self.rules.iter().any(open)
     }
 
-    /// What the world is like, without its clock.
+    /// Returns what the world is like, without its clock.
     pub(crate) async fn fingerprint(&self) -> Result<String, String> {
         let ends = self.ends().await?;
         Ok(format!("{ends:?} {}", self.world.outbox().await.len()))
     }
 
-    /// How each conversation is, the scenario's first, then those of others.
+    /// Returns how each conversation is, the scenario's first, then those of others.
     pub(crate) async fn ends(&self) -> Result<Vec<End>, String> {
         let outbox = self.world.outbox().await;
         let mut ends = Vec::new();
@@ -152,7 +152,7 @@ impl Run<'_> {
         })
     }
 
-    /// Every try to deliver a webhook, in order.
+    /// Returns every try to deliver a webhook, in order.
     async fn tries(&self, journal: &[Value]) -> Result<Vec<DeliveryTry>, String> {
         let mut tries = Vec::new();
         if self.is_server() {

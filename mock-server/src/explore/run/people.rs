@@ -25,7 +25,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether a draft was on its way out before, so that someone must have stopped it.
+    /// Returns whether a draft was on its way out before, so that someone must have stopped it.
     async fn was_stopped(&self, draft: &Value) -> Result<bool, String> {
         if !self.schedule.acts().any(|(act, _)| act == Act::Stop) {
             return Ok(false);

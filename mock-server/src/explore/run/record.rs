@@ -59,7 +59,7 @@ impl AppRequest {
         }
     }
 
-    /// Whether a response ended before its length: what is left of it is text that is no JSON.
+    /// Returns whether a response ended before its length: what is left of it is text that is no JSON.
     fn is_cut_off(entry: &Value) -> bool {
         let length =
             entry["responseHeaders"]["content-length"].as_str().and_then(|length| length.parse().ok());
@@ -67,14 +67,14 @@ impl AppRequest {
         received.zip(length).is_some_and(|(received, length): (usize, usize)| received < length)
     }
 
-    /// Where in the journal this request is.
+    /// Returns where in the journal this request is.
     pub(crate) fn find(journal: &[Value], request: Request) -> Option<usize> {
         let same = |(_, entry): &(usize, &Value)| Self::op_of(entry) == Some(request.op);
         let nth = usize::try_from(request.nth).ok()?;
         journal.iter().enumerate().filter(same).nth(nth).map(|(index, _)| index)
     }
 
-    /// Whether the app read this conversation, or a list that shows it.
+    /// Returns whether the app read this conversation, or a list that shows it.
     pub(crate) fn shows(&self, conversation: &str) -> bool {
         self.op.is_some_and(Op::is_read) && self.status == Some(200) && self.received.contains(conversation)
     }
@@ -106,7 +106,7 @@ pub(crate) struct DeliveryTry {
 }
 
 impl DeliveryTry {
-    /// The tries of a delivery.
+    /// Returns the tries of a delivery.
     pub(crate) fn read(delivery: &Value, journal: &[Value]) -> Vec<Self> {
         let known = EventKind::TYPES.iter().find(|event| delivery["type"] == **event);
         let Some(event) = known else { return Vec::new() };
@@ -273,7 +273,7 @@ impl End {
         end
     }
 
-    /// What is compared, by the names of a scenario's `ignore`.
+    /// Returns what is compared, by the names of a scenario's `ignore`.
     pub(crate) fn part(&self, name: &str) -> Vec<String> {
         let sorted = |list: &[String]| {
             let mut list = list.to_vec();
@@ -290,13 +290,13 @@ impl End {
         }
     }
 
-    /// Whether the app answered at all.
+    /// Returns whether the app answered at all.
     pub(crate) fn is_answered(&self) -> bool {
         !self.messages.is_empty()
     }
 }
 
-/// The time of a JSON value.
+/// Returns the time of a JSON value.
 pub(crate) fn time(value: &Value) -> Timestamp {
     serde_json::from_value(value.clone()).unwrap_or(Timestamp::from_millis(0))
 }
@@ -305,7 +305,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A text without what differs from run to run: ids, times, links.
+/// Returns a text without what differs from run to run: ids, times, links.
 fn without_ids(text: &str) -> String {
     let plain = |word: &str| -> Option<String> {
         let core = word.trim_matches(|c: char| !c.is_alphanumeric());

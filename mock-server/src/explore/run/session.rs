@@ -54,7 +54,7 @@ impl Session {
         self.driver.keep(schedule).await
     }
 
-    /// The run without trouble, which must break no rule.
+    /// Runs the app without trouble, which must break no rule.
     pub(crate) async fn begin(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
         let calm = Schedule::calm(mails.to_vec());
         let (reference, again) = tokio::try_join!(self.reference(mails), self.driver.execute(&calm))?;
@@ -100,7 +100,7 @@ impl Session {
         Ok((execution, broken))
     }
 
-    /// The same interference in quiet moments, without any failure: what it explains is no finding.
+    /// Returns the same interference in quiet moments, without any failure: what it explains is no finding.
     async fn calm_runs(&self, schedule: &Schedule) -> Result<Arc<Vec<Execution>>, String> {
         let key = (schedule.mails.clone(), schedule.acts().collect::<Vec<_>>());
         if let Some(known) = locked(&self.calm).get(&key) {
@@ -135,7 +135,7 @@ impl Session {
         Ok((again > 0).then(|| self.finding(steps, (schedule, execution, broken), reproduced)))
     }
 
-    /// How often the same rule is broken again.
+    /// Returns how often the same rule is broken again.
     async fn repeat(&self, schedule: &Schedule, broken: &Broken) -> Result<usize, String> {
         let runs = futures_util::stream::iter(0..REPEATS).map(|_| self.check(schedule));
         let mut runs = runs.buffer_unordered(MIN_WORKERS);

@@ -40,7 +40,7 @@ impl Server {
         })
     }
 
-    /// A new world, with a key of these scopes.
+    /// Returns a new world, with a key of these scopes.
     pub(crate) async fn world(&self, scopes: &[String]) -> Result<World, String> {
         let main = self.mock.control().clone();
         let control = or_message(main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await)?;
@@ -96,7 +96,7 @@ fn or_message<T>(answer: crate::Result<T>) -> Result<T, String> {
 }
 
 impl World {
-    /// A `POST` of the control API; its status and body.
+    /// Returns a `POST` of the control API; its status and body.
     pub(crate) async fn call(&self, path: &str, body: &Value) -> Result<(u16, Value), String> {
         let failed = |error: reqwest::Error| format!("the mock server does not answer: {error}");
         let request = self.http.post(format!("{}{path}", self.url)).body(body.to_string());
@@ -106,7 +106,7 @@ impl World {
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
-    /// A `POST` of the control API that must go well.
+    /// Returns a `POST` of the control API that must go well.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
         match self.call(path, body).await? {
             (200..300, body) => Ok(body),
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// Its addresses, with the key of the app.
+    /// Returns its addresses, with the key of the app.
     pub(crate) fn ready(&self) -> Ready {
         let mut ready = self.control.ready();
         ready.keys.live.clone_from(&self.key);
@@ -146,7 +146,7 @@ impl World {
         self.control.approvals().await.iter().map(json_of).collect()
     }
 
-    /// Every conversation, the oldest first.
+    /// Returns every conversation, the oldest first.
     pub(crate) async fn conversations(&self) -> Result<Vec<Value>, String> {
         let listed = or_message(self.control.conversations(Default::default(), Default::default()).await)?;
         let mut views = Vec::new();
@@ -160,7 +160,7 @@ impl World {
         or_message(self.control.conversation(id).await).map(json_of)
     }
 
-    /// Whether something is due that customers or the app would see.
+    /// Returns whether something is due that customers or the app would see.
     pub(crate) async fn has_jobs(&self) -> bool {
         let jobs = self.control.jobs().await;
         jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake" | "webhook-try"))
@@ -170,7 +170,7 @@ impl World {
         self.control.clock().await.now
     }
 
-    /// When the next job is due.
+    /// Returns when the next job is due.
     pub(crate) async fn next_job(&self) -> Option<Timestamp> {
         self.control.jobs().await.first().map(|job| job.due_at)
     }
@@ -186,7 +186,7 @@ impl World {
         Ok((added.id.to_string(), added.secret))
     }
 
-    /// Every event for a webhook, the oldest first, with all that is known of it and how the app made it come about.
+    /// Returns every event for a webhook, the oldest first, with all that is known of it and how the app made it come about.
     pub(crate) async fn deliveries(&self, webhook: &str) -> Result<Vec<Value>, String> {
         let listed = or_message(self.control.deliveries(webhook, Default::default()).await)?;
         let mut deliveries = Vec::new();
@@ -220,7 +220,7 @@ impl World {
     }
 }
 
-/// The text of a JSON value, or none.
+/// Returns the text of a JSON value, or none.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

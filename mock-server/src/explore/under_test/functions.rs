@@ -45,7 +45,7 @@ impl Link {
         write(&json!({ kind: self.number, "world": world }))
     }
 
-    /// How the call ended that is under way.
+    /// Returns how the call ended that is under way.
     async fn ended(&mut self) -> Result<Result<(), String>, String> {
         let answer = self.answers.recv().await.ok_or("the process that has the function has ended")?;
         self.under_way = false;
@@ -116,7 +116,7 @@ pub(crate) struct Run<'f> {
 }
 
 impl Run<'_> {
-    /// How it ended.
+    /// Returns how it ended.
     pub(crate) async fn ended(&mut self) -> Result<Result<(), String>, String> {
         self.link.ended().await
     }

@@ -138,7 +138,7 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
     explored
 }
 
-/// What a failing test says, with the test to paste in its own language.
+/// Returns what a failing test says, with the test to paste in its own language.
 fn failure_message(report: &Report, language: &str) -> String {
     let mut said = String::new();
     for finding in &report.findings {

@@ -21,7 +21,7 @@ const IDLE_INTERVAL: Duration = Duration::from_millis(25);
 /// Jobs of the world that are run one by one while time passes.
 const MAX_JOBS: u32 = 50;
 
-/// A port of 127.0.0.1 that nobody listens on. It is not one of those that are given to clients, so that none takes it
+/// Returns a port of 127.0.0.1 that nobody listens on. It is not one of those that are given to clients, so that none takes it
 /// while the app is down.
 fn free_port() -> Result<u16, String> {
     const FIRST: u16 = 15_000;
@@ -65,7 +65,7 @@ impl Run<'_> {
         self.context.port.is_some()
     }
 
-    /// Whether the app is a server that has ended by itself.
+    /// Returns whether the app is a server that has ended by itself.
     pub(crate) fn has_exited(&self) -> bool {
         self.is_server() && self.running.is_none()
     }

@@ -36,7 +36,7 @@ impl Judge<'_> {
         self.execution.requests.iter().enumerate()
     }
 
-    /// Whether a request took effect.
+    /// Returns whether a request took effect.
     pub(crate) fn took_effect(&self, index: usize) -> bool {
         let struck = self.schedule.steps.iter().zip(&self.execution.fired).find_map(|(step, fired)| {
             (fired.at == Some(index) && step.act().is_none() && fired.effective).then_some(step)
@@ -61,12 +61,12 @@ impl Judge<'_> {
         requests.map(|(index, _)| index).filter(|index| self.took_effect(*index))
     }
 
-    /// Whether the app could know of a mail that came before the request number `from`: a server is told of it.
+    /// Returns whether the app could know of a mail that came before the request number `from`: a server is told of it.
     pub(crate) fn could_know(run: &Execution, conversation: &str, from: usize) -> bool {
         run.server || run.requests.iter().skip(from).any(|request| request.shows(conversation))
     }
 
-    /// Whether the app assigned the conversation between two requests.
+    /// Returns whether the app assigned the conversation between two requests.
     pub(crate) fn took_over(&self, conversation: &str, from: usize, to: usize) -> bool {
         let assigns = |(index, request): (usize, &AppRequest)| {
             request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
@@ -76,14 +76,14 @@ impl Judge<'_> {
         self.requests().take(to).skip(from).any(assigns)
     }
 
-    /// The first request from `from` on in which the app read the conversation.
+    /// Returns the first request from `from` on in which the app read the conversation.
     pub(crate) fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
         let shows =
             |(index, request): &(usize, &AppRequest)| request.shows(conversation) && !self.is_check(*index);
         self.requests().skip(from).find(shows).map(|(index, _)| index)
     }
 
-    /// Whether a read looks for what became of a request that failed, as a client does by itself.
+    /// Returns whether a read looks for what became of a request that failed, as a client does by itself.
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let Some(conversation) = &self.execution.requests[index].conversation else { return false };
         let write = |(_, request): &(usize, &AppRequest)| {
@@ -97,7 +97,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Which piece of work a request is a part of: a run of a job, or what a server does at one time of the world's clock.
+    /// Returns which piece of work a request is a part of: a run of a job, or what a server does at one time of the world's clock.
     /// Where that clock moves between two requests, all of a server is one.
     pub(crate) fn work_of(&self, index: usize) -> (usize, Option<Timestamp>) {
         let started =
@@ -109,7 +109,7 @@ impl Judge<'_> {
         (self.execution.events.iter().filter(started).count(), at)
     }
 
-    /// Whether the app knew of a message that it had written before.
+    /// Returns whether the app knew of a message that it had written before.
     pub(crate) fn knew_message(&self, conversation: &str, before: usize) -> bool {
         let written = self.written_from(conversation, 0).filter(|index| *index < before).last();
         let Some(written) = written else { return false };
@@ -122,7 +122,7 @@ impl Judge<'_> {
         answered || self.requests().skip(written + 1).any(read)
     }
 
-    /// Whether a request repeats one that the same run had begun before somebody interfered.
+    /// Returns whether a request repeats one that the same run had begun before somebody interfered.
     pub(crate) fn was_begun(&self, index: usize, interfered: usize) -> bool {
         let request = &self.execution.requests[index];
         let same = |(at, it): (usize, &AppRequest)| {
@@ -135,7 +135,7 @@ impl Judge<'_> {
         self.requests().any(same)
     }
 
-    /// The same conversation in another run.
+    /// Returns the same conversation in another run.
     pub(crate) fn same_in<'e>(&self, other: &'e Execution, end: &End) -> Option<&'e End> {
         match end.mail {
             Some(mail) => other.end_of(mail),
@@ -143,7 +143,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the app answers the last mail when nothing goes wrong and it reads that mail.
+    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail.
     pub(crate) fn answers_when_calm(&self, end: &End) -> bool {
         let answers = |run: &Execution| -> Option<bool> {
             let there = self.same_in(run, end)?;

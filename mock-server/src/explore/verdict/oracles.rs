@@ -46,7 +46,7 @@ pub(crate) enum Claim {
     Expectation(usize),
 }
 
-/// What is wrong with a run without trouble, in which no rule may be broken.
+/// Returns what is wrong with a run without trouble, in which no rule may be broken.
 pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Broken> {
     let schedule = Schedule::calm(Vec::new());
     let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[] };
@@ -69,7 +69,7 @@ pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
 }
 
 impl Judge<'_> {
-    /// The first rule that does not hold.
+    /// Returns the first rule that does not hold.
     pub(crate) fn judge(&self) -> Option<Broken> {
         self.persons_word()
             .or_else(|| self.twice())
@@ -174,7 +174,7 @@ impl Judge<'_> {
         None
     }
 
-    /// Whether the last run ended, and well.
+    /// Returns whether the last run ended, and well.
     fn ended(&self) -> Option<Broken> {
         let broken = |summary: String, claim| Some(Broken { oracle: Oracle::WellBehaved, summary, claim });
         let server = self.execution.server;
@@ -335,7 +335,7 @@ fn mails(number: usize) -> String {
     if number == 1 { "once".to_owned() } else { format!("{number} times") }
 }
 
-/// A text in quotes, cut where it is long.
+/// Returns a text in quotes, cut where it is long.
 pub(crate) fn quoted(text: &str) -> String {
     const MAX_CHARS: usize = 60;
     let line = text.replace('\n', " ");

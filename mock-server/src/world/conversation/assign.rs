@@ -27,7 +27,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// An assignment to this person or agent.
+    /// Returns an assignment to this person or agent.
     pub fn new(to: AssignTo) -> Self {
         Self { to, by: None }
     }

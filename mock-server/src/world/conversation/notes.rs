@@ -31,7 +31,7 @@ pub struct TeamNote {
 redacted_debug!(TeamNote { by });
 
 impl TeamNote {
-    /// A note with this text.
+    /// Returns a note with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), by: None }
     }

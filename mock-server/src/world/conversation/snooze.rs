@@ -28,7 +28,7 @@ pub struct Snooze {
 }
 
 impl Snooze {
-    /// A snooze until this time, or the end of one.
+    /// Returns a snooze until this time, or the end of one.
     pub fn new(until: Option<Timestamp>) -> Self {
         Self { until, by: None }
     }

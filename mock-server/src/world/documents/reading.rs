@@ -37,7 +37,7 @@ pub struct InboundFile {
 redacted_debug!(InboundFile { size, kind });
 
 impl InboundFile {
-    /// A file of this name, type and size.
+    /// Returns a file of this name, type and size.
     pub fn new(filename: impl Into<String>, content_type: impl Into<String>, size: u64) -> Self {
         let (filename, content_type) = (filename.into(), content_type.into());
         Self { filename, content_type, size, title: None, kind: None, fields: DocumentFields::default() }
@@ -90,7 +90,7 @@ pub struct NewDocument {
 redacted_debug!(NewDocument { mailbox, kind });
 
 impl NewDocument {
-    /// A file of this name.
+    /// Returns a file of this name.
     pub fn new(mailbox: MailboxId, filename: impl Into<String>) -> Self {
         let fields = DocumentFields::default();
         Self { mailbox, filename: filename.into(), title: None, kind: None, fields }

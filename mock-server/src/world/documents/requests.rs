@@ -86,7 +86,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// A file of this name for this item.
+    /// Returns a file of this name for this item.
     pub fn new(item: usize, filename: impl Into<String>) -> Self {
         Self { item, filename: filename.into(), content_type: None, size: None, kind: None, fields: None }
     }

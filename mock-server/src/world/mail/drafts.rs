@@ -29,7 +29,7 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// An approval by the default person, unchanged.
+    /// Returns an approval by the default person, unchanged.
     pub fn new() -> Self {
         Self::default()
     }

@@ -87,7 +87,7 @@ pub struct InboundMail {
 redacted_debug!(InboundMail { conversation_id, dmarc, auto_reply, secure, held });
 
 impl InboundMail {
-    /// An email to this inbox, from this address, with this text.
+    /// Returns an email to this inbox, from this address, with this text.
     pub fn new(to: impl Into<String>, from: impl Into<String>, text: impl Into<String>) -> Self {
         Self { to: to.into(), from: from.into(), text: text.into(), ..Self::default() }
     }

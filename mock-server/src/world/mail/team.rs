@@ -55,7 +55,7 @@ fn documents(_: &mut SchemaGenerator) -> Schema {
 redacted_debug!(TeamReply { by, send });
 
 impl TeamReply {
-    /// A reply with this text.
+    /// Returns a reply with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), by: None, send: true, secure: false, documents: Vec::new() }
     }
@@ -92,7 +92,7 @@ pub struct HelperDraft {
 redacted_debug!(HelperDraft {});
 
 impl HelperDraft {
-    /// A draft with this text.
+    /// Returns a draft with this text.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), summary: None }
     }

@@ -54,7 +54,7 @@ pub struct NewBooking {
 }
 
 impl NewBooking {
-    /// A booking outside any conversation.
+    /// Returns a booking outside any conversation.
     pub fn new(host_user_id: UserId, starts_at: Timestamp, ends_at: Timestamp) -> Self {
         Self { host_user_id, starts_at, ends_at, booking_type_id: None, conversation_id: None }
     }

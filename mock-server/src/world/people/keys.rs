@@ -131,12 +131,12 @@ pub struct NewKey {
 }
 
 impl NewKey {
-    /// A live key with these scopes.
+    /// Returns a live key with these scopes.
     pub fn live(name: impl Into<String>, scopes: impl IntoIterator<Item = Scope>) -> Self {
         Self { name: name.into(), scopes: scopes.into_iter().collect(), livemode: true, created_by: None }
     }
 
-    /// A test key with these scopes.
+    /// Returns a test key with these scopes.
     pub fn test(name: impl Into<String>, scopes: impl IntoIterator<Item = Scope>) -> Self {
         Self { livemode: false, ..Self::live(name, scopes) }
     }

@@ -79,7 +79,7 @@ pub struct NewUser {
 }
 
 impl NewUser {
-    /// A person of this name.
+    /// Returns a person of this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into() }
     }
@@ -108,7 +108,7 @@ pub struct NewMailbox {
 }
 
 impl NewMailbox {
-    /// A team inbox.
+    /// Returns a team inbox.
     pub fn new(address: impl Into<String>, name: impl Into<String>) -> Self {
         Self { address: address.into(), name: name.into(), owner: None }
     }

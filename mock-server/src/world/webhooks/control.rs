@@ -160,7 +160,7 @@ impl World {
         Ok(self.webhooks.log.values().rev().filter_map(|it| view(it)).collect())
     }
 
-    /// The deliveries of an event to each webhook that subscribes to it.
+    /// Returns the deliveries of an event to each webhook that subscribes to it.
     pub(crate) fn trace_deliveries(&self, event: &str) -> Vec<TraceDelivery> {
         let logged_event = EventId::parse(event).ok().and_then(|event| self.webhooks.logged_event(&event));
         let way = |(id, delivery): (&WebhookId, &super::Delivery)| TraceDelivery {

@@ -50,7 +50,7 @@ pub struct CreateWebhook {
 }
 
 impl CreateWebhook {
-    /// A webhook for the live events of all team inboxes.
+    /// Returns a webhook for the live events of all team inboxes.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),

@@ -92,25 +92,25 @@ impl IntoFuture for RawRequest {
 }
 
 impl RawResponse {
-    /// The status, in the 200s.
+    /// Returns the status, in the 200s.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.0.status
     }
 
-    /// The headers.
+    /// Returns the headers.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.0.headers
     }
 
-    /// The body as it came.
+    /// Returns the body as it came.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0.body
     }
 
-    /// The body as a type.
+    /// Returns the body as a type.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use crate::{Ack, ConversationId, ConversationSummary, Document, DocumentKind, Sa
 /// What narrows a list of conversations, for whatever holds a [`ListConversations`] as its `input`.
 macro_rules! list_filters {
     () => {
-        /// Which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
+        /// Sets which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
         /// [`reference`](Self::reference).
         pub fn view(mut self, view: $crate::View) -> Self {
             self.input.view = Some(view);
@@ -45,7 +45,7 @@ pub(crate) use list_filters;
 impl Request<ListConversations, List<ConversationSummary>> {
     list_filters!();
 
-    /// How many at the most: 1 to 100.
+    /// Sets how many at the most: 1 to 100.
     pub fn limit(mut self, limit: u32) -> Self {
         self.input.limit = Some(limit);
         self
@@ -65,7 +65,7 @@ impl Request<SearchDocuments, List<Document>> {
         self
     }
 
-    /// How many at the most: 1 to 100.
+    /// Sets how many at the most: 1 to 100.
     pub fn limit(mut self, limit: u32) -> Self {
         self.input.limit = Some(limit);
         self
@@ -73,13 +73,13 @@ impl Request<SearchDocuments, List<Document>> {
 }
 
 impl Request<RecordSent, Ack> {
-    /// The email's plain text.
+    /// Sets the email's plain text.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.input.text = Some(text.into());
         self
     }
 
-    /// The email's HTML.
+    /// Sets the email's HTML.
     pub fn html(mut self, html: impl Into<String>) -> Self {
         self.input.html = Some(html.into());
         self
@@ -87,13 +87,13 @@ impl Request<RecordSent, Ack> {
 }
 
 impl Request<SandboxInbound, SandboxReceipt> {
-    /// The sender's name.
+    /// Sets the sender's name.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.input.name = Some(name.into());
         self
     }
 
-    /// The subject.
+    /// Sets the subject.
     pub fn subject(mut self, subject: impl Into<String>) -> Self {
         self.input.subject = Some(subject.into());
         self

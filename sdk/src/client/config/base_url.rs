@@ -74,7 +74,7 @@ impl BaseUrl {
         self.url.port_or_known_default().unwrap_or_default()
     }
 
-    /// The address of a path below the base URL. A path that leads elsewhere is an error.
+    /// Returns the address of a path below the base URL. A path that leads elsewhere is an error.
     pub(crate) fn join(&self, path: &str, query: &[(String, String)]) -> Result<Url> {
         let wrong = || Error::config("path", "must start with / and lead to a place below the base URL");
         if !path.starts_with('/') || path.parse::<Uri>().is_err() || path.contains(['?', '#']) {

@@ -68,7 +68,7 @@ impl ApiKey {
         Ok(Self { secret, prefix })
     }
 
-    /// Whether this key works on the sandbox. Keys of the older form are live keys.
+    /// Returns whether this key works on the sandbox. Keys of the older form are live keys.
     #[must_use]
     pub fn is_test(&self) -> bool {
         self.prefix == "rk_test_"
@@ -80,7 +80,7 @@ impl ApiKey {
         KeyFingerprint::of(self.secret.expose_secret())
     }
 
-    /// The `Authorization` header, marked so that nothing prints or indexes it.
+    /// Returns the `Authorization` header, marked so that nothing prints or indexes it.
     pub(crate) fn authorization(&self) -> HeaderValue {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.secret.expose_secret()))
             .expect("letters, digits and `_` only: checked by `parse`");

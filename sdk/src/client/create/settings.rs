@@ -13,7 +13,7 @@ impl CreateRequest<AddNote> {
 }
 
 impl CreateRequest<Reply> {
-    /// One line for the person who approves the draft; at most 500 characters.
+    /// Sets one line for the person who approves the draft; at most 500 characters.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.input.summary = Some(summary.into());
         self
@@ -33,7 +33,7 @@ impl CreateRequest<Reply> {
 }
 
 impl CreateRequest<RequestDocuments> {
-    /// A short text above the checklist; at most 5,000 characters.
+    /// Sets a short text above the checklist; at most 5,000 characters.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.input.message = Some(message.into());
         self

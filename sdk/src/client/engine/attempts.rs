@@ -82,7 +82,7 @@ pub(crate) enum Next {
     Stop,
 }
 
-/// The retry rule.
+/// Returns the retry rule.
 pub(crate) fn next(error: &Error, repeat: Idempotency) -> Next {
     let passing = match error.cause() {
         // Refused before it took effect, or never sent: every operation can be sent again.

@@ -11,7 +11,7 @@ use crate::conform::{
     wire::reply::Reply,
 };
 
-/// The names of the tools that a key is shown.
+/// Returns the names of the tools that a key is shown.
 async fn tools(api: &Api) -> Result<(Reply, Vec<String>), Stop> {
     let reply = api.mcp("tools/list", json!({})).await?;
     let tools = reply.done()?["result"]["tools"].as_array().cloned();

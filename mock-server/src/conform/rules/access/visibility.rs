@@ -17,7 +17,7 @@ pub(crate) fn add(table: &mut Table) {
     sandbox(table);
 }
 
-/// A private inbox with a mail in it: the conversation, its owner, and a key of that person.
+/// Returns a private inbox with a mail in it: the conversation, its owner, and a key of that person.
 async fn private(s: &Session) -> Result<(String, String, Api), Stop> {
     let control = s.control()?;
     let owner = text(&control.post("/users", json!({ "name": "Ben" })).await?["id"]);

@@ -11,7 +11,7 @@ use crate::conform::{
 
 const MESSAGE_ID: &str = "<c0ffee-1042-5eed@shop.example>";
 
-/// What an app records, with these fields instead.
+/// Returns what an app records, with these fields instead.
 fn sent(more: Value) -> Value {
     let mut body = json!({
         "messageId": MESSAGE_ID, "reference": "Order-1042", "to": ["vera@customer.example"], "subject": "Shipped",
@@ -28,7 +28,7 @@ async fn record(s: &Session, more: Value) -> Result<Reply, Stop> {
     Ok(reply)
 }
 
-/// A mail that answers the recorded one; the conversation that it is in.
+/// Returns a mail that answers the recorded one; the conversation that it is in.
 async fn answer(s: &Session, more: Value) -> Result<Reply, Stop> {
     let mut mail = json!({ "inReplyTo": MESSAGE_ID });
     if let (Some(mail), Some(more)) = (mail.as_object_mut(), more.as_object()) {

@@ -29,7 +29,7 @@ pub(crate) const REPLIES: (&str, fn() -> Value) = ("replies", || json!({ "body":
 pub(crate) const REQUESTS: (&str, fn() -> Value) =
     ("document-requests", || json!({ "documents": [{ "label": "Passport" }] }));
 
-/// The least, and these fields.
+/// Returns the smallest body, with these fields added.
 pub(crate) fn with((what, least): (&'static str, fn() -> Value), more: Value) -> (&'static str, Value) {
     let mut body = least();
     if let (Some(body), Some(more)) = (body.as_object_mut(), more.as_object()) {
@@ -71,14 +71,14 @@ pub(crate) fn refused(
     });
 }
 
-/// The message in the timeline of a conversation.
+/// Returns the message in the timeline of a conversation.
 pub(crate) async fn message(api: &Api, conversation: &str, id: &str) -> Result<Value, Stop> {
     let read = api.get(format!("/conversations/{conversation}")).await?;
     let found = timeline(&read)?.into_iter().find(|it| it["id"] == id);
     found.ok_or_else(|| read.differs(format!("{id} in the timeline")))
 }
 
-/// A live conversation with a reply or request in it; gives the conversation and the answer.
+/// Returns a live conversation with a reply or request in it; gives the conversation and the answer.
 pub(crate) async fn live(s: &Session, what: &str, body: Value) -> Result<(String, Value), Stop> {
     let id = s.live_conversation().await?;
     let made = s.live()?.post(format!("/conversations/{id}/{what}"), &body).await?;
@@ -135,7 +135,7 @@ fn results(table: &mut Table) {
     }
 }
 
-/// What holds for both endpoints.
+/// Returns what holds for both endpoints.
 fn common(table: &mut Table, group: &'static str, endpoint: (&'static str, fn() -> Value)) {
     let (what, least) = endpoint;
     table.demand(format!("{group}.status"), "It answers 201", DRAFT, move |s| async move {

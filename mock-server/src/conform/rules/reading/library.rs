@@ -155,7 +155,7 @@ fn plain(table: &mut Table, group: &str, path: &'static str) {
     });
 }
 
-/// A live mail with an attachment: the conversation, and the document that was made of it.
+/// Returns a live mail with an attachment: the conversation, and the document that was made of it.
 async fn filed(s: &crate::conform::check::session::Session) -> Result<(String, String), Stop> {
     let attached = json!([{ "filename": "scan-2.pdf", "contentType": "application/pdf", "size": 7 }]);
     let mail = s.mail(json!({ "attachments": attached })).await?;

@@ -9,7 +9,7 @@ use crate::conform::{
     stop::Stop,
 };
 
-/// A conversation whose mail has these words, and what a search for `q` finds.
+/// Returns a conversation whose mail has these words, and what a search for `q` finds.
 async fn found(s: &Session, words: &str, q: &str) -> Result<String, Stop> {
     let mail = json!({ "from": s.address("customer"), "text": format!("I look for a {words} in the hay.") });
     let id = s.inbound(mail).await?.text_at("/conversationId")?;

@@ -62,7 +62,7 @@ fn bodies(table: &mut Table) {
     }
 }
 
-/// How many requests are let through before the first 429.
+/// Returns how many requests are let through before the first 429.
 async fn until_limited(api: &Api, call: &Call) -> Result<(usize, Option<Reply>), Stop> {
     for sent in 0..FAR_TOO_MANY {
         let reply = api.burst(call).await?;

@@ -102,7 +102,7 @@ impl Operation {
         self.path.contains("{}")
     }
 
-    /// The arguments of the tool.
+    /// Returns the arguments of the tool.
     pub(crate) fn arguments(&self, conversation: &str) -> Value {
         let mut arguments = self.body.map_or_else(|| json!({}), |body| body());
         if self.takes_conversation() {

@@ -11,7 +11,7 @@ use crate::conform::{
     wire::receiver::{Answer, Delivery, Receiver},
 };
 
-/// A webhook, its receiver and its secret.
+/// Returns a webhook, its receiver and its secret.
 pub(crate) async fn hooked(
     s: &Session,
     answer: Answer,
@@ -30,7 +30,7 @@ pub(crate) fn unlike<T>(
     Err(Stop::differs(request, expected, received))
 }
 
-/// Every delivery of the scene.
+/// Returns every delivery of the scene.
 fn each(
     table: &mut Table,
     id: &str,

@@ -32,7 +32,7 @@ impl Stage {
         Ok(self.receiver.got().iter().map(Delivery::event).filter(|it| it["type"] == kind).collect())
     }
 
-    /// The `data` of the only event of this kind.
+    /// Returns the `data` of the only event of this kind.
     pub(crate) async fn one(&self, s: &Session, kind: &'static str, after: &str) -> Result<Value, Stop> {
         match self.of_kind(s, kind).await?.as_slice() {
             [event] => Ok(event["data"].clone()),

@@ -263,7 +263,7 @@ fn endings(table: &mut Table) {
     });
 }
 
-/// A webhook whose receiver fails every hour for more than a day.
+/// Returns a webhook whose receiver fails every hour for more than a day.
 async fn failing_for_a_day(s: &Session) -> Result<(Receiver, String, String), Stop> {
     let hook = hooked(s, Answer::Status(500), json!({})).await?;
     for _ in 0..27 {

@@ -184,7 +184,7 @@ pub(crate) fn add(table: &mut Table) {
     });
 }
 
-/// A private inbox; a receiver of the team's webhook, and one of its owner's private webhook.
+/// Returns a private inbox; a receiver of the team's webhook, and one of its owner's private webhook.
 async fn private(s: &Session) -> Result<(Receiver, Receiver), Stop> {
     let owner = text(&s.control()?.post("/users", json!({ "name": "Ben" })).await?["id"]);
     let inbox = json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner });

@@ -10,7 +10,7 @@ use crate::conform::{
     stop::Stop,
 };
 
-/// The items of a conversation's timeline that fit.
+/// Returns the items of a conversation's timeline that fit.
 pub(crate) async fn count(s: &Session, id: &str, fits: impl Fn(&Value) -> bool) -> Result<usize, Stop> {
     Ok(timeline(&s.read(id).await?)?.iter().filter(|it| fits(it)).count())
 }
@@ -60,7 +60,7 @@ pub(crate) fn not_found(table: &mut Table, id: &str, what: &'static str, body: f
     });
 }
 
-/// The status of a response that was a success, and its body `{ok: true}`.
+/// Returns the status of a response that was a success, and its body `{ok: true}`.
 pub(crate) fn answers(table: &mut Table, group: &str, what: &'static str, status: u16, body: fn() -> Value) {
     table.demand(format!("{group}.status"), format!("It answers {status}"), WRITE, move |s| async move {
         let id = s.conversation().await?;

@@ -210,7 +210,7 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
     lines
 }
 
-/// The rules in place of a kill, for a function that cannot be killed: the request is lost, and so are all that follow.
+/// Returns the rules in place of a kill, for a function that cannot be killed: the request is lost, and so are all that follow.
 fn cut_off(rule: Value) -> [Value; 2] {
     let (mut all, mut this) = (rule.clone(), rule);
     let drop = this["effect"]["drop"].clone();
@@ -221,7 +221,7 @@ fn cut_off(rule: Value) -> [Value; 2] {
     [all, this]
 }
 
-/// A text in the quotes of JSON, which the three languages read alike.
+/// Returns a text in the quotes of JSON, which the three languages read alike.
 fn quote(text: &str) -> String {
     json!(text).to_string()
 }
@@ -248,7 +248,7 @@ fn literal(value: &Value, text: &dyn Fn(&str) -> String, words: [&str; 3]) -> St
     }
 }
 
-/// A text with variables, as a template of a language: how it begins, what stands around a variable.
+/// Returns a text with variables, as a template of a language: how it begins, what stands around a variable.
 fn template(said: &str, plain: &dyn Fn(&str) -> String, start: &str, around: [&str; 2]) -> String {
     if !said.contains(MARK) {
         return plain(said);

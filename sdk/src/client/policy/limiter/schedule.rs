@@ -24,7 +24,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The service's own window.
+    /// Returns the service's own window.
     pub(super) fn per_minute(limit: u32) -> Self {
         Self {
             window: u64::try_from(limits::RATE_WINDOW.as_millis()).unwrap_or(60_000),
@@ -32,32 +32,32 @@ impl Rules {
         }
     }
 
-    /// How long after its slot a request may end and still count from the slot. A slot is not used later than this either.
+    /// Returns how long after its slot a request may end and still count from the slot. A slot is not used later than this either.
     pub(super) fn slack(self) -> u64 {
         (self.window / 60).max(1)
     }
 
-    /// How long a place is taken.
+    /// Returns how long a place is taken.
     pub(super) fn span(self) -> u64 {
         self.window + self.slack()
     }
 
-    /// How far ahead bulk calls may reserve what others can use too.
+    /// Returns how far ahead bulk calls may reserve what others can use too.
     pub(super) fn near(self) -> u64 {
         self.window / 12
     }
 
-    /// How far ahead interactive calls may reserve what belongs to bulk calls.
+    /// Returns how far ahead interactive calls may reserve what belongs to bulk calls.
     fn lend(self) -> u64 {
         self.window / 2
     }
 
-    /// The time between slots of callers that wait: half of what would use up the limit evenly.
+    /// Returns the time between slots of callers that wait: half of what would use up the limit evenly.
     fn gap(self) -> u64 {
         self.span() / (2 * (self.limit - self.read_backs()) as u64)
     }
 
-    /// The places for read-backs alone: 10 of 120.
+    /// Returns the places for read-backs alone: 10 of 120.
     fn read_backs(self) -> usize {
         self.limit / 12
     }
@@ -67,12 +67,12 @@ impl Rules {
         if self.limit < 3 { 0 } else { (self.limit / 12).max(1) }
     }
 
-    /// The places for all calls: 100 of 120.
+    /// Returns the places for all calls: 100 of 120.
     fn common(self) -> usize {
         self.limit - self.read_backs() - self.bulk()
     }
 
-    /// The common places that bulk calls leave free: 20 of 100.
+    /// Returns the common places that bulk calls leave free: 20 of 100.
     fn kept_free(self) -> usize {
         self.limit / 4 - self.limit / 12
     }
