@@ -92,9 +92,9 @@ function happens(it, webhook) {
 	else if (it.swap) said.push('arrives after the one behind it');
 	else if (it.lateSeconds !== undefined) said.push(`arrives ${it.lateSeconds} s late`);
 	else if (it.act) said.push(`is preceded by ${it.act.length === 1 ? 'a control call' : `${it.act.length} control calls`}`.replace('preceded', it.when === 'after' ? 'followed' : 'preceded'));
-	if (it.delayMs !== undefined) said.push(`${said.length ? '' : webhook ? 'is sent ' : 'is answered '}${late(it.delayMs)} late`);
+	if (it.delayMs !== undefined) said.push(`${said.length ? '' : webhook ? 'is sent ' : 'gets its response '}${late(it.delayMs)} late`);
 	const headers = Object.entries(it.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
-	if (headers.length) said.push(`${said.length ? '' : 'is answered '}with ${headers.join(', ')}`);
+	if (headers.length) said.push(`${said.length ? 'with' : 'gets'} ${headers.join(', ')}`);
 	return said.join(', ');
 }
 

@@ -47,7 +47,7 @@ await run(async () => {
     await arm({ [sees]: 'drop-after' }, { drop: 'after' }, 'The next request takes effect, then the connection closes without a response');
     await arm({ [sees]: 'drop-before', 'How often': '' }, { drop: 'before' }, 'Every request finds the connection closed, and nothing happens');
     await arm({ [sees]: 'status', Status: '503', 'How often': '3' }, { status: 503 }, 'Each of the next 3 requests gets 503, and nothing happens');
-    await arm({ [sees]: 'delay', 'Milliseconds late': '2000' }, { delayMs: 2_000 }, 'The next request is answered 2 s late');
+    await arm({ [sees]: 'delay', 'Milliseconds late': '2000' }, { delayMs: 2_000 }, 'The next request gets its response 2 s late');
     await arm({ [sees]: 'truncate', Bytes: '7' }, { truncate: 7 }, 'The next request gets only the first 7 bytes of its response');
     await arm({ [sees]: 'body', 'Body of the response': 'Oops' }, { body: 'Oops' }, 'The next request gets another body instead of its response');
     await arm({ [sees]: 'headers', 'Headers of the response': 'Retry-After: 2' }, { headers: { 'Retry-After': '2' } }, 'The next request gets Retry-After: 2');
