@@ -39,8 +39,8 @@ def request(method, url, key=None, body=None):
     for attempts_left in (2, 1, 0):
         try:
             call = urllib.request.Request(url, data, headers, method=method)
-            with urllib.request.urlopen(call, timeout=30) as answer:
-                text = answer.read()
+            with urllib.request.urlopen(call, timeout=30) as response:
+                text = response.read()
                 return json.loads(text) if text else None
         except urllib.error.HTTPError as error:
             if error.code == 409:  # an expectation of a test that was not met: its sentence says what came nearest

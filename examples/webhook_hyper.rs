@@ -27,14 +27,14 @@ struct App {
 }
 
 impl App {
-    async fn answer(self, request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
+    async fn respond(self, request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
         let status = match self.receiver.receive(request).await {
             Err(rejection) => rejection.status(),
             Ok(event) => self.once(event).await,
         };
-        let mut answer = Response::new(Empty::new());
-        *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Ok(answer)
+        let mut response = Response::new(Empty::new());
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Ok(response)
     }
 
     /// The handler runs in a task of its own and ends, also when the service hangs up.
@@ -47,7 +47,7 @@ impl App {
     }
 }
 
-/// What the app does with an event. When it fails, the answer is a 500 and the service tries again, for about a day.
+/// What the app does with an event. When it fails, the response is a 500 and the service tries again, for about a day.
 async fn handle(event: &Event) -> Result<()> {
     match &event.kind {
         EventKind::ClientReplied(reply) => println!("{}: reply in {}", event.id, reply.conversation_id),
@@ -62,7 +62,7 @@ async fn serve(listener: TcpListener, secret: Secret) -> Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         let app = app.clone();
-        let service = service_fn(move |request| app.clone().answer(request));
+        let service = service_fn(move |request| app.clone().respond(request));
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }

@@ -57,7 +57,7 @@ async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl
     app.handlers.once(delivery, async move |_| handle(&event).await).await
 }
 
-/// What the app does with an event. When it fails, the answer is a 500 and the service tries again, for about a day.
+/// What the app does with an event. When it fails, the response is a 500 and the service tries again, for about a day.
 async fn handle(event: &Event) -> Result<()> {
     match &event.kind {
         EventKind::ClientReplied(reply) => println!("{}: reply in {}", event.id, reply.conversation_id),

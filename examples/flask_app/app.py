@@ -20,8 +20,8 @@ def create_app(base_url: str, key: str, secret: str) -> Flask:
     def call(method: str, path: str, body: object = None) -> dict:
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(base_url + path, data, headers, method=method), timeout=30) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(urllib.request.Request(base_url + path, data, headers, method=method), timeout=30) as response:
+            return json.load(response)
 
     @app.post("/webhooks")
     def webhook() -> tuple[str, int]:

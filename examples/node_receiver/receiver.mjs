@@ -36,8 +36,8 @@ export function receiver({ baseUrl, key, secret }) {
 
     async function call(method, path, body) {
         const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-        const answer = await fetch(baseUrl + path, { method, headers, body: body && JSON.stringify(body) });
-        if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`);
-        return answer.json();
+        const response = await fetch(baseUrl + path, { method, headers, body: body && JSON.stringify(body) });
+        if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`);
+        return response.json();
     }
 }

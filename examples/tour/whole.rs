@@ -276,7 +276,7 @@ async fn a_day_of_retries(
     show.run(code!(control.deliveries(webhook, filter).await?), |log| {
         let delivery = &log[0];
         let line = |attempt: &Attempt| {
-            let status = attempt.status.map_or("no answer".to_owned(), |status| status.to_string());
+            let status = attempt.status.map_or("no response".to_owned(), |status| status.to_string());
             format!("{:>7} {status}", after(attempt.at.duration_since(delivery.created_at)))
         };
         let tries: Vec<_> = delivery.tries.iter().map(line).collect();

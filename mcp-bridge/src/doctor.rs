@@ -56,9 +56,9 @@ pub async fn examine(settings: &Settings) -> Report {
 async fn service(report: &mut Report, settings: &Settings, client: &Client) {
     // The raw response, for its headers; and without retries, which would hide failures.
     let call = client.raw(http::Method::GET, Operation::Me.path());
-    let answer = call.deadline(SERVICE_TIMEOUT).retry(RetryPolicy::never()).await;
-    let answer = match answer {
-        Ok(answer) => answer,
+    let response = call.deadline(SERVICE_TIMEOUT).retry(RetryPolicy::never()).await;
+    let response = match response {
+        Ok(response) => response,
         Err(error) => {
             if error.status().is_some() {
                 report.good("network: the service responds");
@@ -78,7 +78,7 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
         }
     };
     report.good("network: the service responds");
-    let me: Me = match answer.json() {
+    let me: Me = match response.json() {
         Ok(me) => me,
         Err(error) => return report.bad(format!("{error}. Is this the service's address?")),
     };
@@ -91,8 +91,8 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
         page(report, settings.ask);
     }
     inboxes(report, settings, client).await;
-    clock(report, answer.headers());
-    rate(report, answer.headers());
+    clock(report, response.headers());
+    rate(report, response.headers());
 }
 
 fn tools(report: &mut Report, settings: &Settings, me: &Me) {

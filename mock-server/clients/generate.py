@@ -153,16 +153,16 @@ def python(document):
         out += [f"    {field}: {hint}" for field, hint in fields.items()] or ["    pass"]
     out += ["", "", "class Control(Caller):", '    """The control API of one world."""']
     for it in operations(document):
-        takes, answer = signature(language, it)
+        takes, returns = signature(language, it)
         path = re.sub(r"\{\w+\}", "{}", it["path"])
         sent = [f'"{it["method"]}"', f'"{path}"', *it["places"]]
         if it["body"] is not None:
             sent.append("body=body")
         if it["query"]:
             sent.append("query={" + ", ".join(f'"{part["name"]}": {safe(snake(part["name"]))}' for part in it["query"]) + "}")
-        out += ["", f"    def {it['name']}({takes}) -> {answer}:", f'        """{oneline(it["says"])}."""']
+        out += ["", f"    def {it['name']}({takes}) -> {returns}:", f'        """{oneline(it["says"])}."""']
         call = f"self._call({', '.join(sent)})"
-        out += [f"        {call}"] if answer == "None" else [f"        answer: {answer} = {call}", "        return answer"]
+        out += [f"        {call}"] if returns == "None" else [f"        response: {returns} = {call}", "        return response"]
     out += ["", "", "class AsyncControl:", '    """The control API of one world, for tests whose app runs in their own event loop."""', ""]
     out += ["    def __init__(self, control: Control) -> None:", "        self._control = control"]
     for it in operations(document):

@@ -189,7 +189,7 @@ async function start() {
 			if (status === 401) return;
 			if (status !== 404 || !api.world) live.become('lost');
 			else live.become('gone');
-			fill(main, status === 0 || live.state === 'gone' ? null : h('div.empty.bad', { role: 'alert' }, icon('alert'), h('p.title', {}, 'The server does not answer as it should'), h('p', {}, message)));
+			fill(main, status === 0 || live.state === 'gone' ? null : h('div.empty.bad', { role: 'alert' }, icon('alert'), h('p.title', {}, 'The server does not respond as it should'), h('p', {}, message)));
 			if (live.state === 'gone') return;
 			await new Promise((resume) => setTimeout(resume, 2_000));
 		}

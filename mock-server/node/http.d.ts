@@ -9,7 +9,7 @@ export class Refused extends Error {
 /** What a test expected did not happen; the message says what came nearest. */
 export class NotMet extends Error {}
 
-/** The server did not answer; the message says how it ended, if it has. */
+/** The server did not respond; the message says how it ended, if it has. */
 export class Unreachable extends Error {}
 
 /** Where a world is controlled, and the token for it where one is needed. */

@@ -18,7 +18,7 @@ export class NotMet extends Error {
     }
 }
 
-/** The server did not answer. */
+/** The server did not respond. */
 export class Unreachable extends Error {
     constructor(message, cause) {
         super(message, { cause });
@@ -43,18 +43,18 @@ export class Caller {
         for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) url.searchParams.set(name, value);
         const headers = { 'Content-Type': 'application/json' };
         if (this.#token) headers.Authorization = `Bearer ${this.#token}`;
-        let answer, text;
+        let response, text;
         try {
-            answer = await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
-            text = await answer.text();
+            response = await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+            text = await response.text();
         } catch (error) {
             const ended = await this.#howItEnded();
             const reason = error.cause?.message || error.cause?.code || error.message;
-            throw at(from, ended ? new Unreachable(ended) : new Unreachable(`The mock server at ${this.url} does not answer: ${reason}`, error));
+            throw at(from, ended ? new Unreachable(ended) : new Unreachable(`The mock server at ${this.url} does not respond: ${reason}`, error));
         }
-        if (answer.ok) return text ? JSON.parse(text) : undefined;
+        if (response.ok) return text ? JSON.parse(text) : undefined;
         const sentence = said(text);
-        throw at(from, path === '/expect' && answer.status === 409 ? new NotMet(sentence) : new Refused(answer.status, sentence));
+        throw at(from, path === '/expect' && response.status === 409 ? new NotMet(sentence) : new Refused(response.status, sentence));
     }
 }
 

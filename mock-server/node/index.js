@@ -44,7 +44,7 @@ export class World {
     async journal() {
         const lines = (await this.control.listRequests({ limit: 1000 })).map((it) => {
             const asked = it.tool ?? `${it.method} ${it.path}${it.query ? `?${it.query}` : ''}`;
-            return `${it.at}  ${it.status ?? 'no answer'}  ${asked}${it.requestBody ? `  ${JSON.stringify(it.requestBody)}` : ''}`;
+            return `${it.at}  ${it.status ?? 'no response'}  ${asked}${it.requestBody ? `  ${JSON.stringify(it.requestBody)}` : ''}`;
         });
         return lines.join('\n') || 'The app asked for nothing.';
     }

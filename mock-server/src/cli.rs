@@ -169,10 +169,10 @@ fn health(at: SocketAddr) -> Result<(), String> {
         BufReader::new(stream.take(100)).read_line(&mut line)?;
         Ok(line)
     };
-    let answer = ask().map_err(|error: io::Error| format!("{at} does not respond: {error}"))?;
-    match answer.split(' ').nth(1) {
+    let response = ask().map_err(|error: io::Error| format!("{at} does not respond: {error}"))?;
+    match response.split(' ').nth(1) {
         Some("200") => Ok(()),
-        _ => Err(format!("{at} does not respond as a mock does: {:?}", answer.trim_end())),
+        _ => Err(format!("{at} does not respond as a mock does: {:?}", response.trim_end())),
     }
 }
 

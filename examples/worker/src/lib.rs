@@ -38,8 +38,8 @@ async fn fetch(request: HttpRequest, env: Env, _: Context) -> Result<http::Respo
             }
         }
     };
-    let answer = http::Response::builder().status(status).body(String::new());
-    answer.map_err(|error| worker::Error::from(error.to_string()))
+    let response = http::Response::builder().status(status).body(String::new());
+    response.map_err(|error| worker::Error::from(error.to_string()))
 }
 
 /// When it fails, the event comes again.

@@ -33,7 +33,7 @@ class NotMet(AssertionError):
 
 
 class Unreachable(ConnectionError):
-    """The server did not answer."""
+    """The server did not respond."""
 
     def __init__(self, message: str, ended: bool) -> None:
         super().__init__(message)
@@ -67,8 +67,8 @@ class Caller:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(url, data, headers, method=method)
         try:
-            with self._opener.open(request, timeout=120) as answer:
-                text = answer.read()
+            with self._opener.open(request, timeout=120) as response:
+                text = response.read()
         except urllib.error.HTTPError as refused:
             sentence = _sentence(refused.read())
             if path == "/expect" and refused.code == 409:
@@ -77,7 +77,7 @@ class Caller:
         except (OSError, http.client.HTTPException) as failed:
             ended = self._how_it_ended()
             reason = failed.reason if isinstance(failed, urllib.error.URLError) else failed
-            raise Unreachable(ended or f"The mock server at {self.url} does not answer: {reason}", ended is not None) from None
+            raise Unreachable(ended or f"The mock server at {self.url} does not respond: {reason}", ended is not None) from None
         return json.loads(text) if text else None
 
 

@@ -72,7 +72,7 @@ class World:
         for it in self.control.list_requests(limit=1000):
             asked = it.get("tool") or f"{it['method']} {it['path']}" + (f"?{it['query']}" if it.get("query") else "")
             sent = f"  {json.dumps(it['requestBody'], ensure_ascii=False)}" if it.get("requestBody") else ""
-            lines.append(f"{it['at']}  {it['status'] or 'no answer'}  {asked}{sent}")
+            lines.append(f"{it['at']}  {it['status'] or 'no response'}  {asked}{sent}")
         return "\n".join(lines) or "The app asked for nothing."
 
 

@@ -887,28 +887,28 @@ class Control(Caller):
 
     def list_approvals(self, *, least: int | None = None, wait: float | None = None) -> list[Waiting]:
         """The drafts that wait for a person, oldest first."""
-        answer: list[Waiting] = self._call("GET", "/approvals", query={"least": least, "wait": wait})
-        return answer
+        response: list[Waiting] = self._call("GET", "/approvals", query={"least": least, "wait": wait})
+        return response
 
     def list_bookings(self, *, least: int | None = None, wait: float | None = None) -> list[BookingRecord]:
         """Every booking, oldest first."""
-        answer: list[BookingRecord] = self._call("GET", "/bookings", query={"least": least, "wait": wait})
-        return answer
+        response: list[BookingRecord] = self._call("GET", "/bookings", query={"least": least, "wait": wait})
+        return response
 
     def create_booking(self, body: NewBooking) -> Booked:
         """Someone books a time."""
-        answer: Booked = self._call("POST", "/bookings", body=body)
-        return answer
+        response: Booked = self._call("POST", "/bookings", body=body)
+        return response
 
     def cancel_booking(self, id: str) -> Done:
         """A booking is cancelled."""
-        answer: Done = self._call("POST", "/bookings/{}/cancel", id)
-        return answer
+        response: Done = self._call("POST", "/bookings/{}/cancel", id)
+        return response
 
     def list_bundles(self, *, least: int | None = None, wait: float | None = None) -> list[Bundle]:
         """Sets of rules to switch on by name."""
-        answer: list[Bundle] = self._call("GET", "/bundles", query={"least": least, "wait": wait})
-        return answer
+        response: list[Bundle] = self._call("GET", "/bundles", query={"least": least, "wait": wait})
+        return response
 
     def switch_off(self, id: str) -> None:
         """Switches a bundle off."""
@@ -916,98 +916,98 @@ class Control(Caller):
 
     def switch_on(self, id: str) -> list[Fault]:
         """Switches a bundle on."""
-        answer: list[Fault] = self._call("POST", "/bundles/{}", id)
-        return answer
+        response: list[Fault] = self._call("POST", "/bundles/{}", id)
+        return response
 
     def get_clock(self) -> ClockReading:
         """What the clock shows."""
-        answer: ClockReading = self._call("GET", "/clock")
-        return answer
+        response: ClockReading = self._call("GET", "/clock")
+        return response
 
     def move_clock(self, body: MoveClock | None = None) -> Advanced:
         """Moves the clock ahead."""
-        answer: Advanced = self._call("POST", "/clock", body=body)
-        return answer
+        response: Advanced = self._call("POST", "/clock", body=body)
+        return response
 
     def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
         """Conversations of all inboxes, newest first."""
-        answer: list[ConversationEntry] = self._call("GET", "/conversations", query={"mailbox": mailbox, "q": q, "tag": tag, "view": view, "limit": limit, "offset": offset, "least": least, "wait": wait})
-        return answer
+        response: list[ConversationEntry] = self._call("GET", "/conversations", query={"mailbox": mailbox, "q": q, "tag": tag, "view": view, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return response
 
     def get_conversation(self, id: str) -> ConversationView:
         """A conversation, whole."""
-        answer: ConversationView = self._call("GET", "/conversations/{}", id)
-        return answer
+        response: ConversationView = self._call("GET", "/conversations/{}", id)
+        return response
 
     def assign(self, id: str, body: Assignment) -> Done:
         """Gives a conversation to someone, or to nobody."""
-        answer: Done = self._call("POST", "/conversations/{}/assign", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/conversations/{}/assign", id, body=body)
+        return response
 
     def draft(self, id: str, body: HelperDraft) -> ReplyResult:
         """The drafting helper writes a reply."""
-        answer: ReplyResult = self._call("POST", "/conversations/{}/drafts", id, body=body)
-        return answer
+        response: ReplyResult = self._call("POST", "/conversations/{}/drafts", id, body=body)
+        return response
 
     def add_note(self, id: str, body: TeamNote) -> Noted:
         """Someone on the team writes a note."""
-        answer: Noted = self._call("POST", "/conversations/{}/notes", id, body=body)
-        return answer
+        response: Noted = self._call("POST", "/conversations/{}/notes", id, body=body)
+        return response
 
     def reply(self, id: str, body: TeamReply) -> ReplyResult:
         """Someone on the team replies."""
-        answer: ReplyResult = self._call("POST", "/conversations/{}/replies", id, body=body)
-        return answer
+        response: ReplyResult = self._call("POST", "/conversations/{}/replies", id, body=body)
+        return response
 
     def snooze(self, id: str, body: Snooze) -> Done:
         """A person snoozes a conversation, or ends its snooze."""
-        answer: Done = self._call("POST", "/conversations/{}/snooze", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/conversations/{}/snooze", id, body=body)
+        return response
 
     def sort(self, id: str, body: Sorting | None = None) -> Done:
         """The sorting helper looks at a conversation."""
-        answer: Done = self._call("POST", "/conversations/{}/sorting", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/conversations/{}/sorting", id, body=body)
+        return response
 
     def set_status(self, id: str, body: StatusChange) -> Done:
         """Someone on the team sets the status."""
-        answer: Done = self._call("POST", "/conversations/{}/status", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/conversations/{}/status", id, body=body)
+        return response
 
     def edit_tags(self, id: str, body: TagChange | None = None) -> Done:
         """Someone on the team adds and removes tags."""
-        answer: Done = self._call("POST", "/conversations/{}/tags", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/conversations/{}/tags", id, body=body)
+        return response
 
     def list_document_requests(self, *, least: int | None = None, wait: float | None = None) -> list[RequestEntry]:
         """Every document request, oldest first."""
-        answer: list[RequestEntry] = self._call("GET", "/document-requests", query={"least": least, "wait": wait})
-        return answer
+        response: list[RequestEntry] = self._call("GET", "/document-requests", query={"least": least, "wait": wait})
+        return response
 
     def upload(self, id: str, body: Upload) -> Uploaded:
         """A customer uploads a requested document."""
-        answer: Uploaded = self._call("POST", "/document-requests/{}/uploads", id, body=body)
-        return answer
+        response: Uploaded = self._call("POST", "/document-requests/{}/uploads", id, body=body)
+        return response
 
     def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
         """Documents of all inboxes, newest first."""
-        answer: list[Document] = self._call("GET", "/documents", query={"kind": kind, "q": q, "limit": limit, "offset": offset, "least": least, "wait": wait})
-        return answer
+        response: list[Document] = self._call("GET", "/documents", query={"kind": kind, "q": q, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return response
 
     def file_document(self, body: NewDocument) -> FiledDocument:
         """A person puts a file into the library."""
-        answer: FiledDocument = self._call("POST", "/documents", body=body)
-        return answer
+        response: FiledDocument = self._call("POST", "/documents", body=body)
+        return response
 
     def read_document(self, id: str, body: Reading | None = None) -> Done:
         """The document-reading helper looks at a document."""
-        answer: Done = self._call("POST", "/documents/{}/reading", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/documents/{}/reading", id, body=body)
+        return response
 
     def expect(self, body: Expectation) -> Met:
         """Waits until something has happened that must happen."""
-        answer: Met = self._call("POST", "/expect", body=body)
-        return answer
+        response: Met = self._call("POST", "/expect", body=body)
+        return response
 
     def clear_faults(self) -> None:
         """Removes all rules."""
@@ -1015,13 +1015,13 @@ class Control(Caller):
 
     def list_faults(self, *, least: int | None = None, wait: float | None = None) -> list[Fault]:
         """The rules, and how often each has fired."""
-        answer: list[Fault] = self._call("GET", "/faults", query={"least": least, "wait": wait})
-        return answer
+        response: list[Fault] = self._call("GET", "/faults", query={"least": least, "wait": wait})
+        return response
 
     def add_fault(self, body: FaultRuleInput) -> Fault:
         """Makes requests or webhooks go wrong."""
-        answer: Fault = self._call("POST", "/faults", body=body)
-        return answer
+        response: Fault = self._call("POST", "/faults", body=body)
+        return response
 
     def remove_fault(self, id: str) -> None:
         """Removes one rule."""
@@ -1029,28 +1029,28 @@ class Control(Caller):
 
     def health(self) -> Health:
         """Whether the server is there."""
-        answer: Health = self._call("GET", "/health")
-        return answer
+        response: Health = self._call("GET", "/health")
+        return response
 
     def inbound(self, body: InboundMail) -> Received:
         """A customer's mail comes in."""
-        answer: Received = self._call("POST", "/inbound", body=body)
-        return answer
+        response: Received = self._call("POST", "/inbound", body=body)
+        return response
 
     def list_jobs(self, *, least: int | None = None, wait: float | None = None) -> list[JobEntry]:
         """What is due and when, soonest first."""
-        answer: list[JobEntry] = self._call("GET", "/jobs", query={"least": least, "wait": wait})
-        return answer
+        response: list[JobEntry] = self._call("GET", "/jobs", query={"least": least, "wait": wait})
+        return response
 
     def list_keys(self, *, least: int | None = None, wait: float | None = None) -> list[KeyEntry]:
         """All keys, without what is secret about them."""
-        answer: list[KeyEntry] = self._call("GET", "/keys", query={"least": least, "wait": wait})
-        return answer
+        response: list[KeyEntry] = self._call("GET", "/keys", query={"least": least, "wait": wait})
+        return response
 
     def create_key(self, body: NewKey) -> MadeKey:
         """A new key, shown this once."""
-        answer: MadeKey = self._call("POST", "/keys", body=body)
-        return answer
+        response: MadeKey = self._call("POST", "/keys", body=body)
+        return response
 
     def revoke_key(self, id: str) -> None:
         """Revokes the key of an agent."""
@@ -1058,63 +1058,63 @@ class Control(Caller):
 
     def get_line(self, id: str) -> Line:
         """What led to something, and what it led to."""
-        answer: Line = self._call("GET", "/lines/{}", id)
-        return answer
+        response: Line = self._call("GET", "/lines/{}", id)
+        return response
 
     def list_mailboxes(self, *, least: int | None = None, wait: float | None = None) -> list[MailboxEntry]:
         """All inboxes."""
-        answer: list[MailboxEntry] = self._call("GET", "/mailboxes", query={"least": least, "wait": wait})
-        return answer
+        response: list[MailboxEntry] = self._call("GET", "/mailboxes", query={"least": least, "wait": wait})
+        return response
 
     def create_mailbox(self, body: NewMailbox) -> MailboxEntry:
         """A new inbox."""
-        answer: MailboxEntry = self._call("POST", "/mailboxes", body=body)
-        return answer
+        response: MailboxEntry = self._call("POST", "/mailboxes", body=body)
+        return response
 
     def approve(self, id: str, body: Approval | None = None) -> Approved:
         """A person approves a draft."""
-        answer: Approved = self._call("POST", "/messages/{}/approve", id, body=body)
-        return answer
+        response: Approved = self._call("POST", "/messages/{}/approve", id, body=body)
+        return response
 
     def bounce(self, id: str) -> Done:
         """A mail comes back."""
-        answer: Done = self._call("POST", "/messages/{}/bounce", id)
-        return answer
+        response: Done = self._call("POST", "/messages/{}/bounce", id)
+        return response
 
     def discard(self, id: str, body: Discard | None = None) -> Done:
         """A person throws a draft away."""
-        answer: Done = self._call("POST", "/messages/{}/discard", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/messages/{}/discard", id, body=body)
+        return response
 
     def stop(self, id: str, body: Stop | None = None) -> Done:
         """A person stops a message in its undo window."""
-        answer: Done = self._call("POST", "/messages/{}/stop", id, body=body)
-        return answer
+        response: Done = self._call("POST", "/messages/{}/stop", id, body=body)
+        return response
 
     def openapi(self) -> dict[str, Any]:
         """This document."""
-        answer: dict[str, Any] = self._call("GET", "/openapi.json")
-        return answer
+        response: dict[str, Any] = self._call("GET", "/openapi.json")
+        return response
 
     def list_outbox(self, *, least: int | None = None, wait: float | None = None) -> list[OutboxMail]:
         """Every mail that left or was meant to."""
-        answer: list[OutboxMail] = self._call("GET", "/outbox", query={"least": least, "wait": wait})
-        return answer
+        response: list[OutboxMail] = self._call("GET", "/outbox", query={"least": least, "wait": wait})
+        return response
 
     def get_outbox_mail(self, number: str) -> SentMail:
         """One mail of the outbox."""
-        answer: SentMail = self._call("GET", "/outbox/{}", number)
-        return answer
+        response: SentMail = self._call("GET", "/outbox/{}", number)
+        return response
 
     def set_plan(self, body: PlanChange) -> Done:
         """Changes the workspace's plan."""
-        answer: Done = self._call("PUT", "/plan", body=body)
-        return answer
+        response: Done = self._call("PUT", "/plan", body=body)
+        return response
 
     def ready(self) -> Ready:
         """The addresses and the two keys of this world."""
-        answer: Ready = self._call("GET", "/ready")
-        return answer
+        response: Ready = self._call("GET", "/ready")
+        return response
 
     def clear_requests(self) -> None:
         """Forgets the requests so far."""
@@ -1122,28 +1122,28 @@ class Control(Caller):
 
     def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
         """The requests to the service so far, oldest first."""
-        answer: list[JournalEntry] = self._call("GET", "/requests", query={"method": method, "order": order, "q": q, "responses": responses, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
-        return answer
+        response: list[JournalEntry] = self._call("GET", "/requests", query={"method": method, "order": order, "q": q, "responses": responses, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return response
 
     def get_request(self, id: str) -> JournalEntry:
         """One request."""
-        answer: JournalEntry = self._call("GET", "/requests/{}", id)
-        return answer
+        response: JournalEntry = self._call("GET", "/requests/{}", id)
+        return response
 
     def reset(self) -> Done:
         """Puts the world back to its start."""
-        answer: Done = self._call("POST", "/reset")
-        return answer
+        response: Done = self._call("POST", "/reset")
+        return response
 
     def list_snapshots(self, *, least: int | None = None, wait: float | None = None) -> list[SnapshotEntry]:
         """The snapshots of this world."""
-        answer: list[SnapshotEntry] = self._call("GET", "/snapshots", query={"least": least, "wait": wait})
-        return answer
+        response: list[SnapshotEntry] = self._call("GET", "/snapshots", query={"least": least, "wait": wait})
+        return response
 
     def take_snapshot(self, body: NewSnapshot) -> SnapshotEntry:
         """Keeps the world as it is now under a name."""
-        answer: SnapshotEntry = self._call("POST", "/snapshots", body=body)
-        return answer
+        response: SnapshotEntry = self._call("POST", "/snapshots", body=body)
+        return response
 
     def delete_snapshot(self, id: str) -> None:
         """Forgets a snapshot."""
@@ -1151,53 +1151,53 @@ class Control(Caller):
 
     def get_snapshot(self, id: str) -> dict[str, Any]:
         """The world document of a snapshot."""
-        answer: dict[str, Any] = self._call("GET", "/snapshots/{}", id)
-        return answer
+        response: dict[str, Any] = self._call("GET", "/snapshots/{}", id)
+        return response
 
     def compare_snapshots(self, id: str, *, to: str | None = None) -> WorldDifference:
         """What is different since a snapshot."""
-        answer: WorldDifference = self._call("GET", "/snapshots/{}/diff", id, query={"to": to})
-        return answer
+        response: WorldDifference = self._call("GET", "/snapshots/{}/diff", id, query={"to": to})
+        return response
 
     def restore_snapshot(self, id: str) -> Done:
         """Makes the world what it was at a snapshot."""
-        answer: Done = self._call("POST", "/snapshots/{}/restore", id)
-        return answer
+        response: Done = self._call("POST", "/snapshots/{}/restore", id)
+        return response
 
     def get_state(self) -> dict[str, Any]:
         """The whole world as one document."""
-        answer: dict[str, Any] = self._call("GET", "/state")
-        return answer
+        response: dict[str, Any] = self._call("GET", "/state")
+        return response
 
     def put_state(self, body: PutStateBody) -> Done:
         """Makes the world what a document says."""
-        answer: Done = self._call("PUT", "/state", body=body)
-        return answer
+        response: Done = self._call("PUT", "/state", body=body)
+        return response
 
     def list_tags(self, *, least: int | None = None, wait: float | None = None) -> list[Tag]:
         """All tags, counted over all inboxes."""
-        answer: list[Tag] = self._call("GET", "/tags", query={"least": least, "wait": wait})
-        return answer
+        response: list[Tag] = self._call("GET", "/tags", query={"least": least, "wait": wait})
+        return response
 
     def list_users(self, *, least: int | None = None, wait: float | None = None) -> list[User]:
         """Everyone on the team."""
-        answer: list[User] = self._call("GET", "/users", query={"least": least, "wait": wait})
-        return answer
+        response: list[User] = self._call("GET", "/users", query={"least": least, "wait": wait})
+        return response
 
     def create_user(self, body: NewUser) -> User:
         """A new person on the team."""
-        answer: User = self._call("POST", "/users", body=body)
-        return answer
+        response: User = self._call("POST", "/users", body=body)
+        return response
 
     def list_webhooks(self, *, least: int | None = None, wait: float | None = None) -> list[WebhookView]:
         """All webhooks."""
-        answer: list[WebhookView] = self._call("GET", "/webhooks", query={"least": least, "wait": wait})
-        return answer
+        response: list[WebhookView] = self._call("GET", "/webhooks", query={"least": least, "wait": wait})
+        return response
 
     def create_webhook(self, body: CreateWebhook) -> CreatedWebhook:
         """Adds a webhook."""
-        answer: CreatedWebhook = self._call("POST", "/webhooks", body=body)
-        return answer
+        response: CreatedWebhook = self._call("POST", "/webhooks", body=body)
+        return response
 
     def delete_webhook(self, id: str) -> None:
         """Removes a webhook."""
@@ -1205,53 +1205,53 @@ class Control(Caller):
 
     def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
         """The log of a webhook, newest first."""
-        answer: list[DeliveryView] = self._call("GET", "/webhooks/{}/deliveries", id, query={"outcome": outcome, "type": type, "limit": limit, "offset": offset, "least": least, "wait": wait})
-        return answer
+        response: list[DeliveryView] = self._call("GET", "/webhooks/{}/deliveries", id, query={"outcome": outcome, "type": type, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return response
 
     def get_delivery(self, id: str, event: str) -> DeliveryDetail:
         """One delivery, with the exact body and headers of each try."""
-        answer: DeliveryDetail = self._call("GET", "/webhooks/{}/deliveries/{}", id, event)
-        return answer
+        response: DeliveryDetail = self._call("GET", "/webhooks/{}/deliveries/{}", id, event)
+        return response
 
     def redeliver(self, id: str, event: str) -> Nothing:
         """Sends an event again, with the same id."""
-        answer: Nothing = self._call("POST", "/webhooks/{}/deliveries/{}/redeliver", id, event)
-        return answer
+        response: Nothing = self._call("POST", "/webhooks/{}/deliveries/{}/redeliver", id, event)
+        return response
 
     def examine_webhook(self, id: str) -> ExamReport:
         """Examines a receiver."""
-        answer: ExamReport = self._call("POST", "/webhooks/{}/exam", id)
-        return answer
+        response: ExamReport = self._call("POST", "/webhooks/{}/exam", id)
+        return response
 
     def pause_webhook(self, id: str) -> Done:
         """Sends nothing until it is resumed."""
-        answer: Done = self._call("POST", "/webhooks/{}/pause", id)
-        return answer
+        response: Done = self._call("POST", "/webhooks/{}/pause", id)
+        return response
 
     def resume_webhook(self, id: str) -> Done:
         """Sends to a webhook again."""
-        answer: Done = self._call("POST", "/webhooks/{}/resume", id)
-        return answer
+        response: Done = self._call("POST", "/webhooks/{}/resume", id)
+        return response
 
     def rotate_webhook(self, id: str) -> RotatedSecret:
         """Gives a webhook a new secret."""
-        answer: RotatedSecret = self._call("POST", "/webhooks/{}/rotate", id)
-        return answer
+        response: RotatedSecret = self._call("POST", "/webhooks/{}/rotate", id)
+        return response
 
     def test_webhook(self, id: str) -> TestSent:
         """Sends a test event."""
-        answer: TestSent = self._call("POST", "/webhooks/{}/test", id)
-        return answer
+        response: TestSent = self._call("POST", "/webhooks/{}/test", id)
+        return response
 
     def list_worlds(self, *, least: int | None = None, wait: float | None = None) -> list[Ready]:
         """The worlds of this server, the main one first."""
-        answer: list[Ready] = self._call("GET", "/worlds", query={"least": least, "wait": wait})
-        return answer
+        response: list[Ready] = self._call("GET", "/worlds", query={"least": least, "wait": wait})
+        return response
 
     def create_world(self, body: NewWorld | None = None) -> Ready:
         """A new world beside this one."""
-        answer: Ready = self._call("POST", "/worlds", body=body)
-        return answer
+        response: Ready = self._call("POST", "/worlds", body=body)
+        return response
 
     def delete_world(self, id: str) -> None:
         """Ends a world."""

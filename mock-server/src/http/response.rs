@@ -42,8 +42,8 @@ pub(crate) fn unreadable(status: u16) -> Bytes {
         431 => "The headers of this request are too large; a request needs its key and little else.",
         _ => "This is not an HTTP/1.1 request that could be read.",
     };
-    let answer = error(status, message);
-    let (status, body) = (answer.status(), String::from_utf8_lossy(answer.body()).into_owned());
+    let response = error(status, message);
+    let (status, body) = (response.status(), String::from_utf8_lossy(response.body()).into_owned());
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close");
     format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into()
 }

@@ -30,8 +30,8 @@ pub(super) enum Expect {
 }
 
 impl Expect {
-    pub(super) fn met(self, answer: &Result<u16, NoResponse>) -> bool {
-        let (taken, refused) = match answer {
+    pub(super) fn met(self, result: &Result<u16, NoResponse>) -> bool {
+        let (taken, refused) = match result {
             Ok(status) => ((200..300).contains(status), (400..500).contains(status)),
             Err(_) => (false, false),
         };
@@ -39,7 +39,7 @@ impl Expect {
             Expect::Taken => taken,
             Expect::Refused => refused,
             Expect::Answered => taken || refused,
-            Expect::Survived => taken || refused || matches!(answer, Err(NoResponse::Closed)),
+            Expect::Survived => taken || refused || matches!(result, Err(NoResponse::Closed)),
         }
     }
 }

@@ -71,17 +71,17 @@ pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> R
             hint = Some(format!("Not sent, because an earlier request got no response: {why}."));
         }
         for probe in case.probes.into_iter().filter(|_| silent.is_none()) {
-            let answer = deliverer.post(&receiver.url, &probe.headers, probe.body).await.result;
-            status = answer.ok();
-            if !probe.expect.met(&answer) {
-                hint = Some(match answer {
+            let result = deliverer.post(&receiver.url, &probe.headers, probe.body).await.result;
+            status = result.ok();
+            if !probe.expect.met(&result) {
+                hint = Some(match result {
                     Ok(300..=399) => "Redirects are not followed: give the final address.".to_owned(),
                     Ok(500..) => format!("A 5xx looks like a crash, and is tried again. {}", probe.hint),
                     Ok(_) => probe.hint.to_owned(),
                     Err(why) => format!("No response: {why}."),
                 });
                 // An unreachable receiver would cost ten seconds for each request.
-                silent = answer.err().filter(|why| *why != NoResponse::Closed);
+                silent = result.err().filter(|why| *why != NoResponse::Closed);
                 break;
             }
         }

@@ -166,19 +166,19 @@ impl Deliverer {
             }
             _ => {}
         }
-        let answer = self.post(&request.url, headers, request.body.clone()).await;
+        let outcome = self.post(&request.url, headers, request.body.clone()).await;
         match fault.act {
             FaultAction::Drop(_) => {
-                PostOutcome { result: answer.result.and(Err(NoResponse::Closed)), response: None, ..answer }
+                PostOutcome { result: outcome.result.and(Err(NoResponse::Closed)), response: None, ..outcome }
             }
             FaultAction::Status { status, .. } => {
-                PostOutcome { result: answer.result.and(Ok(status)), response: None, ..answer }
+                PostOutcome { result: outcome.result.and(Ok(status)), response: None, ..outcome }
             }
             FaultAction::Twice => {
                 self.post(&request.url, headers, request.body.clone()).await;
-                answer
+                outcome
             }
-            _ => answer,
+            _ => outcome,
         }
     }
 
@@ -211,8 +211,8 @@ impl Deliverer {
     pub(crate) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> PostOutcome {
         let started = Instant::now();
         let within = self.0.response_timeout;
-        let answer = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
-        let (result, response) = match answer.unwrap_or(Err(NoResponse::TimedOut(within))) {
+        let exchanged = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
+        let (result, response) = match exchanged.unwrap_or(Err(NoResponse::TimedOut(within))) {
             Ok((status, response)) => (Ok(status), Some(response)),
             Err(why) => (Err(why), None),
         };

@@ -153,7 +153,7 @@ async fn a_server_that_does_not_take_its_webhooks_is_no_start() {
     let explore =
         Explore::function(scenario().webhook_path("/elsewhere"), |context| run("correct", context.into()));
     let why = explore.run().await.expect_err("it does not start");
-    assert!(why.contains("the app answered the webhook turn.changed with 404"), "{why}");
+    assert!(why.contains("the app responded to the webhook turn.changed with 404"), "{why}");
 }
 
 #[tokio::test]

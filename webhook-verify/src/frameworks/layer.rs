@@ -99,10 +99,10 @@ where
                     inner.call(Request::from_parts(head, body)).await
                 }
                 Err(rejection) => {
-                    let mut answer = Response::new(R::default());
-                    *answer.status_mut() =
+                    let mut response = Response::new(R::default());
+                    *response.status_mut() =
                         StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                    Ok(answer)
+                    Ok(response)
                 }
             }
         })

@@ -98,7 +98,7 @@ fn or_message<T>(answer: crate::Result<T>) -> Result<T, String> {
 impl World {
     /// Returns a `POST` of the control API; its status and body.
     pub(crate) async fn call(&self, path: &str, body: &Value) -> Result<(u16, Value), String> {
-        let failed = |error: reqwest::Error| format!("the mock server does not answer: {error}");
+        let failed = |error: reqwest::Error| format!("the mock server does not respond: {error}");
         let request = self.http.post(format!("{}{path}", self.url)).body(body.to_string());
         let response = request.send().await.map_err(failed)?;
         let status = response.status().as_u16();

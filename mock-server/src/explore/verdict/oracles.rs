@@ -60,8 +60,8 @@ pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
     let unanswered = run.tries.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
         oracle: Oracle::WellBehaved,
         summary: match attempt.status {
-            Some(status) => format!("the app answered the webhook {} with {status}", attempt.event),
-            None => format!("the app did not answer the webhook {}: {}", attempt.event, attempt.error),
+            Some(status) => format!("the app responded to the webhook {} with {status}", attempt.event),
+            None => format!("the app did not respond to the webhook {}: {}", attempt.event, attempt.error),
         },
         claim: Claim::EndsWell,
     });

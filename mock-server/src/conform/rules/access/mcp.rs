@@ -31,7 +31,7 @@ async fn use_tool(api: &Api, name: &str, arguments: &Value) -> Result<(Reply, Va
 
 pub(crate) fn add(table: &mut Table) {
     table.section("4.16");
-    table.demand("mcp.json", "Each request gets a JSON answer", WRITE, |s| async move {
+    table.demand("mcp.json", "Each request gets a JSON response", WRITE, |s| async move {
         let reply = s.api().mcp("tools/list", json!({})).await?;
         reply.is(200)?;
         let json = reply.content_type().starts_with("application/json");
