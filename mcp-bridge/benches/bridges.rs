@@ -1,6 +1,6 @@
 //! The bridge beside two others that carry the same calls to the service's own MCP server: `mcp-remote` (npm) and
-//! `mcp-proxy` (PyPI). One run, one mock server, the same calls for all. The bridge is here twice: as it is handed out (the
-//! profile `dist`, small), and as cargo builds it.
+//! `mcp-proxy` (PyPI). One run, one mock server, the same calls for all. The bridge is the one that is handed out (the profile
+//! `dist`, small).
 //!
 //! - start: from launching the program to its answer to `tools/list`, which none of them can give without the service;
 //! - added: the median of a tool call over stdio, less the median of the HTTP call that it stands for, made directly;
@@ -30,12 +30,8 @@ fn main() {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_tags", "arguments": {} } });
     let mcp = direct(&runtime, &mock, mock.mcp_url(), Some(body.to_string()));
 
-    let released = PathBuf::from(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
-    let small = handed_out();
-    let mut rows = vec![
-        measure("shared-inbox-mcp", || bridge(&mock, &small), rest),
-        measure("  by cargo", || bridge(&mock, &released), rest),
-    ];
+    let program = handed_out();
+    let mut rows = vec![measure("shared-inbox-mcp", || bridge(&mock, &program), rest)];
     if let Some((node, remote)) = peers::node22().zip(peers::npm(&["mcp-remote@0.15.0"])) {
         let script = remote.join("mcp-remote/dist/proxy.js");
         rows.push(measure("mcp-remote 0.15.0", || mcp_remote(&mock, &node, &script), mcp));
@@ -50,7 +46,7 @@ fn main() {
         let [start, call, added] = [row.start, row.call, row.added].map(millis);
         println!("{:<20} {start:>10.1} {call:>10.3} {added:>10.3} {:>10.1}", row.name, row.memory);
     }
-    for other in &rows[2..] {
+    for other in &rows[1..] {
         let times = |ours: Duration, theirs: Duration| theirs.as_secs_f64() / ours.as_secs_f64();
         println!(
             "beside {}: start {:.1} times faster, added cost {:.1} times less, memory {:.1} times less",
