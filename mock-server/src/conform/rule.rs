@@ -95,7 +95,7 @@ impl Table {
         self.section = section;
     }
 
-    /// Returns a rule that the document demands.
+    /// Adds a rule that the document demands.
     pub(super) fn demand<F>(
         &mut self,
         id: impl Into<String>,
@@ -130,7 +130,7 @@ impl Table {
         self.add(id.into(), says.into(), Kind::Observation, needs, Some(mock), check);
     }
 
-    /// Returns a rule for each field: that it is there, and of its type.
+    /// Adds a rule for each field: that it is there, and of its type.
     pub(super) fn fields<F>(
         &mut self,
         group: &str,

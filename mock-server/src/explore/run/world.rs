@@ -96,7 +96,7 @@ fn or_message<T>(answer: crate::Result<T>) -> Result<T, String> {
 }
 
 impl World {
-    /// Returns a `POST` of the control API; its status and body.
+    /// Makes a `POST` of the control API, and returns its status and body.
     pub(crate) async fn call(&self, path: &str, body: &Value) -> Result<(u16, Value), String> {
         let failed = |error: reqwest::Error| format!("the mock server does not respond: {error}");
         let request = self.http.post(format!("{}{path}", self.url)).body(body.to_string());
@@ -106,7 +106,7 @@ impl World {
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
-    /// Returns a `POST` of the control API that must go well.
+    /// Makes a `POST` of the control API that must succeed.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
         match self.call(path, body).await? {
             (200..300, body) => Ok(body),

@@ -135,7 +135,7 @@ fn results(table: &mut Table) {
     }
 }
 
-/// Returns what holds for both endpoints.
+/// Adds the rules that hold for both endpoints.
 fn common(table: &mut Table, group: &'static str, endpoint: (&'static str, fn() -> Value)) {
     let (what, least) = endpoint;
     table.demand(format!("{group}.status"), "It answers 201", DRAFT, move |s| async move {

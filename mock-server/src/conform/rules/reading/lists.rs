@@ -35,7 +35,7 @@ fn seen(table: &mut Table, id: &str, says: &str, mock: &'static str, path: &'sta
     );
 }
 
-/// Returns the statuses of requests that the document does not speak of, each status once.
+/// Adds what the service does with requests that the document does not speak of: each status once.
 pub(crate) fn statuses(
     table: &mut Table,
     id: &str,

@@ -30,7 +30,7 @@ pub(crate) fn unlike<T>(
     Err(Stop::differs(request, expected, received))
 }
 
-/// Returns every delivery of the scene.
+/// Adds a rule that every delivery of the scene must keep.
 fn each(
     table: &mut Table,
     id: &str,

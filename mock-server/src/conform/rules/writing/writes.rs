@@ -60,7 +60,7 @@ pub(crate) fn not_found(table: &mut Table, id: &str, what: &'static str, body: f
     });
 }
 
-/// Returns the status of a response that was a success, and its body `{ok: true}`.
+/// Adds the rules of a success: its status, and its body `{ok: true}`.
 pub(crate) fn answers(table: &mut Table, group: &str, what: &'static str, status: u16, body: fn() -> Value) {
     table.demand(format!("{group}.status"), format!("It answers {status}"), WRITE, move |s| async move {
         let id = s.conversation().await?;
