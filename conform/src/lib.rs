@@ -5,7 +5,8 @@
 //! not change, the section of the document that it comes from, what it needs, and a check.
 //!
 //! ```
-//! use shared_inbox_mock::{MockServer, conform::Conform};
+//! use shared_inbox_conform::Conform;
+//! use shared_inbox_mock::MockServer;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,9 +16,11 @@
 //! # Ok(())
 //! # }
 //! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod check;
-mod cli;
+mod clock;
 mod plan;
 mod preflight;
 mod reports;
@@ -29,7 +32,7 @@ mod stop;
 mod suite;
 mod wire;
 
-pub(crate) use cli::ConformCli;
+pub use clock::Clock;
 pub use plan::Plan;
 pub use reports::{
     diff::{Change, diff},

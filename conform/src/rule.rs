@@ -3,10 +3,10 @@
 use std::{future::Future, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::retry::BoxFuture;
 
 use super::{
     check::session::Session,
+    clock::BoxFuture,
     shape::{Field, at},
     stop::Stop,
     wire::reply::Reply,

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use shared_inbox::retry::{Clock, TokioClock};
+use crate::clock::{Clock, RealClock};
 
 /// Requests a minute, unless set.
 const DEFAULT_BUDGET: u32 = 120;
@@ -50,7 +50,7 @@ impl Conform {
             only: Vec::new(),
             skip: Vec::new(),
             budget: DEFAULT_BUDGET,
-            clock: Arc::new(TokioClock),
+            clock: Arc::new(RealClock),
         }
     }
 

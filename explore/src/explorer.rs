@@ -9,7 +9,7 @@ use std::{
 
 use futures_util::{StreamExt, stream::FuturesOrdered};
 
-use crate::explore::{
+use crate::{
     findings::report::{Finding, Report, Verdict},
     plan::generator::Generator,
     plan::schedule::Schedule,
@@ -33,7 +33,7 @@ const MAX_WORKERS: usize = 8;
 /// use std::time::Duration;
 ///
 /// use shared_inbox::{Client, Status};
-/// use shared_inbox_mock::explore::{AppContext, Explore, Scenario};
+/// use shared_inbox_explore::{AppContext, Explore, Scenario};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), String> {
@@ -131,9 +131,16 @@ impl Explore {
         Self::new(scenario, App::Function(Arc::new(move |context| Box::pin(run(context)))))
     }
 
-    /// An app that is a function of the process that started this one.
-    pub(crate) fn functions(scenario: Scenario, functions: Arc<Functions>) -> Self {
-        Self::new(scenario, App::Piped(functions))
+    /// An app that is a function of another process.
+    #[doc(hidden)]
+    pub fn functions(scenario: Scenario, functions: Functions) -> Self {
+        Self::new(scenario, App::Piped(Arc::new(functions)))
+    }
+
+    /// Checks that a token is one of this scenario.
+    #[doc(hidden)]
+    pub fn check_token(&self, token: &str) -> Result<(), String> {
+        Schedule::parse(token, self.scenario.mails.len()).map(drop)
     }
 
     /// Sets how long to explore; 60 seconds unless set. Shrinking may take as long again.

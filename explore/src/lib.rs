@@ -6,8 +6,9 @@
 //!
 //! Inside, `plan` decides what is tried and makes it smaller, `run` runs a schedule, `verdict` says what is wrong, `findings` writes the
 //! report and the test, and `under_test` is the app.
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod cli;
 mod explorer;
 mod findings;
 mod plan;
@@ -16,8 +17,13 @@ mod scenario;
 mod under_test;
 mod verdict;
 
-pub(crate) use cli::ExploreCli;
 pub use explorer::{Explore, OpenWorld, Progress};
 pub use findings::report::{Finding, Oracle, Report, Tests, Verdict};
 pub use scenario::Scenario;
 pub use under_test::app::AppContext;
+
+/// What the program needs to run functions of the process that started it. Not for others.
+#[doc(hidden)]
+pub mod piped {
+    pub use crate::under_test::functions::{Function, Functions};
+}

@@ -143,7 +143,8 @@ impl Scenario {
     }
 
     /// Reads a scenario's keys.
-    pub(crate) fn read(keys: &Map<String, Value>) -> Result<Self, String> {
+    #[doc(hidden)]
+    pub fn read(keys: &Map<String, Value>) -> Result<Self, String> {
         if let Some(key) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(format!("{key}: is no key of a scenario; there are {}", KEYS.join(", ")));
         }

@@ -1,12 +1,11 @@
 //! What the mock costs: requests a second against a bare axum route that answers the same bytes in the same run, lists and
-//! searches in small and large worlds, memory for a conversation, and the time from start to ready.
+//! searches in small and large worlds, and memory for a conversation.
 //!
 //! `cargo bench -p shared-inbox-mock --bench server`
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::{SocketAddr, TcpStream},
-    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -26,7 +25,6 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     throughput(&runtime);
     scale(&runtime);
-    start(&runtime);
 }
 
 /// A request over a kept connection, and how long its answer is.
@@ -216,35 +214,4 @@ fn resident() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? * 1024)
-}
-
-fn start(runtime: &tokio::runtime::Runtime) {
-    println!("start to ready, median of 20");
-    let median = |mut times: Vec<Duration>| {
-        times.sort();
-        times[times.len() / 2].as_secs_f64() * 1e3
-    };
-    let inside = (0..20).map(|_| {
-        let started = Instant::now();
-        let mock = runtime.block_on(MockServer::start());
-        let taken = started.elapsed();
-        drop(mock);
-        taken
-    });
-    println!("  inside a test {:6.1} ms", median(inside.collect()));
-    let program = (0..20).map(|_| {
-        let started = Instant::now();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
-            .args(["--listen", "127.0.0.1:0", "--json"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it runs");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let taken = started.elapsed();
-        child.kill().expect("it ends");
-        child.wait().expect("it ended");
-        taken
-    });
-    println!("  as a program  {:6.1} ms", median(program.collect()));
 }

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    MockServer,
+    BoundServer, MockServer,
     http::{
         self, App,
         connection::{Limits, Phase},
@@ -43,20 +43,20 @@ use crate::{
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct MockServerBuilder {
-    pub(crate) listen: SocketAddr,
-    pub(crate) clock: ClockMode,
-    pub(crate) start_at: Option<Timestamp>,
-    pub(crate) origin: Origin,
-    pub(crate) rate_limit: Option<u32>,
-    pub(crate) rate_window: Duration,
-    pub(crate) targets: WebhookTargets,
-    pub(crate) webhook_timeout: Duration,
-    pub(crate) control_token: Option<String>,
-    pub(crate) client_timeout: Duration,
-    pub(crate) log: bool,
-    pub(crate) console: bool,
+    listen: SocketAddr,
+    clock: ClockMode,
+    start_at: Option<Timestamp>,
+    origin: Origin,
+    rate_limit: Option<u32>,
+    rate_window: Duration,
+    targets: WebhookTargets,
+    webhook_timeout: Duration,
+    control_token: Option<String>,
+    client_timeout: Duration,
+    log: bool,
+    console: bool,
     /// Whether requests also come through other ports of this machine.
-    pub(crate) behind_gateways: bool,
+    behind_gateways: bool,
 }
 
 /// How many connections may wait to be accepted; a test may open hundreds at once.
@@ -126,6 +126,8 @@ impl Default for MockServerBuilder {
 
 impl MockServerBuilder {
     setters! {
+        /// How the clock runs; with the machine's unless set.
+        clock(mode: ClockMode) => clock = mode;
         /// Time stands still until [`Control::advance`](crate::Control::advance) moves it.
         manual_clock() => clock = ClockMode::Manual;
         /// Where a manual clock starts, so that every run shows the same times; the time of the start unless set.
@@ -134,8 +136,8 @@ impl MockServerBuilder {
         empty() => origin = Origin::Empty;
         /// Starts from a world document, as [`Control::state`](crate::Control::state) returns it.
         seed(document: impl AsRef<[u8]>) => origin = Origin::Document(Bytes::copy_from_slice(document.as_ref()));
-        /// Requests a minute for each key; 120 unless set.
-        rate_limit(requests: u32) => rate_limit = Some(requests);
+        /// Requests a minute for each key, or none for no limit; 120 unless set.
+        rate_limit(requests: impl Into<Option<u32>>) => rate_limit = requests.into();
         /// The span over which requests are counted: a minute unless set. For tests of many processes, whose time is real.
         rate_window(window: Duration) => rate_window = window;
         /// Disables the limits of requests and of simulated emails.
@@ -155,6 +157,9 @@ impl MockServerBuilder {
         log(log: bool) => log = log;
         /// Leaves out the console: there is nothing at `/`.
         no_console() => console = false;
+        /// Accepts requests that come through other ports of this machine.
+        #[doc(hidden)]
+        behind_gateways() => behind_gateways = true;
     }
 
     /// Starts the server; it accepts connections when this returns.
@@ -178,7 +183,7 @@ impl MockServerBuilder {
         let runtime =
             runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
         let (phase, stop) = watch::channel(Phase::Running);
-        let (app, listener) = match self.bind(runtime.handle(), stop) {
+        let (app, listener) = match self.bind_on(runtime.handle(), stop) {
             Ok(bound) => bound,
             Err(error) => {
                 runtime.shutdown_background();
@@ -198,8 +203,23 @@ impl MockServerBuilder {
         Ok(MockServer { ready: control.ready(), control, phase, ended: Some(ended), thread: Some(thread) })
     }
 
-    /// Builds the world and binds the port.
-    pub(crate) fn bind(
+    /// Builds the world and binds the port, without serving yet. Call it in a Tokio runtime with I/O and time, which the
+    /// server then runs on.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on, or the seed is not sound.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub fn bind(self) -> Result<BoundServer, StartError> {
+        let (phase, stop) = watch::channel(Phase::Running);
+        let (app, listener) = self.bind_on(&Handle::current(), stop)?;
+        Ok(BoundServer { app, listener, phase })
+    }
+
+    fn bind_on(
         self,
         runtime: &Handle,
         stop: watch::Receiver<Phase>,

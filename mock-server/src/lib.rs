@@ -25,7 +25,7 @@
 //! # }
 //! ```
 //!
-//! The program `shared-inbox-mock` is the same server for programs in any language.
+//! The program `shared-inbox-mock` (the crate `shared-inbox-mock-cli`) is the same server for programs in any language.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -55,19 +55,12 @@ macro_rules! setters {
     )*};
 }
 
+mod bound;
 mod builder;
-mod cli;
-#[cfg(feature = "conform")]
-#[cfg_attr(docsrs, doc(cfg(feature = "conform")))]
-pub mod conform;
 mod control;
-#[cfg(feature = "explore")]
-#[cfg_attr(docsrs, doc(cfg(feature = "explore")))]
-pub mod explore;
 mod faults;
 mod http;
 mod json;
-mod lifetime;
 mod ready;
 mod receiver_check;
 mod runtime;
@@ -78,8 +71,8 @@ use std::thread::JoinHandle;
 use shared_inbox::Client;
 use tokio::sync::{oneshot, watch};
 
+pub use bound::BoundServer;
 pub use builder::{MockServerBuilder, StartError};
-pub use cli::run as run_program;
 pub use control::{
     Control, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
@@ -108,6 +101,11 @@ pub use world::{
 };
 
 use http::connection::Phase;
+
+/// Returns the JSON Schema of a world document, the format of [`MockServerBuilder::seed`].
+pub fn world_schema() -> String {
+    serde_json::to_string_pretty(&schemars::schema_for!(World)).unwrap_or_default()
+}
 
 /// A running mock server. It stops when it is dropped.
 ///

@@ -1,4 +1,4 @@
-//! The ready document with addresses and keys, and the banner.
+//! The ready document with addresses and keys.
 
 use std::net::SocketAddr;
 
@@ -81,30 +81,5 @@ impl Addresses {
             keys: keys.clone(),
             id,
         }
-    }
-}
-
-impl Ready {
-    /// Returns the text that is printed when the server has started.
-    pub(crate) fn banner(&self, console: bool) -> String {
-        let Ready { base_url, mcp_url, control_url, console_url, keys, .. } = self;
-        let console = if console { format!("\n  Console   {console_url}") } else { String::new() };
-        format!(
-            "shared-inbox-mock {version} is ready
-
-  REST      {base_url}
-  MCP       {mcp_url}
-  Control   {control_url}{console}
-
-  Live key  {live}
-  Test key  {test}
-
-Try it:
-  curl -H 'Authorization: Bearer {live}' '{base_url}/conversations?limit=3'
-",
-            version = env!("CARGO_PKG_VERSION"),
-            live = keys.live,
-            test = keys.test,
-        )
     }
 }

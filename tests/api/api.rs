@@ -10,7 +10,14 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process::Command};
 
-const CRATES: [&str; 4] = ["shared-inbox", "shared-inbox-webhooks", "shared-inbox-mock", "shared-inbox-mcp"];
+const CRATES: [&str; 6] = [
+    "shared-inbox",
+    "shared-inbox-webhooks",
+    "shared-inbox-mock",
+    "shared-inbox-conform",
+    "shared-inbox-explore",
+    "shared-inbox-mcp",
+];
 /// What this version of `public-api` reads.
 const FORMAT: &str = "57";
 

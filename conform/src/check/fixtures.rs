@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::kept::{MagicSend, MagicSends, Rich, Scene, inbound, timeline},
     check::session::{Session, text},
     rule::Found,

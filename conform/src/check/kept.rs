@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::conform::{stop::Stop, wire::receiver::Delivery, wire::reply::Reply};
+use crate::{stop::Stop, wire::receiver::Delivery, wire::reply::Reply};
 
 /// A conversation with one of everything, in a list and read.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox::retry::Clock;
 use tokio::sync::OnceCell;
 
-use crate::conform::{
+use crate::{
+    clock::Clock,
     check::kept::{MagicSends, Rich, Scene},
     stop::Stop,
     wire::control::{Control, World, WorldClock},

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::conform::reports::report::{Report, RuleReport, RuleResult};
+use crate::reports::report::{Report, RuleReport, RuleResult};
 
 /// A rule whose result is another than before.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::conform::{
+use crate::{
     reports::report::{Report, RuleReport, RuleResult},
     rule::Kind,
 };
@@ -49,28 +49,30 @@ fn case(rule: &RuleReport, out: &mut String) {
     out.push_str("</testcase>\n");
 }
 
-/// Returns the whole document.
-pub(crate) fn write(report: &Report) -> String {
-    let failed = |rule: &&RuleReport| rule.kind == Kind::Demanded && rule.result == RuleResult::Differs;
-    let skipped = |rule: &&RuleReport| rule.result == RuleResult::NotTried;
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let (tests, failures) = (report.rules.len(), report.rules.iter().filter(failed).count());
-    let _ = writeln!(
-        out,
-        r#"<testsuites name="conform" tests="{tests}" failures="{failures}" time="{}">"#,
-        report.seconds
-    );
-    for rules in report.rules.chunk_by(|one, next| one.section == next.section) {
-        let (tests, failures) = (rules.len(), rules.iter().filter(failed).count());
-        let skipped = rules.iter().filter(skipped).count();
+impl Report {
+    /// Returns the report as JUnit XML, a suite for each section.
+    pub fn junit(&self) -> String {
+        let failed = |rule: &&RuleReport| rule.kind == Kind::Demanded && rule.result == RuleResult::Differs;
+        let skipped = |rule: &&RuleReport| rule.result == RuleResult::NotTried;
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let (tests, failures) = (self.rules.len(), self.rules.iter().filter(failed).count());
         let _ = writeln!(
             out,
-            r#"  <testsuite name="section {}" tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}">"#,
-            rules[0].section
+            r#"<testsuites name="conform" tests="{tests}" failures="{failures}" time="{}">"#,
+            self.seconds
         );
-        rules.iter().for_each(|rule| case(rule, &mut out));
-        out.push_str("  </testsuite>\n");
+        for rules in self.rules.chunk_by(|one, next| one.section == next.section) {
+            let (tests, failures) = (rules.len(), rules.iter().filter(failed).count());
+            let skipped = rules.iter().filter(skipped).count();
+            let _ = writeln!(
+                out,
+                r#"  <testsuite name="section {}" tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}">"#,
+                rules[0].section
+            );
+            rules.iter().for_each(|rule| case(rule, &mut out));
+            out.push_str("  </testsuite>\n");
+        }
+        out.push_str("</testsuites>\n");
+        out
     }
-    out.push_str("</testsuites>\n");
-    out
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::conform::{
+use crate::{
     rule::{Kind, Rule},
     stop::Difference,
 };
@@ -87,18 +87,18 @@ impl RuleReport {
         }
     }
 
-    pub(in crate::conform) fn not_tried(rule: &Rule, why: String) -> Self {
+    pub(crate) fn not_tried(rule: &Rule, why: String) -> Self {
         Self { why: Some(why), ..Self::new(rule, RuleResult::NotTried) }
     }
 
     /// Returns a check that came to its end, with what it saw.
-    pub(in crate::conform) fn seen(rule: &Rule, seen: Option<String>) -> Self {
+    pub(crate) fn seen(rule: &Rule, seen: Option<String>) -> Self {
         let same = seen.as_deref() == rule.mock;
         let result = if same { RuleResult::Holds } else { RuleResult::Differs };
         Self { received: seen, ..Self::new(rule, result) }
     }
 
-    pub(in crate::conform) fn differs(rule: &Rule, difference: Difference) -> Self {
+    pub(crate) fn differs(rule: &Rule, difference: Difference) -> Self {
         let Difference { request, expected, received } = difference;
         Self {
             request: Some(request),

@@ -8,9 +8,12 @@ use std::{
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use shared_inbox::retry::{BoxFuture, Clock};
 
-use crate::conform::{stop::Stop, wire::http};
+use crate::{
+    clock::{BoxFuture, Clock},
+    stop::Stop,
+    wire::http,
+};
 
 /// The control API, of the whole server or of one world.
 #[derive(Clone)]

@@ -12,7 +12,7 @@ use std::{
 use reqwest::{Client, Method, header::HeaderMap, redirect};
 use serde_json::Value;
 
-use crate::conform::{stop::Stop, wire::pace::Pace, wire::reply::Reply};
+use crate::{stop::Stop, wire::pace::Pace, wire::reply::Reply};
 
 /// How long one response may take.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -94,7 +94,7 @@ impl Call {
     fn described(&self) -> String {
         let body = self.body.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let request = format!("{} {} {body}", self.method, self.path);
-        crate::conform::wire::reply::cut(request.trim_end(), 300)
+        crate::wire::reply::cut(request.trim_end(), 300)
     }
 }
 
@@ -191,13 +191,12 @@ impl Api {
     }
 
     /// Counts a request that was sent before.
-    pub(crate) async fn count_one(&self) -> Result<(), Stop> {
-        self.pace.turn().await?.done();
-        Ok(())
+    pub(crate) async fn count_one(&self) {
+        self.pace.acquire().await.finished();
     }
 
-    pub(crate) async fn reserve(&self, requests: usize) -> Result<(), Stop> {
-        self.pace.reserve(requests).await
+    pub(crate) async fn reserve(&self, requests: usize) {
+        self.pace.reserve(requests).await;
     }
 
     pub(crate) async fn get(&self, path: impl Into<String>) -> Result<Reply, Stop> {
@@ -221,10 +220,10 @@ impl Api {
     pub(crate) async fn send(&self, call: &Call) -> Result<Reply, Stop> {
         let mut throttled = 0;
         loop {
-            let turn = self.pace.turn().await?;
+            let permit = self.pace.acquire().await;
             match self.http.once(self.key.as_deref(), call).await {
                 Ok(reply) if reply.status == 429 => {
-                    turn.throttled(retry_after(&reply.headers));
+                    permit.throttled(retry_after(&reply.headers));
                     throttled += 1;
                     if throttled > MAX_THROTTLED {
                         return Err(Stop::Gone(
@@ -233,12 +232,12 @@ impl Api {
                     }
                 }
                 Ok(reply) => {
-                    turn.done();
+                    permit.finished();
                     self.http.failures.store(0, Ordering::Relaxed);
                     return Ok(reply);
                 }
                 Err(reason) => {
-                    turn.done();
+                    permit.finished();
                     return Err(self.failed(call, reason).await);
                 }
             }

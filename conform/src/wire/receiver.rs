@@ -9,15 +9,16 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
+use hmac::{Hmac, KeyInit, Mac};
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::conform::stop::Stop;
+use crate::stop::Stop;
 
 /// One request that came in.
 #[derive(Debug, Clone)]
@@ -61,20 +62,9 @@ impl Delivery {
 /// Returns the signature by the rule of the document: HMAC-SHA256 over id, timestamp and body.
 fn signature(secret: &str, id: &str, timestamp: &str, body: &[u8]) -> Option<String> {
     let key = STANDARD.decode(secret.strip_prefix("whsec_")?).ok()?;
-    let mut block = [0_u8; 64];
-    if key.len() > block.len() {
-        block[..32].copy_from_slice(&Sha256::digest(&key));
-    } else {
-        block[..key.len()].copy_from_slice(&key);
-    }
-    let padded = |pad: u8| block.map(|byte| byte ^ pad);
-    let inner = Sha256::new()
-        .chain_update(padded(0x36))
-        .chain_update(format!("{id}.{timestamp}."))
-        .chain_update(body)
-        .finalize();
-    let outer = Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize();
-    Some(format!("v1,{}", STANDARD.encode(outer)))
+    let mac = Hmac::<Sha256>::new_from_slice(&key).ok()?;
+    let mac = mac.chain_update(format!("{id}.{timestamp}.")).chain_update(body);
+    Some(format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes())))
 }
 
 /// How a receiver answers.

@@ -3,7 +3,7 @@
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::conform::stop::Stop;
+use crate::stop::Stop;
 
 /// A response of the service.
 #[derive(Debug, Clone)]

@@ -1,11 +1,12 @@
 //! Clocks that wait without waiting.
 
 use std::{
+    pin::Pin,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use shared_inbox::retry::{BoxFuture, Clock};
+use shared_inbox_conform::Clock;
 use shared_inbox_mock::{Control, MockServer};
 
 /// Waits by moving its own hands.
@@ -23,7 +24,7 @@ impl Clock for Leaping {
         *self.0.lock().unwrap()
     }
 
-    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+    fn sleep(&self, wait: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move { *self.0.lock().unwrap() += wait })
     }
 }
@@ -43,7 +44,7 @@ impl Clock for MockClock {
         self.1.now()
     }
 
-    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+    fn sleep(&self, wait: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
             self.0.advance(wait).await.expect("the clock moves");
             self.1.sleep(wait).await;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use shared_inbox_mock::conform::{Conform, RuleInfo};
+use shared_inbox_conform::{Conform, RuleInfo};
 
 fn page(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);

@@ -124,8 +124,22 @@ impl Report {
         self.verdict == Verdict::Held
     }
 
+    /// The report of an exploration that could not run.
+    #[doc(hidden)]
+    pub fn could_not_run(seed: u64, why: &str) -> Self {
+        Self {
+            verdict: Verdict::CouldNotRun,
+            seed,
+            schedules: 0,
+            states: 0,
+            seconds: 0.0,
+            why: Some(why.to_owned()),
+            findings: Vec::new(),
+        }
+    }
+
     /// Returns how much was run and found, in a line.
-    pub(crate) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         let Self { schedules, states, seconds, seed, .. } = self;
         let found = match self.findings.len() {
             0 => "nothing found".to_owned(),
@@ -150,7 +164,7 @@ impl fmt::Display for Report {
 
 impl Finding {
     /// Writes what happened, without a test.
-    pub(crate) fn write_story(&self, f: &mut impl fmt::Write) -> fmt::Result {
+    pub fn write_story(&self, f: &mut impl fmt::Write) -> fmt::Result {
         writeln!(f, "BROKEN {}: {}", self.oracle, self.summary)?;
         for line in &self.timeline {
             writeln!(f, "  {line}")?;

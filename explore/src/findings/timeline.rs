@@ -1,6 +1,6 @@
 //! What happened, line by line, in plain words.
 
-use crate::explore::{
+use crate::{
     plan::op::Delivery,
     plan::schedule::Schedule,
     plan::step::{Act, Step, Trouble, What},
@@ -33,7 +33,7 @@ pub(crate) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String
             lines.extend(line);
         }
         let Some(request) = execution.requests.get(index) else { break };
-        let at_it = |(step, fired): (&Step, &crate::explore::run::record::Fired)| {
+        let at_it = |(step, fired): (&Step, &crate::run::record::Fired)| {
             (fired.effective && step.request().is_some() && fired.at == Some(index)).then_some(*step)
         };
         let here: Vec<Step> = schedule.steps.iter().zip(&execution.fired).filter_map(at_it).collect();

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
-use crate::explore::{
+use crate::{
     plan::chance::Chance,
     plan::op::{Delivery, Op, Request},
     plan::schedule::Schedule,

@@ -1,6 +1,6 @@
 //! A schedule: what goes wrong, and where. Its token is its text.
 
-use crate::explore::{
+use crate::{
     plan::op::{Delivery, Op, Request},
     plan::step::{ACTS, Act, FAILURES, MOMENTS, Place, Step, TROUBLES, What, find_in, name_in},
 };
@@ -107,7 +107,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explore::plan::step::{Failure, Moment, Trouble};
+    use crate::plan::step::{Failure, Moment, Trouble};
 
     #[test]
     fn a_token_is_the_schedule() {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::explore::{
+use crate::{
     plan::op::{Delivery, Request},
     plan::schedule::Schedule,
     plan::step::{FAILURES, Place, Step, TROUBLES, What},

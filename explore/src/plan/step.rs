@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::explore::plan::op::{Delivery, Request};
+use crate::plan::op::{Delivery, Request};
 
 /// A quiet moment, in which a job does not run and a server has nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

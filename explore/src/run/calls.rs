@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::explore::{
+use crate::{
     plan::schedule::Schedule,
     plan::step::{Act, Place, Step, What},
     scenario::Scenario,

@@ -5,7 +5,7 @@ use std::{cell::Cell, time::Duration};
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
-use crate::explore::{
+use crate::{
     plan::schedule::Schedule,
     plan::step::{Act, Moment, Place, Step, What},
     run::calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use shared_inbox::Timestamp;
 
-use crate::explore::{
+use crate::{
     plan::schedule::Schedule,
     plan::step::{Place, What},
     run::driver::{POLL_INTERVAL, Run},

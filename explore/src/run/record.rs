@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use shared_inbox::{Timestamp, event::EventKind};
 
-use crate::explore::{
+use crate::{
     plan::op::{Op, Request},
     run::calls::is_auto_reply,
     run::world::{KEY_NAME, text},

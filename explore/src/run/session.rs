@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::StreamExt;
 
-use crate::explore::{
+use crate::{
     findings::report::Finding,
     findings::timeline::timeline,
     findings::write_test,

@@ -6,11 +6,11 @@ use reqwest::Client;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
-
-use crate::{
+use shared_inbox_mock::{
     ClockMode, Control, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter, StepKind,
     TimestampSource,
 };
+
 
 /// How long a control call may take: moving the clock waits for webhooks.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -24,9 +24,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn start() -> Result<Self, String> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut mock = MockServer::builder().manual_clock().empty();
-        mock.behind_gateways = true;
-        let mock = mock.try_start().await;
+        let mock = MockServer::builder().manual_clock().empty().behind_gateways().try_start().await;
         let http = Client::builder()
             .no_proxy()
             .tls_certs_only([])
@@ -91,7 +89,7 @@ fn json_of(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-fn or_message<T>(answer: crate::Result<T>) -> Result<T, String> {
+fn or_message<T>(answer: shared_inbox_mock::Result<T>) -> Result<T, String> {
     answer.map_err(|refused| refused.message)
 }
 

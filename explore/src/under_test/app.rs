@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
+use shared_inbox_mock::Ready;
 use tokio::{
     process::{Child, Command},
     sync::oneshot,
 };
 
-use crate::Ready;
-use crate::explore::under_test::functions::Functions;
+use crate::under_test::functions::Functions;
 
 /// What the app is told about the world that it works in.
 #[derive(Clone)]

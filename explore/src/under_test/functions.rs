@@ -1,16 +1,12 @@
-//! Functions of the process that started this one: called over stdout, answered on stdin.
+//! Functions of another process: called by a line, answered by a line.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use serde_json::{Value, json};
+use shared_inbox_mock::Ready;
 use tokio::sync::{Mutex, MutexGuard, mpsc};
 
-use crate::Ready;
-use crate::explore::{run::world::text, under_test::gateway::Gateway};
+use crate::{run::world::text, under_test::gateway::Gateway};
 
 /// How long a function may go on when its requests fail, since it cannot be killed.
 const GRACE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -18,20 +14,33 @@ const GRACE_TIMEOUT: Duration = Duration::from_secs(60);
 const LINGER_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The functions of the other process.
-pub(crate) struct Functions {
+pub struct Functions {
     link: Mutex<Link>,
     pub(crate) has_check: bool,
     pub(crate) function: Option<Function>,
 }
 
-/// Where a function can be imported from.
-pub(crate) struct Function {
-    pub(crate) module: String,
-    pub(crate) name: String,
+impl std::fmt::Debug for Functions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Functions").finish_non_exhaustive()
+    }
 }
+
+/// Where a function can be imported from.
+#[derive(Debug)]
+pub struct Function {
+    /// Its module.
+    pub module: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Sends a line to the other process.
+type SendLine = fn(&Value) -> Result<(), String>;
 
 /// The two streams.
 struct Link {
+    send: SendLine,
     answers: mpsc::UnboundedReceiver<Value>,
     /// The number of the last call.
     number: u64,
@@ -42,7 +51,7 @@ impl Link {
     fn call(&mut self, kind: &str, world: &Value) -> Result<(), String> {
         self.number += 1;
         self.under_way = true;
-        write(&json!({ kind: self.number, "world": world }))
+        (self.send)(&json!({ kind: self.number, "world": world }))
     }
 
     /// Returns how the call ended that is under way.
@@ -68,19 +77,15 @@ impl Link {
     }
 }
 
-pub(crate) fn write(line: &Value) -> Result<(), String> {
-    let mut out = io::stdout().lock();
-    let written = writeln!(out, "{line}").and_then(|()| out.flush());
-    written.map_err(|error| format!("stdout: {error}"))
-}
-
 impl Functions {
-    pub(crate) fn new(
+    /// Functions that are called with `send` and answer in `answers`.
+    pub fn new(
+        send: SendLine,
         answers: mpsc::UnboundedReceiver<Value>,
         has_check: bool,
         function: Option<Function>,
     ) -> Self {
-        Self { link: Mutex::new(Link { answers, number: 0, under_way: false }), has_check, function }
+        Self { link: Mutex::new(Link { send, answers, number: 0, under_way: false }), has_check, function }
     }
 
     /// Begins a run of the function.

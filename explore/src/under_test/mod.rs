@@ -3,6 +3,5 @@
 pub(super) mod app;
 pub(super) mod functions;
 pub(super) mod gateway;
-pub(super) mod pipe;
 pub(super) mod server;
 pub(super) mod state_dir;

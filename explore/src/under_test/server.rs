@@ -9,7 +9,7 @@ use std::{
 
 use tokio::net::TcpStream;
 
-use crate::explore::{
+use crate::{
     run::driver::{POLL_INTERVAL, Run},
     run::observe::fired_kills,
     run::record::Event,

@@ -2,7 +2,7 @@
 
 use shared_inbox::{Operation, Timestamp};
 
-use crate::explore::{
+use crate::{
     plan::op::Op,
     plan::schedule::Schedule,
     plan::step::{Act, Place, Step, What},

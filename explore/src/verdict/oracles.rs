@@ -3,7 +3,7 @@
 //! What nobody could see is no finding: what someone does between the app's last read of a conversation and its request
 //! is not held against the app.
 
-use crate::explore::{
+use crate::{
     findings::report::Oracle,
     plan::op::Op,
     plan::schedule::Schedule,

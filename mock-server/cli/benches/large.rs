@@ -1,7 +1,7 @@
 //! What a world of 100,000 conversations costs: ready from its document, reset, memory after it was put ten times, how long
 //! the cheapest calls take at worst while something large happens to it, and lists that find nothing.
 //!
-//! The program itself is measured, over HTTP. `cargo bench -p shared-inbox-mock --bench large`
+//! The program itself is measured, over HTTP. `cargo bench -p shared-inbox-mock-cli --bench large`
 
 use std::{
     fmt::Write as _,

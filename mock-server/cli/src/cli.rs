@@ -13,16 +13,10 @@ use std::{
 
 use clap::{Args, Parser, Subcommand};
 use shared_inbox::Timestamp;
-use tokio::{runtime, sync::watch};
+use shared_inbox_mock::{ClockMode, MockServer, MockServerBuilder, Ready, StartError, WebhookTargets};
+use tokio::runtime;
 
-use crate::{
-    MockServer, World,
-    builder::{MockServerBuilder, StartError},
-    http::{self, connection::Phase},
-    lifetime,
-    ready::Ready,
-    runtime::{clock::ClockMode, document::Origin, targets::WebhookTargets},
-};
+use crate::{conform::ConformCli, explore::ExploreCli, lifetime};
 
 /// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
 #[derive(Parser)]
@@ -44,10 +38,8 @@ enum Command {
         #[arg(value_name = "ADDR", default_value = "127.0.0.1:4010", value_parser = address)]
         at: SocketAddr,
     },
-    #[cfg(feature = "conform")]
-    Conform(crate::conform::ConformCli),
-    #[cfg(feature = "explore")]
-    Explore(crate::explore::ExploreCli),
+    Conform(ConformCli),
+    Explore(ExploreCli),
 }
 
 #[derive(Args)]
@@ -114,7 +106,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Runs the program with these arguments, the first being its name.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return fail(&one_line(&error.to_string())),
@@ -126,9 +118,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Some(Command::Schema) => schema(),
         Some(Command::Health { at }) => health(at),
-        #[cfg(feature = "conform")]
         Some(Command::Conform(conform)) => return conform.run().unwrap_or_else(|message| fail(&message)),
-        #[cfg(feature = "explore")]
         Some(Command::Explore(explore)) => return explore.run().unwrap_or_else(|message| fail(&message)),
         None => serve(cli.options),
     };
@@ -151,10 +141,8 @@ fn one_line(message: &str) -> String {
 }
 
 fn schema() -> Result<(), String> {
-    let schema =
-        serde_json::to_string_pretty(&schemars::schema_for!(World)).map_err(|error| error.to_string())?;
     // A closed pipe is no failure.
-    let _ = writeln!(io::stdout(), "{schema}");
+    let _ = writeln!(io::stdout(), "{}", shared_inbox_mock::world_schema());
     Ok(())
 }
 
@@ -179,7 +167,7 @@ fn health(at: SocketAddr) -> Result<(), String> {
 fn serve(options: Options) -> Result<(), String> {
     let (json, ready_file) = (options.json, options.ready_file.clone());
     let with_parent = options.exit_with_parent;
-    let console = cfg!(feature = "console") && !options.no_console;
+    let console = !options.no_console;
     if let Some(file) = &ready_file {
         // A file of a former run would signal too early.
         let _ = std::fs::remove_file(file);
@@ -191,20 +179,14 @@ fn serve(options: Options) -> Result<(), String> {
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
     let ended = runtime.block_on(async {
-        let (phase, stop) = watch::channel(Phase::Running);
-        let (app, listener) =
-            builder.bind(runtime.handle(), stop).map_err(|error| match (&seed, &error) {
-                (Some(file), StartError::Seed(_)) => format!("--seed {}: {error}", file.display()),
-                _ => error.to_string(),
-            })?;
+        let server = builder.bind().map_err(|error| match (&seed, &error) {
+            (Some(file), StartError::Seed(_)) => format!("--seed {}: {error}", file.display()),
+            _ => error.to_string(),
+        })?;
         let end = lifetime::until_ended(with_parent)
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
-        let ready = app.control().ready();
-        let server = tokio::spawn(http::serve(app, listener));
-        announce(&ready, json, console, ready_file.as_deref())?;
-        end.await;
-        phase.send_replace(Phase::Ending);
-        let _ = server.await;
+        announce(&server.ready(), json, console, ready_file.as_deref())?;
+        server.serve_until(end).await;
         Ok(())
     });
     // Does not wait for a name lookup of a webhook.
@@ -214,17 +196,25 @@ fn serve(options: Options) -> Result<(), String> {
 
 impl Options {
     fn builder(self) -> Result<MockServerBuilder, String> {
-        let mut builder =
-            MockServer::builder().listen(self.listen).webhook_targets(self.webhook_targets).log(!self.quiet);
-        builder.clock = self.clock;
-        builder.start_at = self.start_at;
-        builder.rate_limit = self.rate_limit.0;
-        builder.control_token = self.control_token;
-        builder.console = !self.no_console;
+        let mut builder = MockServer::builder()
+            .listen(self.listen)
+            .clock(self.clock)
+            .rate_limit(self.rate_limit.0)
+            .webhook_targets(self.webhook_targets)
+            .log(!self.quiet);
+        if let Some(time) = self.start_at {
+            builder = builder.start_at(time);
+        }
+        if let Some(token) = self.control_token {
+            builder = builder.control_token(token);
+        }
+        if self.no_console {
+            builder = builder.no_console();
+        }
         if let Some(file) = &self.seed {
             let document = std::fs::read(file)
                 .map_err(|error| format!("--seed {}: cannot be read: {error}", file.display()))?;
-            builder.origin = Origin::Document(document.into());
+            builder = builder.seed(document);
         }
         Ok(if self.empty { builder.empty() } else { builder })
     }
@@ -238,9 +228,32 @@ fn announce(ready: &Ready, json: bool, console: bool, file: Option<&Path>) -> Re
     }
     let mut out = io::stdout().lock();
     // The server is usable without stdout.
-    let _ = if json { writeln!(out, "{document}") } else { writeln!(out, "{}", ready.banner(console)) };
+    let _ = if json { writeln!(out, "{document}") } else { writeln!(out, "{}", banner(ready, console)) };
     let _ = out.flush();
     Ok(())
+}
+
+/// Returns the text that is printed when the server has started.
+fn banner(ready: &Ready, console: bool) -> String {
+    let Ready { base_url, mcp_url, control_url, console_url, keys, .. } = ready;
+    let console = if console { format!("\n  Console   {console_url}") } else { String::new() };
+    format!(
+        "shared-inbox-mock {version} is ready
+
+  REST      {base_url}
+  MCP       {mcp_url}
+  Control   {control_url}{console}
+
+  Live key  {live}
+  Test key  {test}
+
+Try it:
+  curl -H 'Authorization: Bearer {live}' '{base_url}/conversations?limit=3'
+",
+        version = env!("CARGO_PKG_VERSION"),
+        live = keys.live,
+        test = keys.test,
+    )
 }
 
 /// Writes a file in one step: a reader never sees a part of it.

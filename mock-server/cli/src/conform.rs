@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use super::{reports::diff::diff, reports::junit, reports::report::Report, settings::Conform};
+use shared_inbox_conform::{Conform, Report, diff};
 
 /// Hold an implementation of the API against every rule of its document.
 ///
@@ -158,7 +158,7 @@ impl RunOptions {
     fn write(&self, report: &Report) -> Result<(), String> {
         let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())? + "\n";
         for (flag, file, text) in
-            [("--json", &self.json, json), ("--junit", &self.junit, junit::write(report))]
+            [("--json", &self.json, json), ("--junit", &self.junit, report.junit())]
         {
             let Some(file) = file else { continue };
             fs::write(file, text)

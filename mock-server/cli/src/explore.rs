@@ -10,12 +10,7 @@ use std::{
 };
 
 use clap::Args;
-
-use crate::explore::{
-    explorer::{Explore, Progress},
-    findings::report::{Report, Verdict},
-    scenario::Scenario,
-};
+use shared_inbox_explore::{Explore, Progress, Report, Scenario};
 
 /// Find the bad day that breaks your app, and get it back as a test.
 ///
@@ -81,7 +76,7 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
 impl ExploreCli {
     /// Returns the exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
-        let Some(file) = &self.scenario else { return crate::explore::under_test::pipe::explore() };
+        let Some(file) = &self.scenario else { return crate::pipe::explore() };
         let text = fs::read_to_string(file);
         let file = file.display();
         let text = text.map_err(|error| format!("--scenario {file}: cannot be read: {error}"))?;
@@ -112,7 +107,7 @@ impl ExploreCli {
             }
         });
         clear();
-        let report = explored.as_ref().map_or_else(|why| could_not_run(self.seed, why), Clone::clone);
+        let report = explored.as_ref().map_or_else(|why| Report::could_not_run(self.seed, why), Clone::clone);
         if let Some(file) = &self.json {
             let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n";
             fs::write(file, json)
@@ -138,18 +133,6 @@ async fn keep_open(explore: Explore, token: &str) -> Result<(), String> {
     let _ = writeln!(io::stdout(), "open: {} (Ctrl-C ends it)", world.console_url());
     stop.await;
     Ok(())
-}
-
-fn could_not_run(seed: u64, why: &str) -> Report {
-    Report {
-        verdict: Verdict::CouldNotRun,
-        seed,
-        schedules: 0,
-        states: 0,
-        seconds: 0.0,
-        why: Some(why.to_owned()),
-        findings: Vec::new(),
-    }
 }
 
 /// Returns the line on a terminal that says how far it is.

@@ -14,7 +14,6 @@ pub(crate) fn until_ended(with_parent: bool) -> io::Result<impl Future<Output = 
 }
 
 /// Returns the same, where someone else reads stdin and sees it close.
-#[cfg(feature = "explore")]
 pub(crate) fn until_ended_with(stdin_closed: oneshot::Receiver<()>) -> io::Result<impl Future<Output = ()>> {
     until_ended_or(Some(closed_or_replaced(stdin_closed)))
 }

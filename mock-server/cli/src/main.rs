@@ -1,7 +1,14 @@
-//! The mock server as a program; see `shared-inbox-mock --help`.
+//! The mock server as a program, and the tools around it; see `shared-inbox-mock --help`.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod conform;
+mod explore;
+mod lifetime;
+mod pipe;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    shared_inbox_mock::run_program(std::env::args_os())
+    cli::run(std::env::args_os())
 }

@@ -5,24 +5,18 @@
 //! `{"error"}` last, or `{"wrong"}` where an option is.
 
 use std::{
-    io::{self, BufRead},
+    io::{self, BufRead, Write},
     process::ExitCode,
-    sync::Arc,
     thread,
     time::Duration,
 };
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot};
-
-use crate::explore::{
-    explorer::Explore,
-    findings::report::Report,
-    plan::schedule::Schedule,
-    run::world::text,
-    scenario::Scenario,
-    under_test::functions::{Function, Functions, write},
+use shared_inbox_explore::{
+    Explore, Report, Scenario,
+    piped::{Function, Functions},
 };
+use tokio::sync::{mpsc, oneshot};
 
 const MAX_SECONDS: f64 = 86_400.0;
 
@@ -60,14 +54,13 @@ impl Wanted {
             return Err(format!("{option}: is no option; there are {}, {others}", known.join(", ")));
         }
         let scenario = Scenario::read(&options)?;
-        if let Some(token) = &replay {
-            let token = Schedule::parse(token, scenario.mails.len());
-            token.map_err(|why| why.trim_start_matches("--").to_owned())?;
-        }
         let named = |name: &str| first["function"][name].as_str().map(str::to_owned);
         let function = named("module").zip(named("name")).map(|(module, name)| Function { module, name });
-        let functions = Functions::new(answers, first["check"] == true, function);
-        let mut explore = Explore::functions(scenario, Arc::new(functions));
+        let functions = Functions::new(write, answers, first["check"] == true, function);
+        let mut explore = Explore::functions(scenario, functions);
+        if let Some(token) = &replay {
+            explore.check_token(token).map_err(|why| why.trim_start_matches("--").to_owned())?;
+        }
         if let Some(seconds) = seconds {
             explore = explore.seconds(seconds);
         }
@@ -80,7 +73,7 @@ impl Wanted {
         if let Some(schedules) = schedules {
             explore = explore.max_schedules(schedules);
         }
-        Ok(Self { explore, replay, language: text(&first["language"]) })
+        Ok(Self { explore, replay, language: first["language"].as_str().unwrap_or_default().to_owned() })
     }
 }
 
@@ -95,6 +88,13 @@ fn take_seconds(options: &mut Map<String, Value>, name: &str) -> Result<Option<f
 fn take_number(options: &mut Map<String, Value>, name: &str) -> Result<Option<u64>, String> {
     let Some(value) = options.remove(name) else { return Ok(None) };
     value.as_u64().map(Some).ok_or_else(|| format!("{name}: {value} is no whole number from 0 on"))
+}
+
+/// Writes a line to the other process.
+fn write(line: &Value) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    let written = writeln!(out, "{line}").and_then(|()| out.flush());
+    written.map_err(|error| format!("stdout: {error}"))
 }
 
 /// `shared-inbox-mock explore --pipe`.

@@ -21,7 +21,6 @@ mod mcp;
 mod openapi;
 mod paths;
 mod private_mail;
-mod program;
 mod responses;
 mod schemathesis;
 mod snapshots;

@@ -22,12 +22,22 @@ use crate::{
     run::{cargo, get, output, root, text},
 };
 
-const CRATES: [&str; 4] = ["shared-inbox", "shared-inbox-webhooks", "shared-inbox-mock", "shared-inbox-mcp"];
-const PROGRAMS: [&str; 2] = ["shared-inbox-mock", "shared-inbox-mcp"];
+const CRATES: [&str; 7] = [
+    "shared-inbox",
+    "shared-inbox-webhooks",
+    "shared-inbox-mock",
+    "shared-inbox-conform",
+    "shared-inbox-explore",
+    "shared-inbox-mock-cli",
+    "shared-inbox-mcp",
+];
+/// The programs, with their packages.
+const PROGRAMS: [(&str, &str); 2] =
+    [("shared-inbox-mock", "shared-inbox-mock-cli"), ("shared-inbox-mcp", "shared-inbox-mcp")];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
-/// The four crates as they are packed, built in a folder of their own for a target whose programs are static.
+/// The crates as they are packed, built in a folder of their own for a target whose programs are static.
 struct Packed {
     folder: tempfile::TempDir,
     target: String,
@@ -57,7 +67,7 @@ impl Packed {
             .args(crates)
             .args([OsStr::new("--target-dir"), Self::built().as_os_str()]));
 
-        // A registry that has nothing but these four, and the versions that we have tested with. The profiles are ours too, so
+        // A registry that has nothing but these, and the versions that we have tested with. The profiles are ours too, so
         // that macros and build scripts are found built.
         let mut workspace =
             "[workspace]\nresolver = \"3\"\nmembers = [\"shared-*\"]\n\n[patch.crates-io]\n".to_owned();
@@ -70,7 +80,7 @@ impl Packed {
         workspace += ours.split_at(ours.find("[profile.").expect("profiles")).1;
         fs::write(packed.folder.path().join("Cargo.toml"), workspace).expect("a file");
         fs::copy(root().join("Cargo.lock"), packed.folder.path().join("Cargo.lock")).expect("a copy");
-        let programs = PROGRAMS.iter().flat_map(|name| ["-p", name]);
+        let programs = PROGRAMS.iter().flat_map(|(_, package)| ["-p", package]);
         run(packed
             .here(cargo().get_program())
             .arg("build")
@@ -78,7 +88,7 @@ impl Packed {
             .args(["--target", &packed.target]));
         // Copies, since a wheel is made by taking the program out of where cargo has put it.
         fs::create_dir(packed.folder.path().join("programs")).expect("a directory");
-        for name in PROGRAMS {
+        for (name, _) in PROGRAMS {
             let program = Self::built().join(&packed.target).join("debug").join(name);
             fs::copy(program, packed.program(name)).expect("a copy");
         }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::run::{cargo, program, root, text};
 
@@ -21,7 +21,7 @@ fn crates() -> Vec<Value> {
 #[test]
 fn every_crate_says_what_a_registry_shows() {
     let crates = crates();
-    assert_eq!(crates.len(), 4);
+    assert_eq!(crates.len(), 7);
     for one in crates {
         let name = &one["name"];
         for field in ["description", "license", "repository", "readme", "rust_version"] {
@@ -29,6 +29,10 @@ fn every_crate_says_what_a_registry_shows() {
         }
         assert!(!one["keywords"].as_array().is_none_or(Vec::is_empty), "{name} has no keywords");
         assert!(!one["categories"].as_array().is_none_or(Vec::is_empty), "{name} has no categories");
+        let targets = one["targets"].as_array().expect("targets");
+        if targets.iter().all(|target| target["kind"] != json!(["lib"])) {
+            continue;
+        }
         assert_eq!(
             one["metadata"]["docs"]["rs"]["all-features"], true,
             "{name}: docs.rs shows every feature"
@@ -74,8 +78,16 @@ fn where_the_project_lives_is_said_once_and_followed() {
 fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository() {
     let repository = crates()[0]["repository"].as_str().expect("a repository").to_owned();
     let raw = repository.replace("github.com", "raw.githubusercontent.com");
-    let folders =
-        ["sdk", "webhook-verify", "mock-server", "mcp-bridge", "mock-server/python", "mock-server/node"];
+    let folders = [
+        "sdk",
+        "webhook-verify",
+        "mock-server",
+        "conform",
+        "explore",
+        "mcp-bridge",
+        "mock-server/python",
+        "mock-server/node",
+    ];
     for folder in folders {
         let readme = read(&format!("{folder}/README.md"));
         for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -137,8 +149,11 @@ fn filled(template: &Value, of: &Value, target: &str) -> String {
     let text = template.as_str().expect("a template");
     let [name, version, repository] =
         ["name", "version", "repository"].map(|it| of[it].as_str().expect("a text"));
+    let targets = of["targets"].as_array().expect("targets");
+    let program = targets.iter().find(|target| target["kind"] == json!(["bin"]));
+    let program = program.and_then(|target| target["name"].as_str()).expect("a program");
     let known =
-        [("name", name), ("bin", name), ("version", version), ("repo", repository), ("target", target)];
+        [("name", name), ("bin", program), ("version", version), ("repo", repository), ("target", target)];
     let text =
         known.iter().fold(text.to_owned(), |text, (key, value)| text.replace(&format!("{{ {key} }}"), value));
     text.replace("{ binary-ext }", std::env::consts::EXE_SUFFIX)

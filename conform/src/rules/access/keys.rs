@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::conform::rules::requests::operations::OPERATIONS;
-use crate::conform::{
+use crate::rules::requests::operations::OPERATIONS;
+use crate::{
     rule::{DRAFT, READS, Table, WORLD, WRITE},
     stop::Stop,
     wire::http::Call,
@@ -80,7 +80,7 @@ fn keys(table: &mut Table) {
         let name = s.api().get("/me").await?.text_at("/agent/name")?;
         s.act(&id, "notes", &json!({ "body": "A note" })).await?.done()?;
         let read = s.read(&id).await?;
-        let items = crate::conform::check::kept::timeline(&read)?;
+        let items = crate::check::kept::timeline(&read)?;
         let author =
             items.iter().find(|it| it["type"] == "note").map(|it| it["author"].clone()).unwrap_or_default();
         if author == name.as_str() {
@@ -100,7 +100,7 @@ fn keys(table: &mut Table) {
                 let name = s.api().get("/me").await?.text_at("/agent/name")?;
                 s.act(&id, what, &body).await?.done()?;
                 let read = s.read(&id).await?;
-                let items = crate::conform::check::kept::timeline(&read)?;
+                let items = crate::check::kept::timeline(&read)?;
                 let last = items.last().cloned().unwrap_or_default();
                 let shown = if what == "tags" { &last["actor"] } else { &last["from"]["name"] };
                 match *shown == name.as_str() {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::rules::requests::operations::OPERATIONS;
-use crate::conform::{
+use crate::rules::requests::operations::OPERATIONS;
+use crate::{
     check::session::text,
     rule::{READS, Table, WORLD, WRITE},
     stop::Stop,

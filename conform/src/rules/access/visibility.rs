@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::conform::rules::requests::operations::OPERATIONS;
-use crate::conform::{
+use crate::rules::requests::operations::OPERATIONS;
+use crate::{
     check::session::{Session, text},
     rule::{Table, WORLD, WRITE},
     stop::Stop,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::session::{Session, text},
     rule::{RECORD, Table, WORLD},
     stop::Stop,
@@ -266,8 +266,8 @@ fn answers(table: &mut Table) {
         "yes",
         WORLD,
         |s| async move {
-            let receiver = crate::conform::wire::receiver::Receiver::start(
-                crate::conform::wire::receiver::Answer::Status(200),
+            let receiver = crate::wire::receiver::Receiver::start(
+                crate::wire::receiver::Answer::Status(200),
             )
             .await?;
             s.hook(&receiver, json!({})).await?;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::replies::{REPLIES, REQUESTS, border, live, message, refused, unlike};
-use crate::conform::{
+use crate::{
     check::session::text,
     rule::{DRAFT, Needs, Table, WORLD},
     shape::time,

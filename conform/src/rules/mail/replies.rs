@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::kept::timeline,
     check::session::Session,
     rule::{DRAFT, Found, SEND, Table},

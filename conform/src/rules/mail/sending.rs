@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::replies::{REPLIES, REQUESTS, live, message, unlike, with};
-use crate::conform::{
+use crate::{
     check::session::text,
     rule::{DRAFT, SEND, Table, WORLD},
     shape::time,
@@ -40,7 +40,7 @@ pub(crate) fn add(table: &mut Table) {
         ),
     ] {
         table.demand(id, says, needs, move |s| async move {
-            s.api().reserve(4).await?;
+            s.api().reserve(4).await;
             let id = s.conversation().await?;
             let more = send.map_or(json!({}), |send| json!({ "send": send }));
             let (what, body) = with(endpoint, more);
@@ -62,7 +62,7 @@ pub(crate) fn add(table: &mut Table) {
         "A sent reply leaves after 5 seconds in the sandbox",
         SEND,
         |s| async move {
-            s.api().reserve(4).await?;
+            s.api().reserve(4).await;
             let id = s.conversation().await?;
             let made = s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?;
             let sent = made.text_at("/messageId")?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::session::text,
     rule::{Table, WORLD},
 };
@@ -78,7 +78,7 @@ pub(crate) fn add(table: &mut Table) {
     }
 }
 
-fn joins(first: &Value, second: &Value) -> Result<String, crate::conform::stop::Stop> {
+fn joins(first: &Value, second: &Value) -> Result<String, crate::stop::Stop> {
     let same = second["conversationId"] == first["conversationId"];
     Ok(if same { "joins" } else { "a new conversation" }.into())
 }

@@ -1,6 +1,6 @@
 //! `GET /me`, and what holds for every response.
 
-use crate::conform::{
+use crate::{
     rule::{Found, READS, Table, WRITE},
     shape::{
         Field,
@@ -18,7 +18,7 @@ const AGENT: &[Field] = &[
     field("livemode", Bool),
 ];
 
-fn is_json(reply: &Reply) -> Result<(), crate::conform::stop::Stop> {
+fn is_json(reply: &Reply) -> Result<(), crate::stop::Stop> {
     let kind = reply.content_type();
     let named = kind.starts_with("application/json") || kind.contains("+json");
     let body = reply.json().is_some();
@@ -26,7 +26,7 @@ fn is_json(reply: &Reply) -> Result<(), crate::conform::stop::Stop> {
         true => Ok(()),
         false => {
             let what = if body { "a JSON body" } else { "a body that is not JSON" };
-            Err(crate::conform::stop::Stop::differs(
+            Err(crate::stop::Stop::differs(
                 &reply.request,
                 "a JSON body with the content type application/json",
                 format!("{what} with the content type {kind}"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::kept::timeline,
     check::session::text,
     rule::{READS, Table, WORLD, WRITE},
@@ -307,7 +307,7 @@ pub(crate) fn add(table: &mut Table) {
     );
 }
 
-fn assignees(items: &[Value], reply: &crate::conform::wire::reply::Reply) -> Result<(), Stop> {
+fn assignees(items: &[Value], reply: &crate::wire::reply::Reply) -> Result<(), Stop> {
     let fits = |it: &Value| {
         let prefix = if it["type"] == "user" { "usr_" } else { "agt_" };
         it.is_null() || text(&it["id"]).starts_with(prefix)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::lists::statuses;
-use crate::conform::{
+use crate::{
     check::session::text,
     rule::{Found, READS, Table, WORLD, WRITE},
     shape::{
@@ -156,7 +156,7 @@ fn plain(table: &mut Table, group: &str, path: &'static str) {
 }
 
 /// Returns a live mail with an attachment: the conversation, and the document that was made of it.
-async fn filed(s: &crate::conform::check::session::Session) -> Result<(String, String), Stop> {
+async fn filed(s: &crate::check::session::Session) -> Result<(String, String), Stop> {
     let attached = json!([{ "filename": "scan-2.pdf", "contentType": "application/pdf", "size": 7 }]);
     let mail = s.mail(json!({ "attachments": attached })).await?;
     let id = text(&mail["conversationId"]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::session::text,
     rule::{READS, Table, WORLD, WRITE},
     shape::time,

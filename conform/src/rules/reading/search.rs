@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::lists::{contains, ids};
-use crate::conform::{
+use crate::{
     check::session::Session,
     rule::{READS, SEND, Table, WRITE},
     stop::Stop,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::errors::limited;
-use crate::conform::{
+use crate::{
     rule::{DRAFT, READS, Table, WORLD, WRITE},
     stop::Stop,
     wire::http::Call,

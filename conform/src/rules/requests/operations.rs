@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::wire::http::Call;
+use crate::wire::http::Call;
 
 /// An operation: its name in ids, its method and path (`{}` stands for a conversation), its body, and its scope.
 pub(crate) struct Operation {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::kept::{inbound, timeline},
     check::session::text,
     rule::{SEND, Table, WORLD},

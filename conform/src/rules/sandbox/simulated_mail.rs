@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::kept::inbound,
     check::session::text,
     rule::{Needs, SEND, Table, WORLD, WRITE},

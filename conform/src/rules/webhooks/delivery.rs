@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::session::{Session, text},
     rule::{SHARED, Table, WORLD},
     stop::Stop,

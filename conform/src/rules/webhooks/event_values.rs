@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::occasions::{equal, stage};
-use crate::conform::{
+use crate::{
     check::session::text,
     rule::{Table, WORLD},
     shape::time,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::conform::{
+use crate::{
     rule::{SHARED, Table},
     shape::{
         Field,

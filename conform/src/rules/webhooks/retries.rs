@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::delivery::{hooked, unlike};
-use crate::conform::{
+use crate::{
     check::session::{Session, text},
     rule::{Table, WORLD},
     stop::Stop,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::writes::{answers, count, is_event, not_found, refused};
-use crate::conform::{
+use crate::{
     check::kept::timeline,
     check::session::text,
     rule::{Table, WORLD, WRITE},

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::writes::{answers, border, count, not_found, refused};
-use crate::conform::{
+use crate::{
     check::kept::timeline,
     check::session::text,
     rule::{Table, WRITE},

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conform::{
+use crate::{
     check::kept::timeline,
     check::session::{Session, text},
     rule::{Table, WORLD, WRITE},

@@ -73,7 +73,7 @@ fn known(rules: &[String], id: &str) -> bool {
 }
 
 fn rule_ids() -> Vec<String> {
-    shared_inbox_mock::conform::Conform::rules().into_iter().map(|rule| rule.id).collect()
+    shared_inbox_conform::Conform::rules().into_iter().map(|rule| rule.id).collect()
 }
 
 pub(super) fn responses(document: &Value) -> Vec<Mutant> {

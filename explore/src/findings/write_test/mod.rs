@@ -7,7 +7,7 @@ mod typescript;
 
 use serde_json::{Value, json};
 
-use crate::explore::{
+use crate::{
     findings::report::Tests,
     plan::schedule::Schedule,
     plan::step::{Act, Moment, Place, What},
@@ -97,12 +97,12 @@ struct Test {
 pub(crate) fn write(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &Broken) -> Tests {
     let test = Test {
         name: match broken.oracle {
-            crate::explore::findings::report::Oracle::SameEnd => "it_ends_as_without_trouble",
-            crate::explore::findings::report::Oracle::NeverTwice => "nobody_gets_the_same_text_twice",
-            crate::explore::findings::report::Oracle::NobodyForgotten => "every_customer_is_answered",
-            crate::explore::findings::report::Oracle::PersonsWord => "what_a_person_decided_counts",
-            crate::explore::findings::report::Oracle::WellBehaved => "the_app_behaves_well",
-            crate::explore::findings::report::Oracle::Expect => "what_is_expected_holds",
+            crate::findings::report::Oracle::SameEnd => "it_ends_as_without_trouble",
+            crate::findings::report::Oracle::NeverTwice => "nobody_gets_the_same_text_twice",
+            crate::findings::report::Oracle::NobodyForgotten => "every_customer_is_answered",
+            crate::findings::report::Oracle::PersonsWord => "what_a_person_decided_counts",
+            crate::findings::report::Oracle::WellBehaved => "the_app_behaves_well",
+            crate::findings::report::Oracle::Expect => "what_is_expected_holds",
         },
         summary: broken.summary.clone(),
         token: schedule.token(),

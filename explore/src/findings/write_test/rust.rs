@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::rust_helpers::{HEAD, HELPERS, JOB, SERVER};
 use super::{Claim, Line, Test, literal, quote, template};
-use crate::explore::plan::step::Act;
+use crate::plan::step::Act;
 
 pub(crate) fn write(test: &Test) -> String {
     let mut out = String::new();
@@ -93,7 +93,7 @@ fn statement(line: &Line, test: &Test) -> Vec<String> {
                 Act::Assign => of("assign"),
                 Act::Answer => of("reply"),
                 Act::Advance => advance(super::ROUND_SECONDS),
-                Act::Overlap => advance(crate::explore::run::calls::OVERLAP_SECONDS),
+                Act::Overlap => advance(crate::run::calls::OVERLAP_SECONDS),
                 Act::Mail | Act::NewMail | Act::Risk | Act::AutoReply => {
                     format!("control.inbound({body}).await.expect(\"a mail\");")
                 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{Claim, Line, Test, Tested, literal, quote, template};
-use crate::explore::plan::step::Act;
+use crate::plan::step::Act;
 
 pub(crate) fn write(test: &Test) -> String {
     let mut out = String::new();

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
-use shared_inbox_mock::explore::AppContext;
+use shared_inbox_explore::AppContext;
 
 /// What an app does, or why it failed.
 pub(crate) type Done<T = ()> = Result<T, String>;

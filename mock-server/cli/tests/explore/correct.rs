@@ -10,7 +10,7 @@ use shared_inbox::{
     Client, Error, Status,
     retry::{BoxFuture, Clock},
 };
-use shared_inbox_mock::explore::{AppContext, Explore, Scenario};
+use shared_inbox_explore::{AppContext, Explore, Scenario};
 
 use crate::apps::{Api, Done, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
 

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use shared_inbox_mock::explore::{Explore, Finding, Oracle, Scenario};
+use shared_inbox_explore::{Explore, Finding, Oracle, Scenario};
 use shared_inbox_tests::peers;
 
 use crate::servers;

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin};
 
-use shared_inbox_mock::explore::{AppContext, Explore, Finding, Oracle, Scenario};
+use shared_inbox_explore::{AppContext, Explore, Finding, Oracle, Scenario};
 
 use crate::apps::{Api, Done, id, is_dealt_with, is_for_people, order, since_last_mail};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shared_inbox_mock::explore::{Explore, Oracle};
+use shared_inbox_explore::{Explore, Oracle};
 use shared_inbox_tests::peers;
 
 use crate::{correct::holds, servers::scenario};

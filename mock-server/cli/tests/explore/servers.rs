@@ -3,7 +3,7 @@
 use std::{env, fs, path::Path, process::Command};
 
 use futures_util::future::join_all;
-use shared_inbox_mock::explore::{AppContext, Explore, Finding, Oracle, Scenario};
+use shared_inbox_explore::{AppContext, Explore, Finding, Oracle, Scenario};
 use shared_inbox_tests::peers;
 
 use crate::{

@@ -7,7 +7,12 @@ use std::{
 
 use serde_json::Value;
 
-use crate::kit;
+
+/// A client for tests that start no server in this process, which would have provided for TLS.
+fn requests() -> reqwest::Client {
+    _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().tls_certs_only([]).build().expect("a client")
+}
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
@@ -65,7 +70,7 @@ async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
         let key = ready["keys"][key].as_str().expect("a key");
         assert_eq!(key.len(), "rk_live_".len() + 48);
         let me =
-            kit::requests().get(format!("{base_url}/me")).bearer_auth(key).send().await.expect("an answer");
+            requests().get(format!("{base_url}/me")).bearer_auth(key).send().await.expect("an answer");
         let me: Value = serde_json::from_str(&me.text().await.expect("text")).expect("JSON");
         assert_eq!(me["scopes"], serde_json::json!(["read", "write", "draft", "send", "record"]));
         assert_eq!(me["livemode"], livemode);
@@ -232,7 +237,7 @@ async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
         let ready = ready(&mut running.0);
         let (base_url, key) = (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::LIVE_KEY);
         let url = format!("{base_url}/conversations?q=secret-word");
-        kit::requests().get(url).bearer_auth(key).send().await.expect("an answer");
+        requests().get(url).bearer_auth(key).send().await.expect("an answer");
         // A key where it does not belong.
         reqwest::get(format!("{base_url}/conversations/{key}")).await.expect("an answer");
         running.0.kill().expect("it ends");
@@ -354,7 +359,7 @@ fn help_and_version_end_with_status_0() {
 
 /// The answer of a server that was started with these flags.
 async fn ask(ready: &Value, method: &str, url: &str, token: &str, body: &str) -> (u16, Value) {
-    static HTTP: std::sync::LazyLock<reqwest::Client> = std::sync::LazyLock::new(kit::requests);
+    static HTTP: std::sync::LazyLock<reqwest::Client> = std::sync::LazyLock::new(requests);
     let url = format!(
         "{}{url}",
         ready["base_url"].as_str().and_then(|it| it.strip_suffix("/api/v1")).expect("an address")

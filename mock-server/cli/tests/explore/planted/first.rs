@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use shared_inbox_mock::explore::Oracle;
+use shared_inbox_explore::Oracle;
 
 use super::{Planted, orders};
 use crate::apps::{Api, Failed, answer, id, is_dealt_with, is_for_people, order, since_last_mail};
