@@ -4,13 +4,14 @@
 //! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended it compares:
 //! every customer answered, nobody twice, what people decided respected, everything else as without trouble.
 //!
-//! Inside, `plan` decides what is tried and makes it smaller, `run` runs a schedule, `verdict` says what is wrong, `findings` writes the
-//! report and the test, and `under_test` is the app.
+//! Inside, each module uses only those before it: `scenario` is what the user wrote, `plan` what can be tried, `under_test` the app,
+//! `run` runs a schedule, `verdict` says what is wrong, `findings` writes the report and the test, `explorer` chooses and shrinks.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod explorer;
 mod findings;
+mod json;
 mod plan;
 mod run;
 mod scenario;
@@ -18,9 +19,10 @@ mod under_test;
 mod verdict;
 
 pub use explorer::{Explore, OpenWorld, Progress};
-pub use findings::report::{Finding, Oracle, Report, Tests, Verdict};
+pub use findings::report::{Finding, Report, Tests, Verdict};
 pub use scenario::Scenario;
 pub use under_test::app::AppContext;
+pub use verdict::oracle::Oracle;
 
 /// What the program needs to run functions of the process that started it. Not for others.
 #[doc(hidden)]

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::{
-    clock::Clock,
     check::kept::{MagicSends, Rich, Scene},
+    clock::Clock,
     stop::Stop,
     wire::control::{Control, World, WorldClock},
     wire::http::{Api, Http},

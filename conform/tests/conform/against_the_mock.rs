@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use http::Method;
-use shared_inbox_mock::{
-    MockServer,
-    conform::{Conform, Kind, Report, RuleResult},
-};
+use shared_inbox_conform::{Conform, Kind, Report, RuleResult};
+use shared_inbox_mock::MockServer;
 
 use crate::{
     clock::{Leaping, MockClock},

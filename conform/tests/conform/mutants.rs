@@ -7,10 +7,8 @@ mod from_rules;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use serde_json::Value;
-use shared_inbox_mock::{
-    MockServer,
-    conform::{Conform, Kind, RuleResult},
-};
+use shared_inbox_conform::{Conform, Kind, RuleResult};
+use shared_inbox_mock::MockServer;
 
 use crate::proxy::{Answered, Asked, Changes, Proxy, Way};
 

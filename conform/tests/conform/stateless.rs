@@ -8,10 +8,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox_mock::{
-    MockServer,
-    conform::{Conform, Kind, RuleResult},
-};
+use shared_inbox_conform::{Conform, Kind, RuleResult};
+use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
 use crate::clock::Leaping;

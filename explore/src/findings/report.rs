@@ -5,37 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The rule that was broken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Oracle {
-    /// Conversations end as in the run without trouble.
-    SameEnd,
-    /// No customer gets the same text twice, and no note stands twice.
-    NeverTwice,
-    /// Every mail that the run without trouble answered is answered.
-    NobodyForgotten,
-    /// What a person decided counts.
-    PersonsWord,
-    /// No request that the service refuses, no flood of requests, no endless loop, no crash.
-    WellBehaved,
-    /// What the scenario expects.
-    Expect,
-}
-
-impl fmt::Display for Oracle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SameEnd => "same-end",
-            Self::NeverTwice => "never-twice",
-            Self::NobodyForgotten => "nobody-forgotten",
-            Self::PersonsWord => "persons-word",
-            Self::WellBehaved => "well-behaved",
-            Self::Expect => "expect",
-        })
-    }
-}
+use crate::verdict::oracle::Oracle;
 
 /// Whether anything was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,8 +1,5 @@
-//! What is tried: steps, schedules, and how to make them smaller.
+//! What is tried: steps at requests, at deliveries and in quiet moments, and schedules of them.
 
-pub(super) mod chance;
-pub(super) mod generator;
 pub(super) mod op;
 pub(super) mod schedule;
-pub(super) mod shrink;
 pub(super) mod step;

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
 use crate::{
+    json::text,
     plan::schedule::Schedule,
     plan::step::{Act, Moment, Place, Step, What},
     run::calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     run::record::{Event, Execution, Fired},
-    run::world::{Server, World, text},
+    run::world::{Server, World},
     scenario::{Mode, Scenario},
     under_test::app::{App, AppContext, RunEnd, Running},
     under_test::state_dir::StateDir,

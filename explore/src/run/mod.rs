@@ -5,5 +5,5 @@ pub(super) mod driver;
 pub(super) mod observe;
 pub(super) mod people;
 pub(super) mod record;
-pub(super) mod session;
+pub(super) mod server;
 pub(super) mod world;

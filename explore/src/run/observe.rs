@@ -6,11 +6,12 @@ use serde_json::Value;
 use shared_inbox::Timestamp;
 
 use crate::{
+    json::text,
     plan::schedule::Schedule,
     plan::step::{Place, What},
     run::driver::{POLL_INTERVAL, Run},
     run::record::{AppRequest, DeliveryTry, End, Event, Execution, Fired, time},
-    run::world::{World, text},
+    run::world::World,
     under_test::app::App,
 };
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{plan::step::Act, run::driver::Run, run::record::Event, run::world::text};
+use crate::{json::text, plan::step::Act, run::driver::Run, run::record::Event};
 
 impl Run<'_> {
     /// People approve the drafts of the app, except those that were stopped and in conversations that a person has

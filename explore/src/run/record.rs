@@ -6,9 +6,10 @@ use serde_json::Value;
 use shared_inbox::{Timestamp, event::EventKind};
 
 use crate::{
+    json::text,
     plan::op::{Op, Request},
     run::calls::is_auto_reply,
-    run::world::{KEY_NAME, text},
+    run::world::KEY_NAME,
     under_test::app::RunEnd,
 };
 

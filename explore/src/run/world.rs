@@ -11,6 +11,7 @@ use shared_inbox_mock::{
     TimestampSource,
 };
 
+use crate::json::text;
 
 /// How long a control call may take: moving the clock waits for webhooks.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -216,9 +217,4 @@ impl World {
     pub(crate) async fn end(self) {
         let _ = self.main.delete_world(&self.id).await;
     }
-}
-
-/// Returns the text of a JSON value, or none.
-pub(crate) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shared_inbox_mock::Ready;
 use tokio::sync::{Mutex, MutexGuard, mpsc};
 
-use crate::{run::world::text, under_test::gateway::Gateway};
+use crate::{json::text, under_test::gateway::Gateway};
 
 /// How long a function may go on when its requests fail, since it cannot be killed.
 const GRACE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -3,5 +3,4 @@
 pub(super) mod app;
 pub(super) mod functions;
 pub(super) mod gateway;
-pub(super) mod server;
 pub(super) mod state_dir;

@@ -1,4 +1,5 @@
 //! Whether a run broke a rule.
 
 pub(super) mod judge;
+pub(super) mod oracle;
 pub(super) mod oracles;

@@ -4,7 +4,6 @@
 //! is not held against the app.
 
 use crate::{
-    findings::report::Oracle,
     plan::op::Op,
     plan::schedule::Schedule,
     plan::step::Act,
@@ -13,6 +12,7 @@ use crate::{
     scenario::{PARTS, Scenario},
     under_test::app::RunEnd,
     verdict::judge::Judge,
+    verdict::oracle::Oracle,
 };
 
 /// A rule that does not hold, and what a test has to claim.

@@ -157,9 +157,7 @@ impl RunOptions {
 
     fn write(&self, report: &Report) -> Result<(), String> {
         let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())? + "\n";
-        for (flag, file, text) in
-            [("--json", &self.json, json), ("--junit", &self.junit, report.junit())]
-        {
+        for (flag, file, text) in [("--json", &self.json, json), ("--junit", &self.junit, report.junit())] {
             let Some(file) = file else { continue };
             fs::write(file, text)
                 .map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;

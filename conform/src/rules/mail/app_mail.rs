@@ -266,10 +266,8 @@ fn answers(table: &mut Table) {
         "yes",
         WORLD,
         |s| async move {
-            let receiver = crate::wire::receiver::Receiver::start(
-                crate::wire::receiver::Answer::Status(200),
-            )
-            .await?;
+            let receiver =
+                crate::wire::receiver::Receiver::start(crate::wire::receiver::Answer::Status(200)).await?;
             s.hook(&receiver, json!({})).await?;
             record(&s, json!({})).await?;
             answer(&s, json!({})).await?;

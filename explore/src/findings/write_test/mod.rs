@@ -97,12 +97,12 @@ struct Test {
 pub(crate) fn write(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &Broken) -> Tests {
     let test = Test {
         name: match broken.oracle {
-            crate::findings::report::Oracle::SameEnd => "it_ends_as_without_trouble",
-            crate::findings::report::Oracle::NeverTwice => "nobody_gets_the_same_text_twice",
-            crate::findings::report::Oracle::NobodyForgotten => "every_customer_is_answered",
-            crate::findings::report::Oracle::PersonsWord => "what_a_person_decided_counts",
-            crate::findings::report::Oracle::WellBehaved => "the_app_behaves_well",
-            crate::findings::report::Oracle::Expect => "what_is_expected_holds",
+            crate::verdict::oracle::Oracle::SameEnd => "it_ends_as_without_trouble",
+            crate::verdict::oracle::Oracle::NeverTwice => "nobody_gets_the_same_text_twice",
+            crate::verdict::oracle::Oracle::NobodyForgotten => "every_customer_is_answered",
+            crate::verdict::oracle::Oracle::PersonsWord => "what_a_person_decided_counts",
+            crate::verdict::oracle::Oracle::WellBehaved => "the_app_behaves_well",
+            crate::verdict::oracle::Oracle::Expect => "what_is_expected_holds",
         },
         summary: broken.summary.clone(),
         token: schedule.token(),

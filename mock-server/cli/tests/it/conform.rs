@@ -16,6 +16,8 @@ use tokio::{
     net::TcpListener,
 };
 
+/// The proxy of the suite's own tests, of which these need a part.
+#[allow(dead_code)]
 #[path = "../../../../conform/tests/conform/proxy.rs"]
 mod proxy;
 

@@ -7,7 +7,6 @@ use std::{
 
 use serde_json::Value;
 
-
 /// A client for tests that start no server in this process, which would have provided for TLS.
 fn requests() -> reqwest::Client {
     _ = rustls::crypto::ring::default_provider().install_default();
@@ -69,8 +68,7 @@ async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
     for (key, livemode) in [("live", true), ("test", false)] {
         let key = ready["keys"][key].as_str().expect("a key");
         assert_eq!(key.len(), "rk_live_".len() + 48);
-        let me =
-            requests().get(format!("{base_url}/me")).bearer_auth(key).send().await.expect("an answer");
+        let me = requests().get(format!("{base_url}/me")).bearer_auth(key).send().await.expect("an answer");
         let me: Value = serde_json::from_str(&me.text().await.expect("text")).expect("JSON");
         assert_eq!(me["scopes"], serde_json::json!(["read", "write", "draft", "send", "record"]));
         assert_eq!(me["livemode"], livemode);

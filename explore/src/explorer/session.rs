@@ -9,11 +9,11 @@ use std::{
 use futures_util::StreamExt;
 
 use crate::{
+    explorer::shrink::shrink,
     findings::report::Finding,
     findings::timeline::timeline,
     findings::write_test,
     plan::schedule::Schedule,
-    plan::shrink::shrink,
     plan::step::{Act, Moment, Place, Step, What},
     run::driver::Driver,
     run::record::Execution,

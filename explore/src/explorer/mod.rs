@@ -1,5 +1,10 @@
 //! An exploration: the run without trouble, then schedules side by side until the time is up, then what was found.
 
+mod chance;
+mod generator;
+mod session;
+mod shrink;
+
 use std::{
     collections::VecDeque,
     ffi::OsString,
@@ -10,12 +15,12 @@ use std::{
 use futures_util::{StreamExt, stream::FuturesOrdered};
 
 use crate::{
+    explorer::generator::Generator,
+    explorer::session::{MIN_WORKERS, Session},
     findings::report::{Finding, Report, Verdict},
-    plan::generator::Generator,
     plan::schedule::Schedule,
     run::driver::Driver,
     run::record::Execution,
-    run::session::{MIN_WORKERS, Session},
     run::world::Server,
     scenario::Scenario,
     under_test::app::{App, AppContext},

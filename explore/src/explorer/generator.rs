@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use crate::{
-    plan::chance::Chance,
+    explorer::chance::Chance,
     plan::op::{Delivery, Op, Request},
     plan::schedule::Schedule,
     plan::step::{ACTS, Act, FAILURES, Failure, Moment, Place, Step, TROUBLES, Trouble, What},
