@@ -73,15 +73,31 @@ pub(crate) fn forget_package(command: &mut Command) {
 
 /// Has cargo build something, which may take minutes where it has not been built yet. Gives what cargo says.
 ///
-/// With `--workspace`, `--all-features` and an example, cargo chooses the same features as for the tests of the second tier, and
-/// finds everything built already.
+/// With `--workspace` and an example, cargo chooses the same features as for the tests, and finds everything built already.
 fn build(what: &[&str]) -> String {
-    let all = ["build", "--message-format=json", "--workspace", "--all-features"];
-    let cargo = cargo().args(all).args(what).output();
+    let plain = ["--workspace", "--features", "shared-inbox-tests/front-door"].as_slice();
+    let chosen = if what.iter().any(|name| WITH_FEATURES.contains(name)) { FEATURED } else { plain };
+    let cargo = cargo().args(["build", "--message-format=json"]).args(chosen).args(what).output();
     let cargo = cargo.expect("cargo runs");
     assert!(cargo.status.success(), "cargo build {what:?}\n{}", text(&cargo.stderr));
     text(&cargo.stdout)
 }
+
+/// Examples that need a store's driver or actix-web.
+const WITH_FEATURES: [&str; 3] = ["receiver_fleet", "worker_fleet", "webhook_actix"];
+
+/// The packages that the tests with such features are built from, in `.ci/all-tests`.
+const FEATURED: &[&str] = &[
+    "-p",
+    "shared-inbox",
+    "-p",
+    "shared-inbox-webhooks",
+    "-p",
+    "shared-inbox-store-tests",
+    "-p",
+    "shared-inbox-examples",
+    "--all-features",
+];
 
 /// Builds it, and says where it is.
 fn built(what: &[&str], name: &str) -> PathBuf {
