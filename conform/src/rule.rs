@@ -51,9 +51,14 @@ pub(super) const RECORD: Needs = Needs { level: Level::Sandbox, scopes: &["write
 pub(super) const SHARED: Needs = Needs { level: Level::Shared, scopes: &[] };
 pub(super) const WORLD: Needs = Needs { level: Level::World, scopes: &[] };
 
-/// What was seen, for an observation.
-type Checked = Result<Option<String>, Stop>;
-type Check = Box<dyn Fn(Arc<Session>) -> BoxFuture<'static, Checked> + Send + Sync>;
+/// Checks a rule in a session.
+type Checks<T> = Box<dyn Fn(Arc<Session>) -> BoxFuture<'static, Result<T, Stop>> + Send + Sync>;
+
+enum Check {
+    Demand(Checks<()>),
+    /// Returns what was seen.
+    Observe(Checks<String>),
+}
 
 /// One rule.
 pub(super) struct Rule {
@@ -71,8 +76,12 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    pub(super) async fn check(&self, session: Arc<Session>) -> Checked {
-        (self.check)(session).await
+    /// Checks it; returns what was seen, for an observation.
+    pub(super) async fn check(&self, session: Arc<Session>) -> Result<Option<String>, Stop> {
+        match &self.check {
+            Check::Demand(check) => check(session).await.map(|()| None),
+            Check::Observe(check) => check(session).await.map(Some),
+        }
     }
 }
 
@@ -105,10 +114,7 @@ impl Table {
     ) where
         F: Future<Output = Result<(), Stop>> + Send + 'static,
     {
-        let check: Check = Box::new(move |session| {
-            let checked = check(session);
-            Box::pin(async move { checked.await.map(|()| None) })
-        });
+        let check = Check::Demand(Box::new(move |session| Box::pin(check(session))));
         self.add(id.into(), says.into(), Kind::Demanded, needs, None, check);
     }
 
@@ -123,10 +129,7 @@ impl Table {
     ) where
         F: Future<Output = Result<String, Stop>> + Send + 'static,
     {
-        let check: Check = Box::new(move |session| {
-            let checked = check(session);
-            Box::pin(async move { checked.await.map(Some) })
-        });
+        let check = Check::Observe(Box::new(move |session| Box::pin(check(session))));
         self.add(id.into(), says.into(), Kind::Observation, needs, Some(mock), check);
     }
 

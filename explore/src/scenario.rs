@@ -16,7 +16,7 @@ pub(crate) enum Mode {
 /// What happens around the app when nothing goes wrong, and what must hold when something does.
 ///
 /// ```
-/// use shared_inbox_mock::explore::Scenario;
+/// use shared_inbox_explore::Scenario;
 ///
 /// let scenario = Scenario::parse(r#"mails = ["Where is my order 1042?"]"#)?;
 /// assert_eq!(scenario, Scenario::new(["Where is my order 1042?"]));
