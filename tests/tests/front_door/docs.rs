@@ -96,7 +96,15 @@ fn nothing_is_presented_as_released() {
         "after the release",
         "from its first release on",
     ];
-    let names = ["shared-inbox", "shared-inbox-mock", "shared-inbox-mcp", "shared-inbox-webhooks"];
+    let names = [
+        "shared-inbox",
+        "shared-inbox-mock",
+        "shared-inbox-mock-cli",
+        "shared-inbox-conform",
+        "shared-inbox-explore",
+        "shared-inbox-mcp",
+        "shared-inbox-webhooks",
+    ];
     let installers =
         ["pip install", "npm install", "npx", "uvx", "cargo add", "cargo install", "cargo binstall"];
     for file in listed.lines().filter(|file| !file.starts_with("docs/decisions") && *file != "CHANGELOG.md") {

@@ -19,7 +19,7 @@ use shared_inbox_tests::peers;
 
 use crate::{
     packages::{newcomer, run},
-    run::{cargo, get, output, root, text},
+    run::{c_compiler_of, cargo, get, output, root, static_target, text},
 };
 
 const CRATES: [&str; 7] = [
@@ -51,15 +51,9 @@ impl Packed {
     }
 
     fn make() -> Option<Self> {
-        let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-        // Where there is no rustup, the standard library may have come in another way.
-        _ = Command::new("rustup").args(["target", "add", &target]).output();
-        let library = text(
-            &output(Command::new("rustc").args(["--print", "target-libdir", "--target", &target])).stdout,
-        );
-        if !Path::new(library.trim()).is_dir() {
-            return peers::skip(&format!("the standard library for {target} cannot be had"));
-        }
+        let Some(target) = static_target() else {
+            return peers::skip("the standard library for a static target cannot be had");
+        };
         let packed = Self { folder: tempfile::tempdir().expect("a directory"), target };
         let crates = CRATES.iter().flat_map(|name| ["-p", name]);
         run(cargo()
@@ -105,7 +99,7 @@ impl Packed {
         command.current_dir(self.folder.path());
         command.env("CARGO_TARGET_DIR", Self::built()).env("CARGO_INCREMENTAL", "0");
         // The few C files of the TLS library call nothing of a system's, so that any compiler will do.
-        command.env(format!("CC_{}", self.target.replace('-', "_")), "cc");
+        command.env(c_compiler_of(&self.target), "cc");
         command
     }
 
@@ -180,7 +174,7 @@ fn greeted(command: &mut Command) -> String {
 #[ignore = "builds everything for one more target"]
 fn the_packed_crates_build_where_nothing_else_is_and_their_programs_are_static() {
     let Some(packed) = Packed::get() else { return };
-    for name in PROGRAMS {
+    for (name, _) in PROGRAMS {
         let said = output(Command::new("ldd").arg(packed.program(name)));
         let said = text(&said.stdout) + &text(&said.stderr);
         assert!(

@@ -11,7 +11,7 @@ use std::{
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use crate::run::{cargo, forget_package, has_python, program, root, text};
+use crate::run::{c_compiler_of, cargo, forget_package, has_python, program, root, static_target, text};
 
 /// Runs it to its end; gives what it said.
 pub(crate) fn run(command: &mut Command) -> String {
@@ -117,16 +117,19 @@ async fn the_typed_control_calls_are_those_of_the_document() {
     }
 }
 
-/// The wheel, built once for all tests. Cargo has a folder of its own for it, since a wheel is made by taking the program out of
-/// where cargo has put it: others use the program meanwhile.
+/// The wheel, built once for all tests, for the target of what is handed out: the dependencies are built for it already, and nobody
+/// else uses the program there, which a wheel is made of by taking it out of where cargo has put it.
 static WHEEL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let python = peers::python(&["maturin==1.16.0"])?;
-    let target = root().join("target/wheel");
-    let out = target.join("out");
+    let out = root().join("target/wheel");
     _ = fs::remove_dir_all(&out);
     let mut pack = Command::new(root().join("tools/pack"));
     forget_package(&mut pack);
-    pack.arg("wheel").arg(&out).env("PROFILE", "dev").env("PYTHON", python).env("CARGO_TARGET_DIR", target);
+    pack.arg("wheel").arg(&out).env("PROFILE", "dev").env("PYTHON", python);
+    pack.env("CARGO_TARGET_DIR", root().join("target")).env("CARGO_INCREMENTAL", "0");
+    if let Some(target) = static_target() {
+        pack.env("CARGO_BUILD_TARGET", &target).env(c_compiler_of(&target), "cc");
+    }
     let said = run(&mut pack);
     Some(said.lines().find(|line| line.ends_with(".whl")).expect("a wheel").into())
 });
@@ -233,7 +236,7 @@ fn the_source_distribution_is_a_workspace_of_its_own_with_its_licences() {
     assert_has_licences(&packed);
     run(Command::new("tar").arg("-xzf").arg(&packed).arg("-C").arg(here.path()));
     // Every crate that it needs is inside, at the versions that were tested.
-    let tree = ["tree", "--offline", "--locked", "-p", "shared-inbox-mock", "-e", "normal,build"];
+    let tree = ["tree", "--offline", "--locked", "-p", "shared-inbox-mock-cli", "-e", "normal,build"];
     let said = run(cargo().args(tree).current_dir(here.path().join(name)));
     assert!(said.contains("shared-inbox-webhooks"), "{said}");
 }

@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::mpsc,
+    sync::{OnceLock, mpsc},
     thread,
     time::Duration,
 };
@@ -107,6 +107,25 @@ fn built(what: &[&str], name: &str) -> PathBuf {
         (message["target"]["name"] == name).then(|| message["executable"].as_str().map(PathBuf::from))?
     });
     executables.next_back().unwrap_or_else(|| panic!("cargo did not say where {name} is"))
+}
+
+/// The target whose programs are static, where its standard library can be had.
+pub(crate) fn static_target() -> Option<String> {
+    static TARGET: OnceLock<Option<String>> = OnceLock::new();
+    let find = || {
+        let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+        // Where there is no rustup, the standard library may have come in another way.
+        _ = Command::new("rustup").args(["target", "add", &target]).output();
+        let print = ["--print", "target-libdir", "--target", &target];
+        let library = text(&output(Command::new("rustc").args(print)).stdout);
+        Path::new(library.trim()).is_dir().then_some(target)
+    };
+    TARGET.get_or_init(find).clone()
+}
+
+/// The variable that names the C compiler for a target.
+pub(crate) fn c_compiler_of(target: &str) -> String {
+    format!("CC_{}", target.replace('-', "_"))
 }
 
 /// Runs a program to its end, and gives what it wrote. It must succeed within two minutes.
