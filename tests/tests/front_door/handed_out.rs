@@ -9,7 +9,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     sync::OnceLock,
 };
