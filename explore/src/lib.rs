@@ -19,7 +19,7 @@ mod under_test;
 mod verdict;
 
 pub use explorer::{Explore, OpenWorld, Progress};
-pub use findings::report::{Finding, Report, Tests, Verdict};
+pub use findings::report::{Coverage, Finding, Report, Tests, Tried, Verdict};
 pub use scenario::Scenario;
 pub use under_test::app::AppContext;
 pub use verdict::oracle::Oracle;
@@ -27,5 +27,5 @@ pub use verdict::oracle::Oracle;
 /// What the program needs to run functions of the process that started it. Not for others.
 #[doc(hidden)]
 pub mod piped {
-    pub use crate::under_test::functions::{Function, Functions};
+    pub use crate::under_test::functions::Functions;
 }

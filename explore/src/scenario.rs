@@ -1,5 +1,7 @@
 //! The scenario: which mails come, who approves, and what must hold.
 
+use std::{fs, path::Path};
+
 use serde_json::{Map, Value, json};
 use shared_inbox::limits;
 use toml_edit::{DocumentMut, Item, TableLike};
@@ -35,6 +37,18 @@ pub struct Scenario {
     pub(crate) webhook_path: String,
     pub(crate) ignore: Vec<String>,
     pub(crate) expect: Vec<Value>,
+    pub(crate) source: Source,
+}
+
+/// Where a scenario was written, for the test that replays a finding.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Source {
+    /// In code.
+    Code,
+    /// In a file, by its path.
+    File(String),
+    /// As the options of a function.
+    Keys(Map<String, Value>),
 }
 
 impl std::fmt::Debug for Scenario {
@@ -79,6 +93,20 @@ impl Mail {
 /// The parts that "same-end" compares.
 pub(crate) const PARTS: [&str; 6] = ["outbox", "notes", "tags", "status", "assignee", "documents"];
 const KEYS: [&str; 7] = ["mode", "mails", "people", "scopes", "webhook_path", "ignore", "expect"];
+/// Further fields of a mail, as `POST /_mock/inbound` takes them.
+const FIELDS: [&str; 11] = [
+    "name",
+    "inReplyTo",
+    "attachments",
+    "dmarc",
+    "autoReply",
+    "secure",
+    "topic",
+    "urgency",
+    "risk",
+    "riskReasons",
+    "held",
+];
 const SCOPES: [&str; 5] = ["read", "write", "draft", "send", "record"];
 /// More mails than this make every run long and find nothing new.
 const MAX_MAILS: usize = 100;
@@ -95,6 +123,7 @@ impl Scenario {
             webhook_path: "/webhooks".to_owned(),
             ignore: Vec::new(),
             expect: Vec::new(),
+            source: Source::Code,
         }
     }
 
@@ -142,9 +171,26 @@ impl Scenario {
         Self::read(&document.iter().map(key).collect::<Result<_, String>>()?)
     }
 
-    /// Reads a scenario's keys.
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the file, the key and what is wrong with it.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, String> {
+        let file = path.as_ref().display().to_string();
+        let text = fs::read_to_string(path).map_err(|error| format!("{file}: cannot be read: {error}"))?;
+        let scenario = Self::parse(&text).map_err(|why| format!("{file}: {why}"))?;
+        Ok(Self { source: Source::File(file), ..scenario })
+    }
+
+    /// Returns the scenario of a function's options.
     #[doc(hidden)]
-    pub fn read(keys: &Map<String, Value>) -> Result<Self, String> {
+    pub fn from_options(options: Map<String, Value>) -> Result<Self, String> {
+        let scenario = Self::read(&options)?;
+        Ok(Self { source: Source::Keys(options), ..scenario })
+    }
+
+    fn read(keys: &Map<String, Value>) -> Result<Self, String> {
         if let Some(key) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(format!("{key}: is no key of a scenario; there are {}", KEYS.join(", ")));
         }
@@ -177,6 +223,9 @@ impl Scenario {
             scenario.ignore = words("ignore", ignore, &PARTS)?;
         }
         if let Some(path) = value("webhook_path") {
+            if scenario.mode != Mode::Server {
+                return Err("webhook_path: goes with mode = \"server\"".to_owned());
+            }
             scenario.webhook_path = path.as_str().unwrap_or_default().to_owned();
         }
         if let Some(expect) = value("expect") {
@@ -233,7 +282,14 @@ fn read_mail(number: usize, mail: &Value) -> Result<Mail, String> {
                     "to" | "conversationId" => {
                         return Err(format!("mails[{number}].{name}: is chosen by the explorer"));
                     }
-                    _ => drop(read.more.insert(name.clone(), value.clone())),
+                    known if FIELDS.contains(&known) => drop(read.more.insert(name.clone(), value.clone())),
+                    _ => {
+                        let known = ["from", "subject", "text"].iter().chain(&FIELDS);
+                        let known = known.copied().collect::<Vec<_>>().join(", ");
+                        return Err(format!(
+                            "mails[{number}].{name}: is no field of a mail; there are {known}"
+                        ));
+                    }
                 }
             }
         }

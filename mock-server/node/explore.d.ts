@@ -18,7 +18,9 @@ export interface ExploreMail {
 /** What happens around the app, what must hold, and how long to explore. */
 export interface ExploreOptions {
     /** The mails that come. A text is a mail by a customer of its own. */
-    mails: (string | ExploreMail)[];
+    mails?: (string | ExploreMail)[];
+    /** The file of a scenario, instead of its keys as options. */
+    scenario?: string;
     /** Called at the end of each schedule; throws where something is wrong. */
     check?: (world: ExploreWorld) => unknown;
     /** Whether people approve drafts. They do unless said. */
@@ -29,7 +31,7 @@ export interface ExploreOptions {
     ignore?: ('outbox' | 'notes' | 'tags' | 'status' | 'assignee' | 'documents')[];
     /** What must hold at the end, as `control.expect` takes it. */
     expect?: Expectation[];
-    /** How long to explore; 60 unless said. What is found is shrunk afterwards, which may take as long again. */
+    /** How long to explore; until each single step was tried unless said. What is found is shrunk afterwards, which may take as long again. */
     seconds?: number;
     /** No more schedules than this are run. */
     schedules?: number;
@@ -43,11 +45,13 @@ export interface ExploreOptions {
 
 /** What was done and found, as `--json` writes it. */
 export interface ExploreReport {
-    verdict: 'held' | 'broken';
+    verdict: 'held' | 'broken' | 'interrupted';
     seed: number;
     schedules: number;
     states: number;
     seconds: number;
+    /** How far it looked. */
+    coverage: { requests: number; singles: Tried; pairs: Tried; random: number };
     findings: {
         oracle: 'same-end' | 'never-twice' | 'nobody-forgotten' | 'persons-word' | 'well-behaved' | 'expect';
         summary: string;
@@ -56,22 +60,28 @@ export interface ExploreReport {
         shrunkFrom: number;
         replay: string;
         reproduced: string;
-        tests: { python: string; typescript: string; rust: string };
+        tests: { python: string; typescript: string; rust: string; shell: string };
     }[];
 }
 
-/** The app breaks a rule. The message says which, what happened, how to run it again, and has a test to paste. */
+/** How many of the schedules that there are were run. */
+export interface Tried {
+    tried: number;
+    of: number;
+}
+
+/** The app breaks a rule. The message says which and what happened, and has a test that replays it. */
 export class Found extends Error {
     /** The report. */
     readonly report: ExploreReport;
 }
 
 /**
- * Runs `app(world)` again and again while requests are lost, runs are cut off, and people and customers act in between.
+ * Runs `app(world)`, or a command given as a list of its words, again and again while requests are lost, runs are cut off, and people and customers act in between.
  *
  * The functions run in this process, one at a time. Give the test a timeout: vitest ends a test after five seconds.
  *
  * @throws {Found} Where the app breaks a rule.
  * @throws {TypeError} Where an option is wrong.
  */
-export function explore(app: (world: ExploreWorld) => unknown, options: ExploreOptions): Promise<ExploreReport>;
+export function explore(app: ((world: ExploreWorld) => unknown) | string[], options: ExploreOptions): Promise<ExploreReport>;

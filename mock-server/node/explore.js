@@ -22,7 +22,8 @@ export class ExploreWorld extends World {
 }
 
 export async function explore(app, options) {
-    if (typeof app !== 'function') throw new TypeError(`app must be a function that takes a world, not ${inspect(app)}`);
+    const command = Array.isArray(app) ? app : undefined;
+    if (!command && typeof app !== 'function') throw new TypeError(`app must be a function that takes a world, or a command as a list of its words, not ${inspect(app)}`);
     if (options === null || typeof options !== 'object') throw new TypeError(`The options must be an object such as { mails: ['Hello'] }, not ${inspect(options)}`);
     const { check, ...others } = options;
     if (check !== undefined && typeof check !== 'function') throw new TypeError(`check must be a function that takes a world, not ${inspect(check)}`);
@@ -36,7 +37,7 @@ export async function explore(app, options) {
     let last = {};
     let failed;
     try {
-        send({ language: 'typescript', check: check !== undefined, options: others });
+        send({ language: 'typescript', function: { name: app.name || 'app' }, check: check !== undefined, options: { command, ...others } });
         for await (const line of createInterface({ input: child.stdout })) {
             last = JSON.parse(line);
             const number = last.run ?? last.check;

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::{
     explorer::chance::Chance,
+    findings::report::Coverage,
     plan::op::{Delivery, Op, Request},
     plan::schedule::Schedule,
     plan::step::{ACTS, Act, FAILURES, Failure, Moment, Place, Step, TROUBLES, Trouble, What},
@@ -17,6 +18,8 @@ const NEAR: usize = 4;
 const MAX_SLOW: usize = 4;
 /// Steps of a schedule at random.
 const MAX_STEPS: usize = 4;
+/// How often chance may propose what was tried already before nothing is left.
+const MAX_RANDOM_TRIES: usize = 1_000;
 /// Schedules that reached something new, to be varied.
 const MAX_CORPUS: usize = 200;
 
@@ -45,9 +48,11 @@ pub(crate) struct Generator {
     mails: Vec<usize>,
     systematic: VecDeque<Schedule>,
     pairs: VecDeque<Schedule>,
+    planned_pairs: HashSet<Schedule>,
     tried: HashSet<Schedule>,
     corpus: Vec<Reached>,
     states: HashSet<u64>,
+    coverage: Coverage,
     /// Pairs in which a server may have to wait for a timeout.
     overlaps: usize,
 }
@@ -59,17 +64,32 @@ impl Generator {
             mails,
             systematic: VecDeque::new(),
             pairs: VecDeque::new(),
+            planned_pairs: HashSet::new(),
             tried: HashSet::new(),
             corpus: Vec::new(),
             states: HashSet::new(),
+            coverage: Coverage::default(),
             overlaps: 0,
         };
         let calm = Schedule::calm(it.mails.clone());
         it.tried.insert(calm.clone());
         let spots = spots(reference);
         it.plan_singles(&calm, &spots, reference);
+        let distinct: HashSet<&Schedule> = it.systematic.iter().collect();
+        it.coverage.singles.of = distinct.len();
+        it.coverage.requests = reference.requests.len();
         it.absorb(&calm, reference);
         it
+    }
+
+    /// How far it has looked.
+    pub(crate) fn coverage(&self) -> Coverage {
+        self.coverage
+    }
+
+    /// Whether every single step has been handed out.
+    pub(crate) fn has_no_single_left(&self) -> bool {
+        self.systematic.is_empty()
     }
 
     /// Distinct states that were reached.
@@ -169,8 +189,9 @@ impl Generator {
             }
         }
         // A small app may have few schedules that were not tried.
-        for _ in 0..100 {
-            let schedule = self.random()?;
+        for _ in 0..MAX_RANDOM_TRIES {
+            // A schedule in which the app made no request has no place for a step.
+            let Some(schedule) = self.random() else { continue };
             if !schedule.clashes() && self.tried.insert(schedule.clone()) {
                 return Some(schedule);
             }
@@ -234,6 +255,12 @@ impl Generator {
 
     /// Learns from a schedule that was run: what it reached, and what could come next.
     pub(crate) fn absorb(&mut self, schedule: &Schedule, execution: &Execution) {
+        match (schedule.steps.len(), self.planned_pairs.contains(schedule)) {
+            (0, _) => {}
+            (1, _) => self.coverage.singles.tried += 1,
+            (_, true) => self.coverage.pairs.tried += 1,
+            _ => self.coverage.random += 1,
+        }
         let before = self.states.len();
         self.states.extend(states(execution));
         let spots = spots(execution);
@@ -248,6 +275,13 @@ impl Generator {
         }
     }
 
+    fn add_pair(&mut self, pair: Schedule) {
+        if !self.tried.contains(&pair) && self.planned_pairs.insert(pair.clone()) {
+            self.coverage.pairs.of += 1;
+            self.pairs.push_back(pair);
+        }
+    }
+
     /// A second step near the first.
     fn plan_pairs(&mut self, schedule: &Schedule, step: Step, execution: &Execution, spots: &[Spot]) {
         if step.what == What::Deliver(Trouble::Unanswered) {
@@ -256,7 +290,7 @@ impl Generator {
                 if self.overlaps < MAX_SLOW {
                     self.overlaps += 1;
                     let what = What::Act(Act::Overlap, spot.mail);
-                    self.pairs.push_back(schedule.with(Step { place: Place::Before(spot.request), what }));
+                    self.add_pair(schedule.with(Step { place: Place::Before(spot.request), what }));
                 }
             }
         }
@@ -268,14 +302,14 @@ impl Generator {
                 for failure in [Failure::LostAfter, Failure::LostBefore] {
                     let after_read = failure == Failure::LostAfter && spot.request.op.is_read();
                     if !after_read {
-                        self.pairs.push_back(schedule.with(Step { place, what: What::Fail(failure) }));
+                        self.add_pair(schedule.with(Step { place, what: What::Fail(failure) }));
                     }
                 }
                 for act in [Act::Discard, Act::Edit, Act::Mail, Act::Approve, Act::Assign, Act::Advance] {
                     if act == Act::Advance && execution.server {
                         continue;
                     }
-                    self.pairs.push_back(schedule.with(Step { place, what: What::Act(act, spot.mail) }));
+                    self.add_pair(schedule.with(Step { place, what: What::Act(act, spot.mail) }));
                 }
             }
         }

@@ -17,7 +17,7 @@ use futures_util::{StreamExt, stream::FuturesOrdered};
 use crate::{
     explorer::generator::Generator,
     explorer::session::{MIN_WORKERS, Session},
-    findings::report::{Finding, Report, Verdict},
+    findings::report::{Coverage, Finding, Report, Verdict},
     plan::schedule::Schedule,
     run::driver::Driver,
     run::record::Execution,
@@ -25,10 +25,14 @@ use crate::{
     scenario::Scenario,
     under_test::app::{App, AppContext},
     under_test::functions::Functions,
-    under_test::state_dir::remove_leftovers,
+    under_test::state_dir::StateRoot,
     verdict::oracles::Broken,
 };
 
+/// The longest exploration.
+const MAX_SECONDS: f64 = 86_400.0;
+/// How long shrinking may take where the exploration has no bound.
+const DEFAULT_SHRINK_TIME: Duration = Duration::from_secs(60);
 /// Schedules that run side by side, at most.
 const MAX_WORKERS: usize = 8;
 
@@ -63,7 +67,7 @@ const MAX_WORKERS: usize = 8;
 pub struct Explore {
     scenario: Scenario,
     app: App,
-    seconds: f64,
+    seconds: Option<f64>,
     seed: u64,
     app_timeout: Duration,
     all: bool,
@@ -102,10 +106,14 @@ impl std::fmt::Debug for OpenWorld {
 pub struct Progress {
     /// Schedules that were run.
     pub schedules: u64,
-    /// Distinct states that they reached.
-    pub states: usize,
-    /// Seconds that are left for exploring; none while a finding is shrunk.
+    /// How far it has looked.
+    pub coverage: Coverage,
+    /// What was found so far, before it is shrunk.
+    pub findings: usize,
+    /// Seconds that are left, where it has a bound.
     pub seconds_left: Option<u64>,
+    /// Whether what was found is being shrunk.
+    pub is_shrinking: bool,
 }
 
 impl Explore {
@@ -113,7 +121,7 @@ impl Explore {
         Self {
             scenario,
             app,
-            seconds: 60.0,
+            seconds: None,
             seed: 1,
             app_timeout: Duration::from_secs(10),
             all: false,
@@ -123,7 +131,17 @@ impl Explore {
 
     /// An app that is a program, run with these words.
     pub fn command<T: Into<OsString>>(scenario: Scenario, command: impl IntoIterator<Item = T>) -> Self {
-        Self::new(scenario, App::Command(command.into_iter().map(Into::into).collect()))
+        let words = command.into_iter().map(Into::into).collect();
+        Self::new(scenario, App::Command { words, launcher: Vec::new() })
+    }
+
+    /// Starts the command by another one, whose last arguments it then is.
+    #[doc(hidden)]
+    pub fn launched_by(mut self, by: Vec<OsString>) -> Self {
+        if let App::Command { launcher, .. } = &mut self.app {
+            *launcher = by;
+        }
+        self
     }
 
     /// An app that is a function: a job that runs to its end each time, or a [server](Scenario::server) that listens on
@@ -148,9 +166,10 @@ impl Explore {
         Schedule::parse(token, self.scenario.mails.len()).map(drop)
     }
 
-    /// Sets how long to explore; 60 seconds unless set. Shrinking may take as long again.
+    /// Sets how long to explore, with pairs of steps and steps at random once each single step was tried. Unless set, it ends
+    /// when each single step was tried. Shrinking may take as long again.
     pub fn seconds(mut self, seconds: f64) -> Self {
-        self.seconds = seconds.clamp(0.0, 86_400.0);
+        self.seconds = Some(seconds.clamp(0.0, MAX_SECONDS));
         self
     }
 
@@ -199,16 +218,20 @@ impl Explore {
     ) -> Result<Report, String> {
         let began = Instant::now();
         let (seed, all, limit) = (self.seed, self.all, self.max_schedules);
-        let span = Duration::from_secs_f64(self.seconds);
+        let span = self.seconds.map(Duration::from_secs_f64);
+        let until = span.map(|span| began + span);
+        let is_over = || until.is_some_and(|until| Instant::now() >= until);
         let mails: Vec<usize> = (0..self.scenario.mails.len()).collect();
         let session = self.session().await?;
         let mut stop = std::pin::pin!(stop);
         let reference = tokio::select! {
             reference = session.begin(&mails) => reference?,
-            () = &mut stop => return Err("it was interrupted before the run without trouble had ended".to_owned()),
+            () = wait_until(until) => return Err("the run without trouble has not ended in that time".to_owned()),
+            () = &mut stop => return Ok(Report::interrupted(seed)),
         };
         let mut generator = Generator::new(seed, mails, &reference);
-        let until = began + span;
+        // Without a bound it is through when each single step was tried.
+        let is_through = |generator: &Generator| span.is_none() && generator.has_no_single_left();
         let (mut schedules, mut issued) = (0, 0);
         let mut findings: Vec<Finding> = Vec::new();
         let mut stopped = false;
@@ -219,12 +242,12 @@ impl Explore {
             workers *= 2;
         }
         // What was found but does not happen again is no finding, and no reason to stop.
-        while findings.is_empty() && !stopped && issued < limit && Instant::now() < until {
+        while findings.is_empty() && !stopped && issued < limit && !is_over() && !is_through(&generator) {
             let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
             let mut running = FuturesOrdered::new();
             let mut under_way = VecDeque::new();
             loop {
-                while running.len() < workers && issued < limit && Instant::now() < until {
+                while running.len() < workers && issued < limit && !is_over() && !is_through(&generator) {
                     let Some(schedule) = generator.next() else { break };
                     issued += 1;
                     under_way.push_back(schedule.clone());
@@ -242,12 +265,12 @@ impl Explore {
                 let (execution, broken) = checked?;
                 schedules += 1;
                 generator.absorb(&schedule, &execution);
-                let left = until.saturating_duration_since(Instant::now()).as_secs();
-                progress(Progress { schedules, states: generator.states(), seconds_left: Some(left) });
+                let left = until.map(|until| until.saturating_duration_since(Instant::now()).as_secs());
+                let (coverage, findings) = (generator.coverage(), found.len());
+                progress(Progress { schedules, coverage, findings, seconds_left: left, is_shrinking: false });
                 if let Some(broken) = broken {
-                    let known =
-                        found.iter().any(|(.., it)| it.oracle == broken.oracle && it.claim == broken.claim);
-                    if !known {
+                    // What went wrong says the cause too: a person who answered is another finding than one who took over.
+                    if found.iter().all(|(.., it)| *it != broken) {
                         found.push((schedule, execution, broken));
                     }
                     if !all {
@@ -261,8 +284,16 @@ impl Explore {
             }
             issued -= u64::try_from(under_way.len()).unwrap_or(0);
             generator.put_back(under_way);
-            progress(Progress { schedules, states: generator.states(), seconds_left: None });
-            let shrink_until = Instant::now() + span.max(Duration::from_secs(5));
+            let (coverage, count) = (generator.coverage(), found.len());
+            progress(Progress {
+                schedules,
+                coverage,
+                findings: count,
+                seconds_left: None,
+                is_shrinking: true,
+            });
+            let shrink_until =
+                Instant::now() + span.unwrap_or(DEFAULT_SHRINK_TIME).max(Duration::from_secs(5));
             for found in found {
                 let described = tokio::select! {
                     described = session.describe(found.clone(), shrink_until) => described?,
@@ -275,13 +306,17 @@ impl Explore {
                 findings.extend(new);
             }
         }
-        let states = generator.states();
         Ok(Report {
-            verdict: if findings.is_empty() { Verdict::Held } else { Verdict::Broken },
+            verdict: match findings.is_empty() {
+                _ if stopped => Verdict::Interrupted,
+                true => Verdict::Held,
+                false => Verdict::Broken,
+            },
             seed,
             schedules,
-            states,
+            states: generator.states(),
             seconds: began.elapsed().as_secs_f64(),
+            coverage: generator.coverage(),
             why: None,
             findings,
         })
@@ -297,7 +332,8 @@ impl Explore {
         let schedule = Schedule::parse(token, self.scenario.mails.len())?;
         let seed = self.seed;
         let session = self.session().await?;
-        session.begin(&schedule.mails).await?;
+        let reference = session.begin(&schedule.mails).await?;
+        let coverage = Coverage { requests: reference.requests.len(), ..Coverage::default() };
         let steps = schedule.steps.len();
         let (execution, broken) = session.check(&schedule).await?;
         let findings: Vec<Finding> = match broken {
@@ -310,6 +346,7 @@ impl Explore {
             schedules: 1,
             states: 0,
             seconds: began.elapsed().as_secs_f64(),
+            coverage,
             why: None,
             findings,
         })
@@ -332,13 +369,21 @@ impl Explore {
 
     async fn session(self) -> Result<Session, String> {
         self.scenario.check()?;
-        remove_leftovers();
         let driver = Driver {
             server: Server::start().await?,
             app: self.app,
             scenario: self.scenario,
             app_timeout: self.app_timeout,
+            state: StateRoot::new()?,
         };
         Ok(Session::new(driver))
+    }
+}
+
+/// Completes at this time; never where there is none.
+async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
     }
 }

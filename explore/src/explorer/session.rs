@@ -10,15 +10,16 @@ use futures_util::StreamExt;
 
 use crate::{
     explorer::shrink::shrink,
+    findings::replay_test,
     findings::report::Finding,
     findings::timeline::timeline,
-    findings::write_test,
     plan::schedule::Schedule,
     plan::step::{Act, Moment, Place, Step, What},
     run::driver::Driver,
     run::record::Execution,
     run::world::World,
     scenario::PARTS,
+    under_test::app::RunEnd,
     verdict::judge::Judge,
     verdict::oracles::{Broken, judge_reference},
 };
@@ -40,6 +41,16 @@ pub(crate) struct Session {
     varying: Mutex<Vec<String>>,
 }
 
+/// Says that there is nothing to explore, and what the reason may be.
+fn no_request(is_server: bool) -> String {
+    let hint = if is_server {
+        "a server hears of a first mail through the webhook `turn.changed`, not through `client.replied`"
+    } else {
+        "a job finds the service at SHARED_INBOX_BASE_URL, with the key in SHARED_INBOX_API_KEY"
+    };
+    format!("the app made no request in the run without trouble, so there is nothing to explore; {hint}")
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -59,10 +70,15 @@ impl Session {
         let calm = Schedule::calm(mails.to_vec());
         let (reference, again) = tokio::try_join!(self.reference(mails), self.driver.execute(&calm))?;
         if let Some(broken) = judge_reference(&self.driver.scenario, &reference) {
+            let lines: Vec<String> = reference.runs.iter().flat_map(RunEnd::quoted_lines).collect();
+            let last = if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) };
             return Err(format!(
-                "the run without trouble breaks a rule ({}): {}",
+                "the run without trouble breaks a rule ({}): {}{last}",
                 broken.oracle, broken.summary
             ));
+        }
+        if reference.requests.is_empty() {
+            return Err(no_request(reference.server));
         }
         // What differs without any trouble says nothing when there is some.
         for part in PARTS {
@@ -160,7 +176,12 @@ impl Session {
             shrunk_from,
             replay: schedule.token(),
             reproduced,
-            tests: write_test::write(&self.driver, &schedule, &execution, &broken),
+            tests: replay_test::write(
+                &self.driver.app,
+                &self.driver.scenario,
+                broken.oracle,
+                &schedule.token(),
+            ),
             summary: broken.summary,
         }
     }

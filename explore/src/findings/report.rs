@@ -18,6 +18,47 @@ pub enum Verdict {
     Broken,
     /// The explorer could not run.
     CouldNotRun,
+    /// It was ended before it was through; the findings are those so far.
+    Interrupted,
+}
+
+/// How many of the schedules that there are were tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Tried {
+    /// Those that were run.
+    pub tried: usize,
+    /// Those that there are; pairs become more while single steps are tried.
+    pub of: usize,
+}
+
+/// How far an exploration looked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// Requests that the app made without trouble.
+    pub requests: usize,
+    /// Schedules with a single step.
+    pub singles: Tried,
+    /// Schedules with two steps near each other.
+    pub pairs: Tried,
+    /// Schedules at random.
+    pub random: usize,
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requests, singles, pairs, random } = self;
+        write!(
+            f,
+            "{} of {} single steps tried, {} of {} pairs, {random} at random; ",
+            singles.tried, singles.of, pairs.tried, pairs.of
+        )?;
+        match requests {
+            1 => write!(f, "1 request without trouble"),
+            _ => write!(f, "{requests} requests without trouble"),
+        }
+    }
 }
 
 /// What an exploration did and found.
@@ -35,6 +76,8 @@ pub struct Report {
     pub states: usize,
     /// How long it took.
     pub seconds: f64,
+    /// How far it looked.
+    pub coverage: Coverage,
     /// Why it could not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -61,20 +104,22 @@ pub struct Finding {
     pub replay: String,
     /// How often it happened again, such as `5 of 5`.
     pub reproduced: String,
-    /// Tests to paste.
+    /// Tests that replay it.
     pub tests: Tests,
 }
 
-/// A test that fails for the same reason without the explorer, in three languages.
+/// The shortest test that replays a finding, for each runner.
 #[derive(Clone, Serialize)]
 #[non_exhaustive]
 pub struct Tests {
     /// For pytest.
     pub python: String,
-    /// For vitest.
+    /// For vitest, and for the runner of Node.
     pub typescript: String,
     /// For `cargo test`.
     pub rust: String,
+    /// A command line; its exit status is the verdict.
+    pub shell: String,
 }
 
 impl fmt::Debug for Finding {
@@ -97,26 +142,38 @@ impl Report {
     /// The report of an exploration that could not run.
     #[doc(hidden)]
     pub fn could_not_run(seed: u64, why: &str) -> Self {
-        Self {
-            verdict: Verdict::CouldNotRun,
-            seed,
-            schedules: 0,
-            states: 0,
-            seconds: 0.0,
-            why: Some(why.to_owned()),
-            findings: Vec::new(),
-        }
+        Self { why: Some(why.to_owned()), ..Self::new(Verdict::CouldNotRun, seed) }
+    }
+
+    /// The report of an exploration that was interrupted before anything was known.
+    #[doc(hidden)]
+    pub fn interrupted(seed: u64) -> Self {
+        Self::new(Verdict::Interrupted, seed)
+    }
+
+    fn new(verdict: Verdict, seed: u64) -> Self {
+        let (schedules, states, seconds, coverage) = (0, 0, 0.0, Coverage::default());
+        Self { verdict, seed, schedules, states, seconds, coverage, why: None, findings: Vec::new() }
     }
 
     /// Returns how much was run and found, in a line.
     pub fn summary(&self) -> String {
-        let Self { schedules, states, seconds, seed, .. } = self;
+        let Self { schedules, seconds, seed, coverage, .. } = self;
         let found = match self.findings.len() {
-            0 => "nothing found".to_owned(),
-            1 => "1 finding".to_owned(),
-            more => format!("{more} findings"),
+            0 => "nothing found",
+            1 => "1 finding",
+            more => &format!("{more} findings"),
         };
-        format!("{found}: {schedules} schedules, {states} states, {seconds:.0} s, seed {seed}")
+        let interrupted = if self.verdict == Verdict::Interrupted { "interrupted; " } else { "" };
+        let ran = format!("{schedules} schedules in {seconds:.0} s, seed {seed}");
+        let left = coverage.singles.of - coverage.singles.tried.min(coverage.singles.of);
+        let left = match left {
+            0 => String::new(),
+            _ if !self.findings.is_empty() => String::new(),
+            1 => "; 1 single step is left".to_owned(),
+            left => format!("; {left} single steps are left"),
+        };
+        format!("{interrupted}{found}: {coverage}; {ran}{left}")
     }
 }
 
@@ -133,7 +190,7 @@ impl fmt::Display for Report {
 }
 
 impl Finding {
-    /// Writes what happened, without a test.
+    /// Writes what happened, without how to run it again.
     pub fn write_story(&self, f: &mut impl fmt::Write) -> fmt::Result {
         writeln!(f, "BROKEN {}: {}", self.oracle, self.summary)?;
         for line in &self.timeline {
@@ -148,7 +205,6 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_story(f)?;
-        writeln!(f, "  again: --replay {}", self.replay)?;
-        writeln!(f, "\nA test to paste (--json has it in TypeScript and Rust too):\n\n{}", self.tests.python)
+        writeln!(f, "  again: {}", self.tests.shell)
     }
 }

@@ -31,6 +31,9 @@ pub(crate) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String
                 event => event_line(event, schedule, &customer),
             };
             lines.extend(line);
+            if let Event::RunEnds(_, end) = event {
+                lines.extend(end.quoted_lines());
+            }
         }
         let Some(request) = execution.requests.get(index) else { break };
         let at_it = |(step, fired): (&Step, &crate::run::record::Fired)| {

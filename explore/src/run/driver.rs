@@ -14,7 +14,7 @@ use crate::{
     run::world::{Server, World},
     scenario::{Mode, Scenario},
     under_test::app::{App, AppContext, RunEnd, Running},
-    under_test::state_dir::StateDir,
+    under_test::state_dir::StateRoot,
 };
 
 /// Time between two mails, so that none is as old as another.
@@ -35,6 +35,7 @@ pub(crate) struct Driver {
     pub(crate) app: App,
     pub(crate) scenario: Scenario,
     pub(crate) app_timeout: Duration,
+    pub(crate) state: StateRoot,
 }
 
 /// A schedule under way.
@@ -60,8 +61,6 @@ pub(crate) struct Run<'d> {
     pub(crate) runs: Vec<RunEnd>,
     /// Messages that people approved; one that is a draft again was stopped, and nobody approves it again.
     pub(crate) approved: Vec<String>,
-    /// Rounds until the trouble ended.
-    pub(crate) troubled_rounds: u32,
 }
 
 impl Driver {
@@ -84,7 +83,7 @@ impl Driver {
         takes_snapshot: bool,
     ) -> Result<(Result<Execution, String>, World), String> {
         let world = self.server.world(&self.scenario.scopes).await?;
-        let folder = StateDir::new()?;
+        let folder = self.state.folder()?;
         let context = AppContext {
             base_url: world.base_url.clone(),
             key: world.key.clone(),
@@ -109,7 +108,6 @@ impl Driver {
             fired: vec![Fired::default(); schedule.steps.len()],
             runs: Vec::new(),
             approved: Vec::new(),
-            troubled_rounds: 0,
         };
         let execution = run.execute().await;
         if let Some(server) = run.running {
@@ -154,7 +152,6 @@ impl Run<'_> {
                     continue;
                 }
                 trouble = false;
-                self.troubled_rounds = round;
                 self.end_trouble().await?;
                 if !self.schedule.steps.is_empty() {
                     continue;

@@ -142,7 +142,6 @@ impl Run<'_> {
             requests,
             tries,
             server: self.is_server(),
-            troubled_rounds: self.troubled_rounds,
             events: events.into_iter().map(|(requests, _, event)| (requests, event)).collect(),
             fired: std::mem::take(&mut self.fired),
             runs: std::mem::take(&mut self.runs),

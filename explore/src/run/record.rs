@@ -174,8 +174,6 @@ pub(crate) struct Execution {
     pub(crate) expectations: Vec<Option<String>>,
     pub(crate) settled: bool,
     pub(crate) rounds: u32,
-    /// Rounds until the trouble ended.
-    pub(crate) troubled_rounds: u32,
 }
 
 impl Execution {

@@ -1,21 +1,14 @@
 //! The app under test: a command, or a function in this process.
 
-use std::{
-    ffi::OsString,
-    path::PathBuf,
-    pin::Pin,
-    process::{ExitStatus, Stdio},
-    sync::Arc,
-    time::Duration,
-};
+use std::{ffi::OsString, fmt, path::PathBuf, pin::Pin, process::ExitStatus, sync::Arc, time::Duration};
 
 use shared_inbox_mock::Ready;
-use tokio::{
-    process::{Child, Command},
-    sync::oneshot,
-};
+use tokio::sync::oneshot;
 
-use crate::under_test::functions::Functions;
+use crate::under_test::{functions::Functions, process::Process};
+
+/// How long a function that was told to end may take: one that blocks cannot be ended, and is left behind.
+const THREAD_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// What the app is told about the world that it works in.
 #[derive(Clone)]
@@ -47,8 +40,8 @@ type AppFuture = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 /// How the app is run.
 #[derive(Clone)]
 pub(crate) enum App {
-    /// A program and its arguments.
-    Command(Vec<OsString>),
+    /// A program and its arguments, and what is put in front of them.
+    Command { words: Vec<OsString>, launcher: Vec<OsString> },
     /// A function; dropping its future kills it.
     Function(Arc<dyn Fn(AppContext) -> AppFuture + Send + Sync>),
     /// A function of the process that started this one.
@@ -59,23 +52,68 @@ pub(crate) enum App {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RunEnd {
     Succeeded,
-    /// It failed by itself, and how.
-    Failed(String),
+    /// It failed by itself.
+    Failed(FailedRun),
     /// It was killed by the schedule.
     Killed,
     /// It took longer than it may.
     TimedOut,
 }
 
+/// How a run failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FailedRun {
+    pub(crate) how: String,
+    /// The last lines that a program wrote to stderr.
+    pub(crate) last_lines: Vec<String>,
+}
+
+impl fmt::Display for FailedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.how)
+    }
+}
+
+impl RunEnd {
+    fn failed(how: String) -> Self {
+        Self::Failed(FailedRun { how, last_lines: Vec::new() })
+    }
+
+    /// Returns what a program that failed wrote last, each line behind a bar.
+    pub(crate) fn quoted_lines(&self) -> impl Iterator<Item = String> + '_ {
+        let lines = match self {
+            Self::Failed(failed) => failed.last_lines.as_slice(),
+            _ => &[],
+        };
+        lines.iter().map(|line| format!("            | {line}"))
+    }
+}
+
+impl AppContext {
+    fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let mut variables: Vec<(&'static str, OsString)> = vec![
+            ("SHARED_INBOX_BASE_URL", self.base_url.clone().into()),
+            ("SHARED_INBOX_API_KEY", self.key.clone().into()),
+            ("SHARED_INBOX_STATE_DIR", self.state_dir.clone().into()),
+        ];
+        variables.extend(self.port.map(|port| ("PORT", port.to_string().into())));
+        let secret = self.webhook_secret.clone();
+        variables.extend(secret.map(|secret| ("SHARED_INBOX_WEBHOOK_SECRET", secret.into())));
+        variables
+    }
+}
+
 impl App {
     /// Starts the app: a job, or a server when the context has a port.
     pub(crate) fn start(&self, context: &AppContext) -> Result<Running, String> {
         match self {
-            App::Command(command) => Process::start(command, context).map(Running::Process),
-            App::Function(function) if context.port.is_some() => {
+            App::Command { words, launcher } => {
+                let secrets = std::iter::once(context.key.clone()).chain(context.webhook_secret.clone());
+                Process::start(launcher, words, context.variables(), secrets.collect()).map(Running::Process)
+            }
+            App::Function(function) => {
                 Thread::start(Arc::clone(function), context.clone()).map(Running::Thread)
             }
-            App::Function(function) => Ok(Running::Future(function(context.clone()))),
             App::Piped(_) => Err("mode: a function of another process is a job".to_owned()),
         }
     }
@@ -109,7 +147,7 @@ async fn run_piped(
 ) -> Result<RunEnd, String> {
     let mut run = functions.begin(&context.ready, &context.state_dir).await?;
     let end = tokio::select! {
-        ended = run.ended() => ended?.map_or_else(RunEnd::Failed, |()| RunEnd::Succeeded),
+        ended = run.ended() => ended?.map_or_else(RunEnd::failed, |()| RunEnd::Succeeded),
         () = killed => RunEnd::Killed,
         () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
     };
@@ -123,8 +161,6 @@ async fn run_piped(
 /// The app while it runs. None of it outlives this value.
 pub(crate) enum Running {
     Process(Process),
-    /// A job in this process; dropping it kills it.
-    Future(AppFuture),
     Thread(Thread),
 }
 
@@ -134,15 +170,22 @@ impl Running {
         match self {
             Self::Process(process) => match process.child.wait().await {
                 Ok(status) if status.success() => RunEnd::Succeeded,
-                Ok(status) => RunEnd::Failed(status_words(status)),
-                Err(error) => RunEnd::Failed(error.to_string()),
+                Ok(status) => RunEnd::Failed(FailedRun {
+                    how: status_words(status),
+                    last_lines: process.last_lines().await,
+                }),
+                Err(error) => RunEnd::failed(error.to_string()),
             },
-            Self::Future(future) => future.await.map_or_else(RunEnd::Failed, |()| RunEnd::Succeeded),
-            Self::Thread(thread) => match (&mut thread.end).await {
-                Ok(Ok(())) => RunEnd::Succeeded,
-                Ok(Err(why)) => RunEnd::Failed(why),
-                Err(_) => RunEnd::Failed("it panicked".to_owned()),
-            },
+            Self::Thread(thread) => {
+                let Some(end) = &mut thread.end else { return std::future::pending().await };
+                let ended = end.await;
+                thread.end = None;
+                match ended {
+                    Ok(Ok(())) => RunEnd::Succeeded,
+                    Ok(Err(why)) => RunEnd::failed(why),
+                    Err(_) => RunEnd::failed("it panicked".to_owned()),
+                }
+            }
         }
     }
 
@@ -150,19 +193,22 @@ impl Running {
     pub(crate) async fn kill(self) {
         match self {
             Self::Process(process) => process.end().await,
-            Self::Future(_) => {}
             Self::Thread(thread) => {
                 drop(thread.stop);
-                let _ = thread.end.await;
+                if let Some(end) = thread.end {
+                    let _ = tokio::time::timeout(THREAD_TIMEOUT, end).await;
+                }
             }
         }
     }
 }
 
-/// A server in this process, in a runtime of its own, so that its tasks end with it.
+/// A function of this process, on a thread and in a runtime of its own: its tasks end with it, and when it blocks or panics, nothing
+/// else does.
 pub(crate) struct Thread {
     stop: oneshot::Sender<()>,
-    end: oneshot::Receiver<Result<(), String>>,
+    /// None once it has ended.
+    end: Option<oneshot::Receiver<Result<(), String>>>,
 }
 
 impl Thread {
@@ -185,67 +231,10 @@ impl Thread {
             let _ = ended.send(outcome);
         };
         std::thread::Builder::new().name("app".to_owned()).spawn(serve).map_err(cannot)?;
-        Ok(Self { stop, end })
+        Ok(Self { stop, end: Some(end) })
     }
 }
 
 fn status_words(status: ExitStatus) -> String {
     status.code().map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit status {code}"))
-}
-
-/// A process of the app, with all that it started. None outlives this value.
-pub(crate) struct Process {
-    pub(crate) child: Child,
-    #[cfg(unix)]
-    group: Option<rustix::process::Pid>,
-}
-
-impl Process {
-    pub(crate) fn start(command: &[OsString], context: &AppContext) -> Result<Self, String> {
-        let (program, arguments) = command.split_first().ok_or("a command is required after `--`")?;
-        let mut process = Command::new(program);
-        process
-            .args(arguments)
-            .env("SHARED_INBOX_BASE_URL", &context.base_url)
-            .env("SHARED_INBOX_API_KEY", &context.key)
-            .env("SHARED_INBOX_STATE_DIR", &context.state_dir)
-            .envs(context.port.map(|port| ("PORT", port.to_string())))
-            .envs(context.webhook_secret.as_ref().map(|secret| ("SHARED_INBOX_WEBHOOK_SECRET", secret)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        // What it starts belongs to its group, and ends with it.
-        #[cfg(unix)]
-        process.process_group(0);
-        let child = process
-            .spawn()
-            .map_err(|error| format!("{} cannot be started: {error}", program.to_string_lossy()))?;
-        #[cfg(unix)]
-        let group = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
-        Ok(Self {
-            child,
-            #[cfg(unix)]
-            group,
-        })
-    }
-
-    /// Kills it and all that it started, and waits until it is gone.
-    pub(crate) async fn end(mut self) {
-        self.kill();
-        let _ = self.child.kill().await;
-    }
-
-    fn kill(&mut self) {
-        #[cfg(unix)]
-        if let Some(group) = self.group.take() {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill();
-    }
 }

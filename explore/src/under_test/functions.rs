@@ -17,22 +17,14 @@ const LINGER_INTERVAL: Duration = Duration::from_secs(1);
 pub struct Functions {
     link: Mutex<Link>,
     pub(crate) has_check: bool,
-    pub(crate) function: Option<Function>,
+    /// The name of the function.
+    pub(crate) function: Option<String>,
 }
 
 impl std::fmt::Debug for Functions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Functions").finish_non_exhaustive()
     }
-}
-
-/// Where a function can be imported from.
-#[derive(Debug)]
-pub struct Function {
-    /// Its module.
-    pub module: String,
-    /// Its name.
-    pub name: String,
 }
 
 /// Sends a line to the other process.
@@ -83,7 +75,7 @@ impl Functions {
         send: SendLine,
         answers: mpsc::UnboundedReceiver<Value>,
         has_check: bool,
-        function: Option<Function>,
+        function: Option<String>,
     ) -> Self {
         Self { link: Mutex::new(Link { send, answers, number: 0, under_way: false }), has_check, function }
     }

@@ -3,4 +3,5 @@
 pub(super) mod app;
 pub(super) mod functions;
 pub(super) mod gateway;
+pub(super) mod process;
 pub(super) mod state_dir;

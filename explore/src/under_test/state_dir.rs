@@ -1,29 +1,58 @@
 //! Folders for the state of apps.
 
 use std::{
-    env, fs, io,
-    path::PathBuf,
+    env,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
 const PREFIX: &str = "shared-inbox-explore-";
+/// The file that an explorer holds locked as long as it uses a folder. A process number would say little: it is used again, and
+/// means another process in a container that shares the folder.
+const LOCK: &str = "lock";
+
+/// The folder of one explorer, with a folder for each schedule in it. It is removed at the end.
+pub(crate) struct StateRoot {
+    path: PathBuf,
+    count: AtomicU64,
+    _lock: File,
+}
 
 /// A folder for the app's state, removed at the end.
 pub(crate) struct StateDir(pub(crate) PathBuf);
 
-impl StateDir {
+impl StateRoot {
+    /// Makes a folder, and removes those of explorers that were killed.
     pub(crate) fn new() -> Result<Self, String> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = env::temp_dir().join(format!("{PREFIX}{}-{count}", std::process::id()));
+        remove_leftovers();
+        let failed = |path: &Path, error: io::Error| format!("{}: cannot be made: {error}", path.display());
+        let mut number = u64::from(std::process::id());
+        let path = loop {
+            let path = env::temp_dir().join(format!("{PREFIX}{number}"));
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self(path)),
-                // Left behind by a process that had this number before.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(format!("{}: cannot be made: {error}", path.display())),
+                Ok(()) => break path,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1_000_003,
+                Err(error) => return Err(failed(&path, error)),
             }
-        }
+        };
+        let lock = File::create_new(path.join(LOCK)).and_then(|lock| lock_file(&lock).map(|_| lock));
+        let lock = lock.map_err(|error| failed(&path, error))?;
+        Ok(Self { path, count: AtomicU64::new(0), _lock: lock })
+    }
+
+    /// Makes a folder for a schedule.
+    pub(crate) fn folder(&self) -> Result<StateDir, String> {
+        let path = self.path.join(self.count.fetch_add(1, Ordering::Relaxed).to_string());
+        fs::create_dir(&path).map_err(|error| format!("{}: cannot be made: {error}", path.display()))?;
+        Ok(StateDir(path))
+    }
+}
+
+impl Drop for StateRoot {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 
@@ -33,25 +62,36 @@ impl Drop for StateDir {
     }
 }
 
-/// Removes the folders of explorers that were killed.
-pub(crate) fn remove_leftovers() {
+/// Removes the folders whose lock nobody holds. A link is no such folder, and is not followed.
+fn remove_leftovers() {
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process =
-            name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok());
-        if process.is_some_and(has_ended) {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let lock = File::open(entry.path().join(LOCK));
+        if lock.is_ok_and(|lock| lock_file(&lock).is_ok_and(|is_held| is_held)) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
+/// Locks a file unless somebody holds it; returns whether it is held now.
 #[cfg(unix)]
-fn has_ended(process: i32) -> bool {
-    use rustix::{io::Errno, process};
-    process::Pid::from_raw(process).is_some_and(|it| process::test_kill_process(it) == Err(Errno::SRCH))
+fn lock_file(file: &File) -> io::Result<bool> {
+    use rustix::{
+        fs::{FlockOperation, flock},
+        io::Errno,
+    };
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
+/// Without locks, what is left behind stays.
 #[cfg(not(unix))]
-fn has_ended(_: i32) -> bool {
-    false
+fn lock_file(_: &File) -> io::Result<bool> {
+    Ok(false)
 }

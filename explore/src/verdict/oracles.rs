@@ -15,35 +15,11 @@ use crate::{
     verdict::oracle::Oracle,
 };
 
-/// A rule that does not hold, and what a test has to claim.
+/// A rule that does not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Broken {
     pub(crate) oracle: Oracle,
     pub(crate) summary: String,
-    pub(crate) claim: Claim,
-}
-
-/// What must be true at the end, in a test.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Claim {
-    /// A text is in the messages to a customer at most so often.
-    TextAtMost { customer: String, text: String, times: usize },
-    /// A note stands at most so often in the conversation with a customer.
-    NoteAtMost { customer: String, text: String, times: usize },
-    /// The app has written at most so many messages to a customer.
-    MessagesAtMost { customer: String, times: usize },
-    /// The last mail of a customer is answered.
-    Answered { customer: String },
-    /// A part of the conversation with a customer is this.
-    Part { customer: String, part: &'static str, values: Vec<String> },
-    /// No request is answered so.
-    NoResponse { status: u16 },
-    /// The last run ends well; a server stays up.
-    EndsWell,
-    /// The last run changes nothing.
-    Settles,
-    /// An expectation of the scenario, by number.
-    Expectation(usize),
 }
 
 /// Returns what is wrong with a run without trouble, in which no rule may be broken.
@@ -54,8 +30,10 @@ pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
         run.requests.iter().filter_map(|request| request.status).find(|status| matches!(status, 401 | 429));
     let refused = responses.map(|status| Broken {
         oracle: Oracle::WellBehaved,
-        summary: format!("a request was answered with {status}"),
-        claim: Claim::NoResponse { status },
+        summary: match status {
+            429 => "a request got 429: the app made more than 120 requests in a run, and the clock of the world stands while it runs".to_owned(),
+            _ => format!("a request got {status}"),
+        },
     });
     let unanswered = run.tries.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
         oracle: Oracle::WellBehaved,
@@ -63,7 +41,6 @@ pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
             Some(status) => format!("the app responded to the webhook {} with {status}", attempt.event),
             None => format!("the app did not respond to the webhook {}: {}", attempt.event, attempt.error),
         },
-        claim: Claim::EndsWell,
     });
     judge.ended().or(unanswered).or(refused).or_else(|| judge.twice()).or_else(|| judge.expectations())
 }
@@ -110,13 +87,11 @@ impl Judge<'_> {
                 Act::Assign => "took over the conversation",
                 _ => "answered by hand",
             };
-            let times = end.messages.len().saturating_sub(written.len());
             return Some(Broken {
                 oracle: Oracle::PersonsWord,
                 summary: format!(
                     "A person {did} in the conversation with {customer}; the app read that, and wrote to the customer all the same."
                 ),
-                claim: Claim::MessagesAtMost { customer, times },
             });
         }
         self.risk()
@@ -132,7 +107,6 @@ impl Judge<'_> {
         Some(Broken {
             oracle: Oracle::PersonsWord,
             summary: format!("The mail of {customer} is held and marked as a risk, and the app answered it."),
-            claim: Claim::MessagesAtMost { customer, times: 0 },
         })
     }
 
@@ -148,7 +122,7 @@ impl Judge<'_> {
                 list.iter().find(|text| count(list, text) > limit(text)).cloned()
             };
             if let Some(text) = often(&end.messages, &|text| allowed(|it| &it.messages, text)) {
-                let (times, stands) = (allowed(|it| &it.messages, &text), count(&end.messages, &text));
+                let stands = count(&end.messages, &text);
                 return Some(Broken {
                     oracle: Oracle::NeverTwice,
                     summary: format!(
@@ -156,18 +130,16 @@ impl Judge<'_> {
                         mails(end.mails),
                         quoted(&text)
                     ),
-                    claim: Claim::TextAtMost { customer, text, times },
                 });
             }
             if let Some(text) = often(&end.notes, &|text| allowed(|it| &it.notes, text)) {
-                let (times, stands) = (allowed(|it| &it.notes, &text), count(&end.notes, &text));
+                let stands = count(&end.notes, &text);
                 return Some(Broken {
                     oracle: Oracle::NeverTwice,
                     summary: format!(
                         "In the conversation with {customer} the same note stands {stands} times: {}",
                         quoted(&text)
                     ),
-                    claim: Claim::NoteAtMost { customer, text, times },
                 });
             }
         }
@@ -176,26 +148,20 @@ impl Judge<'_> {
 
     /// Returns whether the last run ended, and well.
     fn ended(&self) -> Option<Broken> {
-        let broken = |summary: String, claim| Some(Broken { oracle: Oracle::WellBehaved, summary, claim });
+        let broken = |summary: String| Some(Broken { oracle: Oracle::WellBehaved, summary });
         let server = self.execution.server;
         match self.execution.runs.last() {
             _ if self.execution.settled => None,
-            Some(RunEnd::Failed(how)) if server => {
-                broken(format!("The server ends by itself: {how}."), Claim::EndsWell)
-            }
-            Some(RunEnd::Succeeded) if server => {
-                broken("The server ends by itself: exit status 0.".into(), Claim::EndsWell)
-            }
+            Some(RunEnd::Failed(how)) if server => broken(format!("The server ends by itself: {how}.")),
+            Some(RunEnd::Succeeded) if server => broken("The server ends by itself: exit status 0.".into()),
             Some(RunEnd::TimedOut) if server => {
-                broken("The server does not accept connections on its port.".into(), Claim::EndsWell)
+                broken("The server does not accept connections on its port.".into())
             }
             Some(RunEnd::Failed(how)) => {
-                broken(format!("The app still fails when all trouble has ended: {how}."), Claim::EndsWell)
+                broken(format!("The app still fails when all trouble has ended: {how}."))
             }
-            Some(RunEnd::TimedOut) => {
-                broken("The app does not end, though all trouble has ended.".into(), Claim::EndsWell)
-            }
-            _ => broken("The app never comes to rest: every run changes something.".into(), Claim::Settles),
+            Some(RunEnd::TimedOut) => broken("The app does not end, though all trouble has ended.".into()),
+            _ => broken("The app never comes to rest: every run changes something.".into()),
         }
     }
 
@@ -229,7 +195,6 @@ impl Judge<'_> {
                 return Some(Broken {
                     oracle: Oracle::NobodyForgotten,
                     summary: format!("{customer} wrote, and the app never answered."),
-                    claim: Claim::Answered { customer },
                 });
             }
         }
@@ -263,7 +228,7 @@ impl Judge<'_> {
                 )
             }
         };
-        Some(Broken { oracle: Oracle::WellBehaved, summary, claim: Claim::NoResponse { status } })
+        Some(Broken { oracle: Oracle::WellBehaved, summary })
     }
 
     fn same_end(&self) -> Option<Broken> {
@@ -300,7 +265,6 @@ impl Judge<'_> {
                         words(&is),
                         words(&values),
                     ),
-                    claim: Claim::Part { customer, part, values },
                 });
             }
         }
@@ -319,7 +283,6 @@ impl Judge<'_> {
                 return Some(Broken {
                     oracle: Oracle::Expect,
                     summary: format!("{named} does not hold: {first}"),
-                    claim: Claim::Expectation(n),
                 });
             }
         }

@@ -40,6 +40,13 @@ enum Command {
     },
     Conform(ConformCli),
     Explore(ExploreCli),
+    /// Runs a command that ends with the process that started this one
+    #[command(name = lifetime::WITH_PARENT, hide = true)]
+    WithParent {
+        parent: u32,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
 }
 
 #[derive(Args)]
@@ -120,6 +127,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Health { at }) => health(at),
         Some(Command::Conform(conform)) => return conform.run().unwrap_or_else(|message| fail(&message)),
         Some(Command::Explore(explore)) => return explore.run().unwrap_or_else(|message| fail(&message)),
+        Some(Command::WithParent { parent, command }) => lifetime::become_child(parent, &command),
         None => serve(cli.options),
     };
     match done {
@@ -129,7 +137,12 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn fail(message: &str) -> ExitCode {
-    let _ = writeln!(io::stderr(), "shared-inbox-mock: {}", one_line(message));
+    let mut out = io::stderr().lock();
+    let _ = writeln!(out, "shared-inbox-mock: {}", one_line(message));
+    // What somebody else said, such as the app under test.
+    if let Some((_, quoted)) = message.split_once("\n\n") {
+        let _ = writeln!(out, "{quoted}");
+    }
     ExitCode::from(2)
 }
 

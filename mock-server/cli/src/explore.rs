@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::Args;
-use shared_inbox_explore::{Explore, Progress, Report, Scenario};
+use shared_inbox_explore::{Explore, Progress, Report, Scenario, Verdict};
 
 /// Find the bad day that breaks your app, and get it back as a test.
 ///
@@ -29,16 +29,17 @@ use shared_inbox_explore::{Explore, Progress, Report, Scenario};
 /// twice, late, out of order, or are lost.
 ///
 /// When everything has calmed down, every customer must be answered, none twice, what people decided respected, and all
-/// else as without trouble. Status 0: nothing found; 1: something found; 2: it could not run.
+/// else as without trouble. Status 0: nothing found; 1: something found; 2: it could not run; 130: interrupted.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExploreCli {
     /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `ignore`, `expect`
     #[arg(long, value_name = "FILE", required_unless_present = "pipe")]
     scenario: Option<PathBuf>,
-    /// How long to explore; shrinking what was found may take as long again
-    #[arg(long, value_name = "N", default_value = "60", value_parser = seconds)]
-    seconds: f64,
+    /// How long to explore at most. Without it, each single step is tried once; with it, pairs of steps and steps at random
+    /// follow. Shrinking what was found may take as long again
+    #[arg(long, value_name = "N", value_parser = seconds)]
+    seconds: Option<f64>,
     /// What chance starts from; another number tries other schedules
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -77,16 +78,17 @@ impl ExploreCli {
     /// Returns the exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
         let Some(file) = &self.scenario else { return crate::pipe::explore() };
-        let text = fs::read_to_string(file);
-        let file = file.display();
-        let text = text.map_err(|error| format!("--scenario {file}: cannot be read: {error}"))?;
-        let scenario = Scenario::parse(&text).map_err(|why| format!("--scenario {file}: {why}"))?;
+        let scenario = Scenario::from_file(file).map_err(|why| format!("--scenario {why}"))?;
         let explore = Explore::command(scenario, self.command.clone())
-            .seconds(self.seconds)
+            .launched_by(crate::lifetime::launcher())
             .seed(self.seed)
             .max_schedules(self.schedules)
             .app_timeout(Duration::from_secs_f64(self.app_timeout));
         let explore = if self.all { explore.all() } else { explore };
+        let explore = match self.seconds {
+            Some(seconds) => explore.seconds(seconds),
+            None => explore,
+        };
         if let Some(file) = &self.json {
             let opened = fs::OpenOptions::new().create(true).append(true).open(file);
             opened.map_err(|error| format!("--json {}: cannot be written: {error}", file.display()))?;
@@ -101,7 +103,7 @@ impl ExploreCli {
             match &self.replay {
                 Some(token) => tokio::select! {
                     report = explore.clone().replay(token) => report,
-                    () = stop => Err("interrupted".to_owned()),
+                    () = stop => Ok(Report::interrupted(self.seed)),
                 },
                 None => explore.clone().run_until(stop, show()).await,
             }
@@ -118,8 +120,18 @@ impl ExploreCli {
         if let Some(finding) = report.findings.first().filter(|_| self.open) {
             runtime.block_on(keep_open(explore, &finding.replay))?;
         }
-        Ok(ExitCode::from(u8::from(!report.held())))
+        Ok(status(&report))
     }
+}
+
+/// Returns the exit status of a report.
+pub(crate) fn status(report: &Report) -> ExitCode {
+    ExitCode::from(match report.verdict {
+        Verdict::Held => 0,
+        // As a shell says it of a program that Ctrl-C ended.
+        Verdict::Interrupted => 130,
+        _ => 1,
+    })
 }
 
 /// Shows a schedule in the console until a signal comes.
@@ -142,11 +154,14 @@ fn show() -> impl FnMut(Progress) {
         if !shown {
             return;
         }
-        let left = progress
-            .seconds_left
-            .map_or("shrinking what was found".to_owned(), |left| format!("{left} s left"));
-        let Progress { schedules, states, .. } = progress;
-        let _ = write!(io::stderr(), "\r\x1b[K{schedules} schedules, {states} states, {left}");
+        let Progress { coverage, findings, .. } = progress;
+        let (tried, of) = (coverage.singles.tried, coverage.singles.of);
+        let left = match progress.seconds_left {
+            _ if progress.is_shrinking => ", shrinking".to_owned(),
+            Some(left) => format!(", {left} s left"),
+            None => String::new(),
+        };
+        let _ = write!(io::stderr(), "\r\x1b[K{tried} of {of} single steps, {findings} found{left}");
     }
 }
 

@@ -1,6 +1,9 @@
 //! The lifetime of the program: until a signal, or the end of its parent process.
 
-use std::{io, thread};
+use std::{
+    ffi::{OsStr, OsString},
+    io, thread,
+};
 
 use tokio::sync::oneshot;
 
@@ -79,4 +82,37 @@ fn parent_replaced() -> impl Future<Output = ()> {
 #[cfg(windows)]
 fn parent_replaced() -> impl Future<Output = ()> {
     std::future::pending()
+}
+
+/// The name of the hidden command that [`become_child`] is behind.
+pub(crate) const WITH_PARENT: &str = "with-parent";
+
+/// Returns the words that start a command which ends with this process, however this process ends; none where the system cannot
+/// do that.
+pub(crate) fn launcher() -> Vec<OsString> {
+    let program = std::env::current_exe().ok().filter(|_| cfg!(target_os = "linux"));
+    let Some(program) = program else { return Vec::new() };
+    let parent = std::process::id().to_string();
+    [program.as_os_str(), OsStr::new(WITH_PARENT), OsStr::new(&parent), OsStr::new("--")]
+        .map(OsStr::to_owned)
+        .to_vec()
+}
+
+/// Becomes a command that the kernel ends with the process `parent`, which started this one.
+#[cfg(target_os = "linux")]
+pub(crate) fn become_child(parent: u32, command: &[OsString]) -> Result<(), String> {
+    use std::os::unix::process::{CommandExt, parent_id};
+    let (program, arguments) = command.split_first().ok_or("a command is required after `--`")?;
+    let kill = Some(rustix::process::Signal::KILL);
+    rustix::process::set_parent_process_death_signal(kill).map_err(|error| error.to_string())?;
+    if parent_id() != parent {
+        return Err("the process that started this one has ended".to_owned());
+    }
+    let error = std::process::Command::new(program).args(arguments).exec();
+    Err(format!("{} cannot be started: {error}", program.to_string_lossy()))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn become_child(_: u32, _: &[OsString]) -> Result<(), String> {
+    Err("this system cannot end a command with its parent".to_owned())
 }

@@ -12,13 +12,12 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use shared_inbox_explore::{
-    Explore, Report, Scenario,
-    piped::{Function, Functions},
-};
+use shared_inbox_explore::{Explore, Report, Scenario, piped::Functions};
 use tokio::sync::{mpsc, oneshot};
 
 const MAX_SECONDS: f64 = 86_400.0;
+/// The keys of a scenario that can be options.
+const KEYS: [&str; 7] = ["mails", "people", "scopes", "ignore", "expect", "mode", "webhook_path"];
 
 /// What the other process wants.
 struct Wanted {
@@ -43,21 +42,19 @@ impl Wanted {
             Some(Value::String(token)) => Some(token),
             Some(other) => return Err(format!("replay: {other} is no token of a finding")),
         };
-        for server_only in ["mode", "webhook_path"] {
-            if options.contains_key(server_only) {
-                return Err(format!("{server_only}: a function is a job, which has no such option"));
+        let command = take_command(&mut options)?;
+        if command.is_some() && first["check"] == true {
+            return Err("check: is called in the process of a function, and the app is a command".to_owned());
+        }
+        let scenario = take_scenario(options, command.is_some())?;
+        let mut explore = match command {
+            Some(words) => Explore::command(scenario, words).launched_by(crate::lifetime::launcher()),
+            None => {
+                let name = first["function"]["name"].as_str().map(str::to_owned);
+                let functions = Functions::new(write, answers, first["check"] == true, name);
+                Explore::functions(scenario, functions)
             }
-        }
-        let known = ["mails", "people", "scopes", "ignore", "expect"];
-        let others = "check, seconds, seed, schedules, replay and the timeout of a run";
-        if let Some(option) = options.keys().find(|option| !known.contains(&option.as_str())) {
-            return Err(format!("{option}: is no option; there are {}, {others}", known.join(", ")));
-        }
-        let scenario = Scenario::read(&options)?;
-        let named = |name: &str| first["function"][name].as_str().map(str::to_owned);
-        let function = named("module").zip(named("name")).map(|(module, name)| Function { module, name });
-        let functions = Functions::new(write, answers, first["check"] == true, function);
-        let mut explore = Explore::functions(scenario, functions);
+        };
         if let Some(token) = &replay {
             explore.check_token(token).map_err(|why| why.trim_start_matches("--").to_owned())?;
         }
@@ -75,6 +72,36 @@ impl Wanted {
         }
         Ok(Self { explore, replay, language: first["language"].as_str().unwrap_or_default().to_owned() })
     }
+}
+
+/// Takes the words of a program, where the app is one.
+fn take_command(options: &mut Map<String, Value>) -> Result<Option<Vec<String>>, String> {
+    let Some(words) = options.remove("command") else { return Ok(None) };
+    let words: Option<Vec<String>> =
+        words.as_array().map(|words| words.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    let words = words.filter(|words| !words.is_empty());
+    words.map(Some).ok_or_else(|| "app: a command is a list of its words".to_owned())
+}
+
+/// Takes a scenario from its file, or from its keys among the options.
+fn take_scenario(mut options: Map<String, Value>, is_command: bool) -> Result<Scenario, String> {
+    if let Some(file) = options.remove("scenario") {
+        if let Some(option) = options.keys().next() {
+            return Err(format!("{option}: belongs into the file of the scenario"));
+        }
+        let file = file.as_str().ok_or_else(|| format!("scenario: {file} is no path of a file"))?;
+        return Scenario::from_file(file).map_err(|why| format!("scenario: {why}"));
+    }
+    for server_only in ["mode", "webhook_path"] {
+        if options.contains_key(server_only) && !is_command {
+            return Err(format!("{server_only}: a function is a job, which has no such option"));
+        }
+    }
+    if let Some(option) = options.keys().find(|option| !KEYS.contains(&option.as_str())) {
+        let others = "scenario, check, seconds, seed, schedules, replay and the timeout of a run";
+        return Err(format!("{option}: is no option; there are {}, {others}", KEYS.join(", ")));
+    }
+    Scenario::from_options(options)
 }
 
 fn take_seconds(options: &mut Map<String, Value>, name: &str) -> Result<Option<f64>, String> {
@@ -125,11 +152,11 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
             None => explore.run_until(stop, |_| {}).await?,
             Some(token) => tokio::select! {
                 report = explore.replay(token) => report?,
-                () = stop => return Err("interrupted".to_owned()),
+                () = stop => Report::interrupted(0),
             },
         };
         write(&json!({ "report": report, "text": failure_message(&report, &language) }))?;
-        Ok(ExitCode::from(u8::from(!report.held())))
+        Ok(crate::explore::status(&report))
     });
     if let Err(why) = &explored {
         write(&json!({ "error": why }))?;
@@ -138,16 +165,13 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
     explored
 }
 
-/// Returns what a failing test says, with the test to paste in its own language.
+/// Returns what a failing test says, with the test that replays it in its own language.
 fn failure_message(report: &Report, language: &str) -> String {
     let mut said = String::new();
     for finding in &report.findings {
         let _ = finding.write_story(&mut said);
-        let (again, test) = match language {
-            "typescript" => (format!("{{ replay: '{}' }}", finding.replay), &finding.tests.typescript),
-            _ => (format!("replay=\"{}\"", finding.replay), &finding.tests.python),
-        };
-        said.push_str(&format!("  again: {again}\n\nA test to paste:\n\n{test}\n"));
+        let test = if language == "typescript" { &finding.tests.typescript } else { &finding.tests.python };
+        said.push_str(&format!("\nA test that replays it:\n\n{test}\n"));
     }
     said + &report.summary()
 }

@@ -20,7 +20,7 @@ __tracebackhide__ = True
 
 
 class Found(AssertionError):
-    """The app breaks a rule. The text says which, what happened, how to run it again, and has a test to paste."""
+    """The app breaks a rule. The text says which and what happened, and has a test that replays it."""
 
     def __init__(self, text: str, report: dict[str, Any]) -> None:
         super().__init__(text)
@@ -41,9 +41,10 @@ Explored: TypeAlias = Callable[[ExploreWorld], Awaitable[object] | object]
 
 
 def explore(
-    app: Explored,
+    app: Explored | Sequence[str],
     *,
-    mails: Sequence[str | Mapping[str, Any]],
+    mails: Sequence[str | Mapping[str, Any]] | None = None,
+    scenario: str | None = None,
     check: Explored | None = None,
     people: str | None = None,
     scopes: Sequence[str] | None = None,
@@ -57,21 +58,27 @@ def explore(
 ) -> dict[str, Any]:
     """Runs `app(world)` again and again while requests are lost, runs are cut off, and people and customers act in between.
 
-    `mails`, `people`, `scopes`, `ignore` and `expect` are those of a scenario. `check(world)` is called at the end of each
-    schedule and raises where something is wrong. It explores for 60 `seconds`, or until `schedules` have been run; `replay` runs
-    the schedule of a finding alone. Both functions run in this process, one at a time, and may be coroutine functions.
+    `app` may also be a command, as a list of its words. `mails`, `people`, `scopes`, `ignore` and `expect` are those of a scenario, or
+    `scenario` names its file. `check(world)` is called at the end of each
+    schedule and raises where something is wrong. It ends when each single step was tried; with
+    `seconds` it goes on that long, with pairs of steps and steps at random; `schedules` bounds how many are run. `replay` runs the schedule
+    of a finding alone. Both functions run in this process, one at a time, and may be coroutine functions.
 
     Returns the report. Raises `Found` where the app breaks a rule, `ValueError` where an option is wrong, and `RuntimeError` where it
     could not run: mostly, because the app fails without any trouble.
     """
-    for name, function in {"app": app, "check": check or app}.items():
-        if not callable(function):
-            raise TypeError(f"{name} must be a function that takes a world, not {function!r}")
+    command = list(app) if isinstance(app, (list, tuple)) else None
+    run = app if callable(app) else _no_function
+    if command is None and not callable(app):
+        raise TypeError(f"app must be a function that takes a world, or a command as a list of its words, not {app!r}")
+    if check is not None and (command is not None or not callable(check)):
+        raise TypeError(f"check must be a function that takes a world, beside an app that is one, not {check!r}")
     options = dict(
-        mails=mails, people=people, scopes=scopes, ignore=ignore, expect=expect, seconds=seconds,
+        command=command, mails=mails, scenario=scenario, people=people, scopes=scopes, ignore=ignore, expect=expect, seconds=seconds,
         schedules=schedules, seed=seed, replay=replay, app_timeout=app_timeout,
     )  # fmt: skip
-    wanted = {"language": "python", "function": _where(app), "check": check is not None, "options": options}
+    function = {"name": getattr(app, "__name__", "app")}
+    wanted = {"language": "python", "function": function, "check": check is not None, "options": options}
     first = json.dumps(wanted)
     failed: BaseException | None = None
     with tempfile.TemporaryFile() as log:
@@ -86,7 +93,7 @@ def explore(
                 number = said.get("run") or said.get("check")
                 if number is None:
                     break
-                error = _call(app if "run" in said else check or app, said["world"])
+                error = _call(run if "run" in said else check or run, said["world"])
                 failed = error or failed
                 line = json.dumps({"failed": number, "error": _line(error)} if error else {"done": number})
         except BrokenPipeError:
@@ -144,7 +151,5 @@ def _line(error: BaseException) -> str:
     return " ".join("".join(traceback.format_exception_only(error)).split()) or type(error).__name__
 
 
-def _where(function: Explored) -> dict[str, str] | None:
-    """Where a test can import the function from."""
-    name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "")
-    return {"module": module, "name": name} if name.isidentifier() and module not in ("", "__main__") else None
+def _no_function(world: ExploreWorld) -> None:
+    """A command is run by the explorer itself."""

@@ -44,6 +44,8 @@ impl Api {
     }
 
     pub(crate) fn with(base_url: String, key: String, state_dir: PathBuf) -> Self {
+        // An app that is a program of its own has no provider of cryptography yet.
+        _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .no_proxy()
             // Loading the system's certificates takes longer than all requests.

@@ -167,7 +167,9 @@ fn scenario() -> Scenario {
 async fn the_context_of_an_app_shows_no_key_in_its_debug_form() {
     let app = |context: AppContext| async move {
         let shown = format!("{context:?}");
-        if shown.contains(&context.key) { Err("it shows the key".to_owned()) } else { Ok(()) }
+        let is_shown = shown.contains(&context.key);
+        Api::new(context).open().await.map_err(|failed| format!("{failed:?}"))?;
+        if is_shown { Err("it shows the key".to_owned()) } else { Ok(()) }
     };
     let scenario = Scenario::new(["Where is my order 1042?"]);
     let report = Explore::function(scenario, app).max_schedules(1).run().await.expect("it ran");
@@ -248,4 +250,22 @@ async fn a_conversation_that_a_person_took_unseen_and_the_app_took_after_them_is
     let token = "1_0.1.2_mail:0@run.1_assign:0@get_conversation.2.after";
     let report = Explore::function(scenario(), asks_for_documents).replay(token).await.expect("it ran");
     assert!(report.held(), "{report}");
+}
+
+#[tokio::test]
+async fn a_function_that_panics_is_a_failed_run() {
+    let app = |_: AppContext| async { panic!("no such order") };
+    let why = Explore::function(scenario(), app).run().await.expect_err("it fails without trouble");
+    assert!(why.contains("it panicked"), "{why}");
+}
+
+#[tokio::test]
+async fn a_function_that_blocks_its_thread_is_given_up_after_the_timeout() {
+    let app = |_: AppContext| async {
+        std::thread::sleep(std::time::Duration::from_secs(30));
+        Ok(())
+    };
+    let explore = Explore::function(scenario(), app).app_timeout(std::time::Duration::from_millis(50));
+    let why = explore.run().await.expect_err("it never ends");
+    assert!(why.contains("does not end"), "{why}");
 }

@@ -2,14 +2,13 @@
 //!
 //! What is ignored here explores for minutes, or needs Python or Node. It is bounded by schedules, never by the clock:
 //!
-//!     cargo test -p shared-inbox-mock --test explore -- --ignored --nocapture
+//!     cargo test -p shared-inbox-mock-cli --test explore -- --ignored --nocapture
 
 mod apps;
 mod correct;
 mod other_languages;
 mod pipe;
 mod planted;
-mod printed;
 mod program;
 mod server_apps;
 mod server_languages;

@@ -120,8 +120,8 @@ async fn a_function_of_another_process_is_explored_and_what_breaks_it_is_told_in
     for part in [
         "BROKEN never-twice:",
         "→ was taken, then the response was lost",
-        "again: replay=\"1_",
-        "def test_nobody_gets_the_same_text_twice(shared_inbox",
+        "def test_nobody_gets_the_same_text_twice(shared_inbox_explore):\n    shared_inbox_explore(app, mails=[\"Where is my order 1042?\", ",
+        ", replay=\"1_",
         "1 finding: ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -202,6 +202,8 @@ async fn a_wrong_option_is_named() {
         (json!({ "mode": "server" }), "mode: a function is a job"),
         (json!({ "people": "some" }), "people: must be"),
         (json!({ "colour": "red" }), "colour: is no option; there are mails"),
+        (json!({ "scenario": "nowhere.toml" }), "mails: belongs into the file of the scenario"),
+        (json!({ "command": "python app.py" }), "app: a command is a list of its words"),
     ] {
         let (last, status) = explore(options(wrong), drafts, None).await;
         assert_eq!(status, Some(2), "{last}");

@@ -35,14 +35,20 @@ fn a_bad_scenario_is_refused_by_the_name_of_its_key() {
         ("mails = [\"Hi\"]\npeople = true", "people: must be"),
         ("mails = [\"Hi\"]\nscopes = [\"fly\"]", "scopes: \"fly\" is none of"),
         ("mails = [\"Hi\"]\nignore = [\"weather\"]", "ignore: \"weather\" is none of"),
-        ("mails = [\"Hi\"]\nwebhook_path = \"x\"", "webhook_path: must be"),
+        ("mails = [\"Hi\"]\nmode = \"server\"\nwebhook_path = \"x\"", "webhook_path: must be"),
+        ("mails = [\"Hi\"]\nwebhook_path = \"/hooks\"", "webhook_path: goes with mode = \"server\""),
+        ("mails = [{ text = \"Hi\", sbject = \"Order\" }]", "mails[0].sbject: is no field of a mail"),
         ("mails = [\"Hi\"]\nexpect = [1]", "expect: must be"),
         ("mail = [\"Hi\"]", "mail: is no key"),
         ("mails = [", "line 1"),
     ] {
         let (status, said) = explore(folder.path(), scenario, &[], &["true"]);
         assert_eq!(status, Some(2), "{said}");
-        assert!(said.starts_with("shared-inbox-mock: --scenario") && said.contains(named), "{named}: {said}");
+        assert!(
+            said.starts_with("shared-inbox-mock: --scenario ") && said.contains(named),
+            "{named}: {said}"
+        );
+        assert!(said.contains("scenario.toml: "), "it names the file: {said}");
     }
 }
 
@@ -68,29 +74,70 @@ fn a_token_that_is_none_is_refused() {
 
 #[test]
 #[cfg(unix)]
-fn an_app_that_fails_without_trouble_is_no_start() {
+fn an_app_that_fails_without_trouble_is_no_start_and_its_last_words_are_shown() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &[], &["false"]);
+    let script = "echo first >&2; echo \"no order 1042, key $SHARED_INBOX_API_KEY\" >&2; exit 3";
+    let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &[], &["sh", "-c", script]);
     assert_eq!(status, Some(2), "{said}");
     assert!(
-        said.contains("the run without trouble breaks a rule") && said.contains("exit status 1"),
+        said.contains("the run without trouble breaks a rule") && said.contains("exit status 3"),
         "{said}"
     );
+    assert!(said.contains("| first\n") && said.contains("| no order 1042, key …\n"), "{said}");
+    assert!(!said.contains("rk_live_"), "{said}");
 }
 
 #[test]
 #[cfg(unix)]
-fn an_app_that_does_nothing_breaks_nothing() {
+fn an_app_that_makes_no_request_is_no_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &["--seconds", "0.5"], &["true"]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("made no request") && said.contains("SHARED_INBOX_BASE_URL"), "{said}");
+}
+
+#[test]
+fn without_a_bound_every_single_step_is_tried_and_the_last_line_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = app_command("program::an_app_that_only_reads");
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    let json = folder.path().join("report.json");
+    let flags = ["--json", json.to_str().expect("text")];
+    let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &flags, &command);
     assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("nothing found"), "{said}");
+    let report: Value = serde_json::from_slice(&fs::read(json).expect("a report")).expect("JSON");
+    let singles = &report["coverage"]["singles"];
+    assert!(singles["of"].as_u64().is_some_and(|of| of > 5), "{report}");
+    assert_eq!(singles["tried"], singles["of"], "{report}");
+    assert_eq!(
+        (&report["coverage"]["requests"], &report["coverage"]["random"]),
+        (&1.into(), &0.into()),
+        "{report}"
+    );
+
+    // A bound that is too short leaves some, and says how many.
+    let flags = ["--schedules", "3", "--seconds", "600"];
+    let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &flags, &command);
+    assert_eq!(status, Some(0), "{said}");
+    let of = singles["of"].as_u64().expect("a number");
+    assert!(said.contains(&format!("nothing found: 3 of {of} single steps tried, ")), "{said}");
+    assert!(said.contains(&format!("{} single steps are left", of - 3)), "{said}");
 }
 
 /// The command of an app that drafts what the list shows: this test program, with the test below.
-fn app_command() -> Vec<String> {
+fn app_command(test: &str) -> Vec<String> {
     let program = std::env::current_exe().expect("a program").to_str().expect("text").to_owned();
-    [&program, "--ignored", "--exact", "program::the_app_that_other_tests_run"].map(str::to_owned).to_vec()
+    [&program, "--ignored", "--exact", test].map(str::to_owned).to_vec()
+}
+
+#[tokio::test]
+#[ignore = "is run by other tests, as a program of its own"]
+async fn an_app_that_only_reads() {
+    let variable = |name: &str| std::env::var(name).ok();
+    let Some(base_url) = variable("SHARED_INBOX_BASE_URL") else { return };
+    let key = variable("SHARED_INBOX_API_KEY").expect("a key");
+    let api = Api::with(base_url, key, variable("SHARED_INBOX_STATE_DIR").expect("a folder").into());
+    api.open().await.expect("a list");
 }
 
 #[tokio::test]
@@ -119,7 +166,7 @@ async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was
         .args(["explore", "--open", "--replay", "1_0_lost-after@reply.0", "--scenario"])
         .arg(&scenario)
         .arg("--")
-        .args(app_command())
+        .args(app_command("program::the_app_that_other_tests_run"))
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("it starts");
@@ -155,27 +202,64 @@ async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was
 }
 
 #[test]
-#[cfg(unix)]
-fn what_a_killed_explorer_left_behind_is_removed_and_what_a_running_one_uses_stays() {
+#[cfg(target_os = "linux")]
+fn a_killed_explorer_takes_the_app_with_it_and_the_next_one_removes_its_folder() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut gone = Command::new("true").spawn().expect("it starts");
-    gone.wait().expect("it ends");
-    let of = |process: u32| folder.path().join(format!("shared-inbox-explore-{process}-0"));
-    let (left, used) = (of(gone.id()), of(std::process::id()));
-    for path in [&left, &used] {
-        fs::create_dir(path).expect("a folder");
-    }
-    let scenario = folder.path().join("scenario.toml");
+    let (scenario, pids) = (folder.path().join("scenario.toml"), folder.path().join("pids"));
     fs::write(&scenario, "mails = [\"Hi\"]").expect("written");
-    let out = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
-        .args(["explore", "--schedules", "1", "--scenario"])
-        .arg(&scenario)
-        .args(["--", "true"])
-        .env("TMPDIR", folder.path())
-        .output()
-        .expect("it starts");
-    assert!(out.status.success());
-    assert!(!left.exists() && used.exists());
+    let state = folder.path().join("state");
+    fs::create_dir(&state).expect("a folder");
+    let explore = |command: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
+        program.args(["explore", "--app-timeout", "600", "--schedules", "1", "--scenario"]).arg(&scenario);
+        program.arg("--").args(command).env("TMPDIR", &state).env("PIDS", &pids);
+        program
+    };
+    let mut killed =
+        explore(&["sh", "-c", "echo \"$$ .\" > \"$PIDS\"; exec sleep 600"]).spawn().expect("it starts");
+    let started = loop {
+        match fs::read_to_string(&pids) {
+            Ok(text) if text.contains('.') => break text,
+            _ => std::thread::sleep(std::time::Duration::from_millis(10)),
+        }
+    };
+    let folders = || fs::read_dir(&state).expect("a folder").count();
+    assert_eq!(folders(), 1);
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ends");
+    while runs(started.split(' ').next().expect("a number")) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(folders(), 1, "nobody could remove it");
+    // A link to a folder of somebody else's is left alone.
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("a folder");
+    fs::write(elsewhere.join("lock"), "").expect("written");
+    std::os::unix::fs::symlink(&elsewhere, state.join("shared-inbox-explore-0")).expect("a link");
+    assert_eq!(explore(&["true"]).status().expect("it starts").code(), Some(2));
+    assert_eq!(folders(), 1, "only the link is left");
+    assert!(elsewhere.join("lock").exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = app_command("program::the_app_that_other_tests_run");
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    let mails = "mails = [\"Where is my order 1042?\"]";
+    let (status, said) = explore(folder.path(), mails, &["--replay", "1_0_lost-after@reply.0"], &command);
+    assert_eq!(status, Some(1), "{said}");
+    let line = said.lines().find_map(|line| line.trim().strip_prefix("again: ")).expect("a line");
+    let program = Path::new(env!("CARGO_BIN_EXE_shared-inbox-mock")).parent().expect("a folder");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let shell =
+        |line: &str| Command::new("sh").args(["-c", line]).env("PATH", &path).output().expect("it starts");
+    let again = shell(line);
+    assert_eq!(again.status.code(), Some(1), "{line}");
+    // The same line with an app that the schedule does not break.
+    let harmless = line.replace("program::the_app_that_other_tests_run", "program::an_app_that_only_reads");
+    assert_eq!(shell(&harmless).status.code(), Some(0), "{harmless}");
 }
 
 /// Whether a process is there.
@@ -207,7 +291,7 @@ fn an_interrupt_ends_it_and_the_app_and_what_the_app_started() {
     };
     let pid = program.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
-    assert_eq!(program.wait().expect("it ends").code(), Some(2));
+    assert_eq!(program.wait().expect("it ends").code(), Some(130));
     for app in started.split_whitespace().filter(|word| *word != ".") {
         while runs(app) {
             std::thread::sleep(std::time::Duration::from_millis(10));
@@ -226,6 +310,7 @@ fn help_teaches_how_to_begin() {
         "SHARED_INBOX_STATE_DIR",
         "-- python app.py",
         "Status 0: nothing found",
+        "130: interrupted",
         "--replay",
         "--app-timeout",
     ] {
