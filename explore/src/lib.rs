@@ -1,4 +1,4 @@
-//! Finds the bad day that breaks an app, and hands it back as a test.
+//! Finds the bad day that breaks an app, and the shortest test that replays it.
 //!
 //! [`Explore`] runs an app in worlds of a mock server: once without trouble, then with a request that fails, a person who
 //! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended it compares:

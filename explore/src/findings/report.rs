@@ -165,7 +165,8 @@ impl Report {
             more => &format!("{more} findings"),
         };
         let interrupted = if self.verdict == Verdict::Interrupted { "interrupted; " } else { "" };
-        let ran = format!("{schedules} schedules in {seconds:.0} s, seed {seed}");
+        let plural = if *schedules == 1 { "" } else { "s" };
+        let ran = format!("{schedules} schedule{plural} in {seconds:.0} s, seed {seed}");
         let left = coverage.singles.of - coverage.singles.tried.min(coverage.singles.of);
         let left = match left {
             0 => String::new(),

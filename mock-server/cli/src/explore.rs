@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use shared_inbox_explore::{Explore, Progress, Report, Scenario, Verdict};
 
-/// Find the bad day that breaks your app, and get it back as a test.
+/// Find the bad day that breaks your app, and a command that replays it.
 ///
 /// Runs COMMAND in worlds of its own mock server: once without trouble, then with lost responses, kills, people and
 /// customers who act between two requests. The smallest scenario file is one line:

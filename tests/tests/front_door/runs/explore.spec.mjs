@@ -14,8 +14,8 @@ test('breaks it again', async () => {
     const found = await explore(blind, { mails, replay: '1_0_lost-after@reply.0' }).catch((error) => error);
     expect(found.message).toContain('never-twice');
     expect(found.report.schedules).toBe(1);
-    writeFileSync('printed.test.ts', found.report.findings[0].tests.typescript);
-    writeFileSync('app.ts', "export { blind as app } from './explored.mjs';");
+    const imports = "import { explore } from 'shared-inbox-mock/explore';\nimport { test } from 'vitest';\nimport { blind, correct } from './explored.mjs';\n\n";
+    writeFileSync('printed.test.ts', imports + found.report.findings[0].tests.typescript);
 }, MINUTES);
 
 test('holds', async () => {

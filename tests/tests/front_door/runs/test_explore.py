@@ -47,7 +47,16 @@ def test_breaks_it_again(shared_inbox_explore):
     with pytest.raises(Found, match="never-twice") as found:
         shared_inbox_explore(blind, mails=MAILS, replay="1_0_lost-after@reply.0")
     assert found.value.report["schedules"] == 1
-    pathlib.Path("test_printed.py").write_text(found.value.report["findings"][0]["tests"]["python"])
+    printed = found.value.report["findings"][0]["tests"]["python"]
+    pathlib.Path("test_printed.py").write_text(f"from test_explore import blind, correct\n\n\n{printed}")
+
+
+def test_a_command_and_a_scenario_in_a_file(shared_inbox_explore):
+    pathlib.Path("scenario.toml").write_text('mails = ["Where is my order 1042?"]')
+    with pytest.raises(RuntimeError, match="made no request"):
+        shared_inbox_explore(["true"], scenario="scenario.toml")
+    with pytest.raises(ValueError, match="nowhere.toml: cannot be read"):
+        shared_inbox_explore(["true"], scenario="nowhere.toml")
 
 
 def test_holds(shared_inbox_explore):
