@@ -25,6 +25,7 @@ pub struct Conform {
     pub(super) only: Vec<String>,
     pub(super) skip: Vec<String>,
     pub(super) budget: u32,
+    pub(super) seed: Option<u32>,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -50,6 +51,7 @@ impl Conform {
             only: Vec::new(),
             skip: Vec::new(),
             budget: DEFAULT_BUDGET,
+            seed: None,
             clock: Arc::new(RealClock),
         }
     }
@@ -93,6 +95,12 @@ impl Conform {
     /// Requests a minute with one key; 120 unless set.
     pub fn budget(mut self, requests_per_minute: u32) -> Self {
         self.budget = requests_per_minute.max(1);
+        self
+    }
+
+    /// Sets what the words of a run are made from; the same seed sends the same requests. Another for each run unless set.
+    pub fn seed(mut self, seed: u32) -> Self {
+        self.seed = Some(seed);
         self
     }
 

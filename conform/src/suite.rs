@@ -132,10 +132,10 @@ fn choose(settings: &Conform) -> Result<Vec<Rule>, CannotRun> {
     }
 }
 
-/// Returns a mark that no other run has.
-fn new_run_id() -> String {
+/// Returns a seed that no other run has.
+fn new_seed() -> u32 {
     use std::hash::{BuildHasher, Hasher, RandomState};
-    format!("conform-{:08x}", RandomState::new().build_hasher().finish() as u32)
+    RandomState::new().build_hasher().finish() as u32
 }
 
 async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
@@ -146,7 +146,7 @@ async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
     let control = if settings.read_only { None } else { find_control(&settings, &http).await? };
     let common = Common {
         http: Arc::new(http),
-        run: new_run_id(),
+        run: format!("conform-{:08x}", settings.seed.unwrap_or_else(new_seed)),
         budget: settings.budget,
         // A key that may not write looks at what is there, as a run that only reads does.
         reads_only: settings.read_only || (control.is_none() && key.lacks(&["write"]).is_some()),

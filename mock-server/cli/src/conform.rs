@@ -58,6 +58,9 @@ struct RunOptions {
     /// Requests a minute
     #[arg(long, value_name = "REQUESTS_PER_MINUTE", default_value = "120", value_parser = clap::value_parser!(u32).range(1..))]
     budget: u32,
+    /// What the words of a run are made from; the same number sends the same requests
+    #[arg(long, value_name = "N")]
+    seed: Option<u32>,
     /// Write the report here, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -122,16 +125,20 @@ impl RunOptions {
         if let Some(token) = variable("SHARED_INBOX_CONTROL_TOKEN") {
             settings = settings.control_token(token);
         }
+        if let Some(seed) = self.seed {
+            settings = settings.seed(seed);
+        }
         Ok(if self.read_only { settings.read_only() } else { settings })
     }
 
     fn run(self) -> Result<ExitCode, String> {
         let settings = self.settings()?;
-        // A run of minutes must not end with a report that has no place.
+        let mut reserved = ReservedFiles(Vec::new());
         for (flag, file) in [("--json", &self.json), ("--junit", &self.junit)] {
             let Some(file) = file else { continue };
-            let opened = fs::OpenOptions::new().create(true).append(true).open(file);
-            opened.map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;
+            reserved
+                .reserve(file)
+                .map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -150,6 +157,7 @@ impl RunOptions {
             progress.clear();
             report.map_err(|error| error.to_string())
         })?;
+        reserved.keep();
         self.write(&report)?;
         let _ = write!(io::stdout(), "\n{report}");
         Ok(ExitCode::from(u8::from(!report.conforms())))
@@ -163,6 +171,33 @@ impl RunOptions {
                 .map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;
         }
         Ok(())
+    }
+}
+
+/// Files for reports, made before a run of minutes so that it does not end with a report that has no place. Those that were not there
+/// before are removed again when the run could not be made.
+struct ReservedFiles(Vec<PathBuf>);
+
+impl ReservedFiles {
+    fn reserve(&mut self, file: &Path) -> io::Result<()> {
+        let is_new = !file.exists();
+        fs::OpenOptions::new().create(true).append(true).open(file)?;
+        if is_new {
+            self.0.push(file.to_owned());
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for ReservedFiles {
+    fn drop(&mut self) {
+        for file in &self.0 {
+            let _ = fs::remove_file(file);
+        }
     }
 }
 

@@ -75,6 +75,21 @@ pub(crate) fn add(table: &mut Table) {
         let read = s.read(&id).await?;
         read.must(read.text.contains(&word), "the note in the timeline")
     });
+    table.demand("mcp.read", "A tool reads what REST reads", WRITE, |s| async move {
+        let id = s.conversation().await?;
+        let rest = s.read(&id).await?;
+        let (reply, result) = use_tool(s.api(), "get_conversation", &json!({ "id": id })).await?;
+        let written = result["content"][0]["text"].as_str().unwrap_or_default();
+        let written: Value = serde_json::from_str(written).unwrap_or_default();
+        let structured = &result["structuredContent"];
+        let read = if structured.is_object() { structured } else { &written };
+        for (name, value) in rest.done()?.as_object().into_iter().flatten() {
+            if read[name] != *value {
+                return Err(reply.differs_in(format!("`{name}` as REST gives it"), name, &read[name]));
+            }
+        }
+        Ok(())
+    });
     for operation in OPERATIONS {
         let Some(tool) = operation.tool else { continue };
         let scope = operation.scope;

@@ -150,19 +150,50 @@ pub(crate) fn add(table: &mut Table) {
             }
         },
     );
-    table.demand("timeline.order", "The timeline is oldest first", READS, |s| async move {
-        let read = s.rich().await?.read.clone();
+    table.demand("timeline.order", "The timeline is oldest first", WRITE, |s| async move {
+        let id = s.conversation().await?;
+        for word in ["first", "second"] {
+            // Items of one instant have no order.
+            s.wait(std::time::Duration::from_secs(1)).await;
+            s.act(&id, "notes", &json!({ "body": word })).await?.done()?;
+        }
+        let read = s.read(&id).await?;
+        let items = timeline(&read)?;
+        let shown: Vec<&Value> = items.iter().filter(|it| it["type"] != "event").collect();
+        let order: Vec<String> = shown.iter().map(|it| text(&it["body"])).collect();
         let times: Vec<f64> =
-            timeline(&read)?.iter().filter_map(|it| time(it["at"].as_str().unwrap_or_default())).collect();
-        match times.is_sorted() {
+            shown.iter().filter_map(|it| time(it["at"].as_str().unwrap_or_default())).collect();
+        match order == ["", "first", "second"] && times.is_sorted() {
             true => Ok(()),
             false => Err(Stop::differs(
                 &read.request,
-                "`at` of each item not before that of the one before",
-                format!("{times:?}"),
+                "the mail, then the first note, then the second",
+                format!("{order:?} at {times:?}"),
             )),
         }
     });
+    for (name, kind, value) in [
+        ("filename", Text, json!("a.pdf")),
+        ("contentType", Text, json!("application/pdf")),
+        ("size", Integer, json!(7)),
+    ] {
+        let says = format!("`{name}` of an attachment is {}", kind.described());
+        table.demand(format!("attachment.{name}"), says, WORLD, move |s| {
+            let value = value.clone();
+            async move {
+                let file = json!({ "filename": "a.pdf", "contentType": "application/pdf", "size": 7 });
+                let mail = s.mail(json!({ "attachments": [file] })).await?;
+                let read = s.live()?.get(format!("/conversations/{}", text(&mail["conversationId"]))).await?;
+                let items = timeline(&read)?;
+                let attached = items.iter().find_map(|it| it["attachments"].get(0)).cloned();
+                let shown = &attached.unwrap_or_default()[name];
+                match *shown == value {
+                    true => Ok(()),
+                    false => Err(read.differs_in(format!("{value} of the attachment"), name, shown)),
+                }
+            }
+        });
+    }
     table.demand(
         "timeline.types",
         "Each item of a timeline has a type, and is a message, a note or an event",

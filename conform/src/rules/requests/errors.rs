@@ -11,10 +11,10 @@ use crate::{
     wire::reply::Reply,
 };
 
-/// So many requests in one minute are more than any count of 120 that is only approximate lets through.
+/// More requests in one minute than a count of 120 that is only approximate lets through.
 const FAR_TOO_MANY: usize = 150;
-/// And so many are less than it may refuse.
-const CERTAINLY_ALLOWED: usize = 100;
+/// The fewest that it has to let through.
+const CERTAINLY_ALLOWED: usize = 110;
 
 fn one_field(reply: &Reply) -> Result<(), Stop> {
     let fields = reply.json().and_then(Value::as_object);

@@ -161,6 +161,29 @@ pub(crate) fn add(table: &mut Table) {
         },
     );
     table.demand(
+        "turn.changed.previous",
+        "`previous` is the turn that the event before it told",
+        WORLD,
+        |s| async move {
+            let stage = stage(&s).await?;
+            let live = s.live()?;
+            for status in ["closed", "open"] {
+                s.advance(1).await?;
+                live.post(stage.path("status"), &json!({ "status": status })).await?.done()?;
+            }
+            let mut told = stage.of_kind(&s, "turn.changed").await?;
+            told.sort_by_key(|event| text(&event["created_at"]));
+            let [.., closed, opened] = &told[..] else {
+                return Err(Stop::differs(
+                    "closing and reopening",
+                    "two `turn.changed`",
+                    format!("{}", told.len()),
+                ));
+            };
+            equal("reopening", "previous", &opened["data"]["previous"], &closed["data"]["turn"])
+        },
+    );
+    table.demand(
         "webhook.test.values",
         "`webhook.test` names its webhook, and says whether that is a live or a test endpoint",
         WORLD,

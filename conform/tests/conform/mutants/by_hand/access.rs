@@ -82,7 +82,7 @@ pub(super) fn errors() -> Named {
         let count = AtomicU32::new(0);
         before("GET /me", move |_| match count.fetch_add(1, Ordering::Relaxed) {
             // The first is the suite's own look at the key.
-            0..=60 => Way::On,
+            0..=105 => Way::On,
             _ => Way::Not(Answered::new(429, &json!({ "error": "Slow down to 120 a minute." }))),
         })
     };
@@ -156,6 +156,7 @@ pub(super) fn mcp() -> Named {
                 false => Way::On,
             }),
         ),
+        ("mcp.read", result(|it| it["structuredContent"]["subject"] = json!("Another"))),
         ("mcp.send", result(|it| it["isError"] = json!(false))),
         ("mcp.visibility", result(|it| it["isError"] = json!(false))),
     ]);

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{LIST, Named, READ, as_text, entries, events, ignoring, items, named, status_only};
 use crate::{
     mutants::{after, before, edit, status},
-    proxy::Way,
+    proxy::{Changes, Way},
 };
 
 pub(super) fn forms() -> Named {
@@ -51,6 +51,10 @@ pub(super) fn forms() -> Named {
                 items[0]["at"] = json!("2099-01-01T00:00:00.000Z");
             }),
         ),
+        ("timeline.order", edit(READ, |it| it["timeline"].as_array_mut().expect("a timeline").reverse())),
+        ("attachment.filename", attached("filename", json!(7))),
+        ("attachment.contentType", attached("contentType", json!(null))),
+        ("attachment.size", attached("size", json!("7"))),
         ("timeline.types", items("note", |it| it["type"] = json!("letter"))),
         ("message.status.inbound", items("message", |it| it["status"] = json!("sent"))),
         ("message.text.max", items("message", |it| it["text"] = json!("x".repeat(9_000)))),
@@ -167,8 +171,18 @@ pub(super) fn lists() -> Named {
         unfiltered("list.assigned.unassigned", "assigned"),
         unfiltered("list.limit", "limit"),
     ]);
+    list.push(("list.limit".into(), edit(LIST, |it| it.as_array_mut().expect("a list").truncate(1))));
     list.push(("list.view.open".into(), edit(LIST, |it| *it = json!([]))));
     list
+}
+
+/// A field of each attachment is this.
+fn attached(field: &'static str, value: Value) -> Changes {
+    items("message", move |it| {
+        for file in it["attachments"].as_array_mut().into_iter().flatten() {
+            file[field] = value.clone();
+        }
+    })
 }
 
 pub(super) fn library() -> Named {

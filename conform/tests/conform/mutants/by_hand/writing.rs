@@ -135,6 +135,16 @@ pub(super) fn replies() -> Named {
         ("reply.undo.sandbox", outbound("scheduled")),
         ("reply.undo.sandbox", outbound("sent")),
         ("reply.undo.sandbox.window", outbound("scheduled")),
+        (
+            "reply.undo.sandbox.window",
+            // The window is a second longer.
+            before("POST /_mock/worlds/*/clock", |asked| {
+                if asked.json()["advanceSeconds"] == 1 {
+                    asked.set_json(&json!({ "advanceSeconds": 0 }));
+                }
+                Way::On
+            }),
+        ),
         ("reply.undo.sandbox.window", outbound("sent")),
         ("reply.undo.live", outbound("scheduled")),
         ("reply.undo.live", outbound("sent")),
