@@ -161,7 +161,7 @@ pub(crate) fn add(table: &mut Table) {
         },
     );
     table.demand(
-        "turn.changed.previous",
+        "turn.changed.values.previous",
         "`previous` is the turn that the event before it told",
         WORLD,
         |s| async move {

@@ -216,7 +216,7 @@ pub(super) fn occasions() -> Named {
         ("message.sent.values", data("message.sent", "author", json!(null))),
         ("message.sent.values", data("message.sent", "mailbox_id", json!("mbx_1"))),
         ("turn.changed.values", data("turn.changed", "assignee", json!(null))),
-        ("turn.changed.previous", data("turn.changed", "previous", json!("theirs"))),
+        ("turn.changed.values.previous", data("turn.changed", "previous", json!("theirs"))),
         ("webhook.test.values", data("webhook.test", "endpoint_id", json!("whk_1"))),
         ("webhook.test.values", events("webhook.test", |it| it["livemode"] = json!(true))),
         ("booking.values", data("booking.cancelled", "host_user_id", json!("usr_1"))),
