@@ -1,20 +1,15 @@
 //! Everything that a test can do beside the service: acting as people and customers, advancing the clock, failures on demand.
 //!
-//! [`Control`] is the control API, one file for each family of calls. The HTTP handlers below `/_mock` and a test that embeds the
-//! server call the same methods.
+//! [`Control`] is the control API as plain methods, one file for each family. A test that embeds the server calls them, and so does
+//! `http/control`, the same API over HTTP.
 
 mod actions;
 mod browse;
-mod call;
-mod calls;
 mod clock;
 mod expect;
 mod faults;
-pub(crate) mod input;
-pub(crate) mod openapi;
 mod people;
 mod snapshots;
-pub(crate) mod table;
 mod webhooks;
 mod world;
 
@@ -57,7 +52,7 @@ pub use world::NewWorld;
 #[derive(Clone)]
 pub struct Control {
     registry: Arc<WorldRegistry>,
-    runtime: Arc<WorldRuntime>,
+    pub(crate) runtime: Arc<WorldRuntime>,
     addresses: Arc<Addresses>,
 }
 

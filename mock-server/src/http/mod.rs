@@ -6,7 +6,6 @@ mod caller;
 pub(crate) mod connection;
 mod console;
 pub(crate) mod control;
-pub(crate) mod events;
 pub(crate) mod guard;
 mod log;
 mod mcp;

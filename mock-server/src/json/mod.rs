@@ -1,6 +1,5 @@
-//! Comparing, redacting and naming JSON.
+//! Comparing and redacting JSON.
 
 pub(crate) mod difference;
 pub(crate) mod matching;
 pub(crate) mod redact;
-pub(crate) mod schema_names;

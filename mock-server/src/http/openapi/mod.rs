@@ -7,6 +7,7 @@ mod components;
 mod events;
 mod examples;
 mod links;
+pub(crate) mod schema_names;
 mod words;
 
 use std::sync::LazyLock;
@@ -15,7 +16,6 @@ use serde_json::{Map, Value, json};
 use shared_inbox::{Idempotency, Method, Operation, Scope, input::Field};
 
 use self::{examples::Examples, words::OperationText};
-use crate::json::schema_names;
 
 /// The name of the security scheme.
 const KEY: &str = "apiKey";

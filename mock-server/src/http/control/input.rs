@@ -1,10 +1,8 @@
 //! The inputs of control calls: ids of the path, queries and bodies, and every problem of a body.
 
 use axum::{
-    body::Body,
     extract::{FromRequestParts, Query},
     http::{Extensions, Uri, request::Parts},
-    response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,9 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use shared_inbox::Problems;
 
-use super::Control;
 use crate::{
-    http::response,
+    control::Control,
     runtime::document,
     world::{Refusal, Result},
 };
@@ -214,11 +211,5 @@ impl<S: Send + Sync> FromRequestParts<S> for Control {
     type Rejection = Refusal;
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
         parts.extensions.get().cloned().ok_or_else(|| Refusal::new(404, "There is no such world."))
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        response::refusal(&self).map(Body::from)
     }
 }

@@ -1,7 +1,6 @@
 //! One call of the control API: its method and path, its input, its output, and what it does.
 //!
-//! Each call is declared once, in `calls!` of its family. The route, the method of [`Control`], the reading of the input and
-//! the OpenAPI document all come from it.
+//! The route, the reading of the input and the OpenAPI document come from its entry in the table.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -15,11 +14,9 @@ use http::{HeaderName, Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Control,
-    input::{CallRequest, Extract, InputSchema, QueryParams},
-};
+use super::input::{CallRequest, Extract, InputSchema, QueryParams};
 use crate::{
+    control::Control,
     http::response,
     runtime::config::LARGE_DOCUMENT,
     world::{Page, Refusal, Result},
@@ -28,7 +25,7 @@ use crate::{
 /// A call of the control API.
 pub(crate) struct Call {
     pub(super) method: Method,
-    pub(crate) path: &'static str,
+    pub(super) path: &'static str,
     /// The operation id of the OpenAPI document.
     pub(super) name: &'static str,
     /// Its purpose in one line.
@@ -39,7 +36,7 @@ pub(crate) struct Call {
     pub(super) conflict: Option<&'static str>,
     pub(super) describe_input: fn(&mut InputSchema, &mut SchemaGenerator),
     pub(super) describe_output: fn(&mut SchemaGenerator) -> OutputSchema,
-    pub(crate) route: MethodRouter,
+    pub(super) route: MethodRouter,
 }
 
 /// The response of a call, for the OpenAPI document.
@@ -271,11 +268,11 @@ where
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<L>> + Send,
 {
-    get(path, name, summary, move |it: Control, (input, QueryParams(wait)): (A, QueryParams<Wait>)| {
+    get(path, name, summary, move |control: Control, (input, QueryParams(wait)): (A, QueryParams<Wait>)| {
         let act = act.clone();
         async move {
-            let look = || act(it.clone(), input.clone());
-            it.wait_for(wait.span()?, look, |found: &L| found.count() >= wait.least.unwrap_or(1)).await
+            let look = || act(control.clone(), input.clone());
+            control.wait_for(wait.span()?, look, |found: &L| found.count() >= wait.least.unwrap_or(1)).await
         }
     })
 }

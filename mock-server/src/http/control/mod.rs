@@ -1,18 +1,30 @@
 //! The control API over HTTP: routes a request to its call in the table.
 
+mod actions;
+mod browse;
+mod call;
+mod clock;
+mod events;
+mod expect;
+mod faults;
+mod input;
+mod openapi;
+mod people;
+mod snapshots;
+mod table;
+mod webhooks;
+mod world;
+
 use std::sync::Arc;
 
 use axum::{Router, body::Body, extract::Request, response::IntoResponse};
 use bytes::Bytes;
 use http::request::Parts;
 
+use self::input::{RawBody, WriteDocument};
 use super::{app::App, body, response};
 use crate::{
-    control::{
-        Control,
-        input::{RawBody, WriteDocument},
-        openapi, table,
-    },
+    control::Control,
     faults::ControlCall,
     ready::CONTROL_PREFIX,
     runtime::WorldRuntime,

@@ -6,12 +6,11 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::Rec
 use serde_json::{Map, Value, json};
 
 use super::{
-    Control,
     call::{Call, OutputSchema},
     input::InputSchema,
     table::{self, Family},
 };
-use crate::{json::schema_names, ready::CONTROL_PREFIX};
+use crate::{control::Control, http::openapi::schema_names, ready::CONTROL_PREFIX};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
