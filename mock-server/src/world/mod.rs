@@ -5,7 +5,9 @@
 //! (`store`).
 //!
 //! A world changes by a call (`call`) or by a job that is due (`run`, from the queue in `jobs`); `trace` records which led to
-//! which. `browse` reads across all inboxes. The folders follow an email; each uses only those above it:
+//! which. `browse` reads across all inboxes. The folders follow an email; the types of each use only those of folders above it. What
+//! happens is methods of [`World`], and those call each other in both directions: whatever a webhook may tell of, in any folder, ends
+//! with a call into `webhooks/events`.
 //!
 //! | folder | contains |
 //! |---|---|

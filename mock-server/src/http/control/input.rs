@@ -12,7 +12,7 @@ use shared_inbox::Problems;
 
 use crate::{
     control::Control,
-    runtime::document,
+    json::explain::explain,
     world::{Refusal, Result},
 };
 
@@ -160,7 +160,7 @@ fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, FieldError> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let whole = error.path().iter().next().is_none();
-        let (field, reason) = document::explain(&error);
+        let (field, reason) = explain(&error);
         FieldError { missing: whole && !field.is_empty(), field, reason }
     })?;
     json.end().map_err(|error| FieldError {
