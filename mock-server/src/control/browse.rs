@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// What led to something, and what it led to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[schemars(rename = "Line")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Line"))]
 #[non_exhaustive]
 pub struct Trace {
     /// What was asked about.

@@ -28,6 +28,9 @@ pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
 
+/// The OpenAPI document of the control API. `tests/documents.rs` writes it.
+pub(crate) const OPENAPI: &str = include_str!("../../documents/control.json");
+
 /// Controls one world of the server: acts as people and customers, advances the clock, adds faults.
 ///
 /// ```
@@ -65,6 +68,11 @@ impl Control {
         addresses: Arc<Addresses>,
     ) -> Self {
         Self { registry, runtime, addresses }
+    }
+
+    /// Returns the OpenAPI document of the control API itself, as JSON.
+    pub fn openapi(&self) -> &'static str {
+        OPENAPI
     }
 
     /// Reads the world.

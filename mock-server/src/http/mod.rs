@@ -8,7 +8,8 @@ mod console;
 pub(crate) mod control;
 pub(crate) mod guard;
 mod log;
-mod mcp;
+pub(crate) mod mcp;
+#[cfg(feature = "schemas")]
 pub(crate) mod openapi;
 pub(crate) mod response;
 mod rest;

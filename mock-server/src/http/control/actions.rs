@@ -1,6 +1,5 @@
 //! Calls that act as people, customers and the helpers of the app.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use shared_inbox::{BookingId, DocumentId};
 
@@ -222,15 +221,16 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 /// A document that was filed.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "FiledDocument")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "FiledDocument"))]
 struct DocumentFiled {
     /// Its id.
     id: DocumentId,
 }
 
 /// A booking that was made.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Booked {
     /// Its id.
     id: BookingId,

@@ -11,10 +11,14 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 use http::{HeaderName, Method, StatusCode};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::input::{CallRequest, Extract, InputSchema, QueryParams};
+#[cfg(feature = "schemas")]
+use super::describe::Schemas;
+use super::{
+    describe::DescribeOutput,
+    input::{CallRequest, Extract, QueryParams},
+};
 use crate::{
     control::Control,
     http::response,
@@ -23,7 +27,8 @@ use crate::{
 };
 
 /// A call of the control API.
-pub(crate) struct Call {
+#[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the OpenAPI document shows the texts"))]
+pub(super) struct Call {
     pub(super) method: Method,
     pub(super) path: &'static str,
     /// The operation id of the OpenAPI document.
@@ -34,16 +39,9 @@ pub(crate) struct Call {
     pub(super) about: &'static str,
     /// When it responds with 409.
     pub(super) conflict: Option<&'static str>,
-    pub(super) describe_input: fn(&mut InputSchema, &mut SchemaGenerator),
-    pub(super) describe_output: fn(&mut SchemaGenerator) -> OutputSchema,
+    #[cfg(feature = "schemas")]
+    pub(super) schemas: Schemas,
     pub(super) route: MethodRouter,
-}
-
-/// The response of a call, for the OpenAPI document.
-pub(super) struct OutputSchema {
-    pub(super) status: u16,
-    /// The content type and the schema, when there is a body.
-    pub(super) body: Option<(&'static str, Schema)>,
 }
 
 impl Call {
@@ -60,13 +58,8 @@ impl Call {
 }
 
 /// The response of a call.
-pub(super) trait Output: Send + 'static {
-    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema;
+pub(super) trait Output: DescribeOutput + Send + 'static {
     fn respond(self) -> Response;
-}
-
-fn json_schema_of<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -> OutputSchema {
-    OutputSchema { status, body: Some(("application/json", generator.subschema_for::<T>())) }
 }
 
 fn json_response<T: Serialize>(status: u16, value: &T) -> Response {
@@ -83,10 +76,10 @@ macro_rules! json_responses {
         $(#[$doc])*
         pub(super) struct $name<T>(pub(super) T);
 
-        impl<T: Serialize + JsonSchema + Send + 'static> Output for $name<T> {
-            fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
-                json_schema_of::<T>($status, generator)
-            }
+        impl<T: Serialize + Send + 'static> Output for $name<T>
+        where
+            Self: DescribeOutput,
+        {
             fn respond(self) -> Response {
                 json_response($status, &self.0)
             }
@@ -107,17 +100,14 @@ json_responses! {
 pub(super) struct Ack(pub(super) ());
 
 /// `{"ok": true}`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Done")]
-struct AckBody {
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Done"))]
+pub(super) struct AckBody {
     /// Always true.
     ok: bool,
 }
 
 impl Output for Ack {
-    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
-        json_schema_of::<AckBody>(200, generator)
-    }
     fn respond(self) -> Response {
         json_response(200, &AckBody { ok: true })
     }
@@ -127,9 +117,6 @@ impl Output for Ack {
 pub(super) struct NoContent(pub(super) ());
 
 impl Output for NoContent {
-    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
-        OutputSchema { status: 204, body: None }
-    }
     fn respond(self) -> Response {
         StatusCode::NO_CONTENT.into_response()
     }
@@ -142,19 +129,21 @@ pub(super) struct EventStream(pub(super) Response);
 pub(super) struct WorldDocument(pub(super) Vec<u8>);
 
 impl Output for WorldDocument {
-    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
-        OutputSchema { status: 200, body: Some(("application/json", super::input::world_document())) }
+    fn respond(self) -> Response {
+        response::json(200, self.0).map(Body::from)
     }
+}
+
+/// 200 with the OpenAPI document of the control API.
+pub(super) struct ApiDocument(pub(super) &'static str);
+
+impl Output for ApiDocument {
     fn respond(self) -> Response {
         response::json(200, self.0).map(Body::from)
     }
 }
 
 impl Output for EventStream {
-    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
-        let schema = schemars::json_schema!({ "type": "string" });
-        OutputSchema { status: 200, body: Some(("text/event-stream", schema)) }
-    }
     fn respond(self) -> Response {
         self.0
     }
@@ -190,9 +179,9 @@ where
         summary,
         about: "",
         conflict: None,
-        describe_input: A::describe,
-        describe_output: G::output_schema,
-        route: route(filter, Arc::new(read)),
+        #[cfg(feature = "schemas")]
+        schemas: Schemas::of::<A, G>(),
+        route: route(filter, name, Arc::new(read)),
     }
 }
 
@@ -203,11 +192,12 @@ type MakeCall = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response>
 type ReadInput = dyn Fn(&mut CallRequest) -> Result<MakeCall> + Send + Sync;
 
 /// Routes a call of any type: a function for each type made this crate noticeably slower to build.
-fn route(filter: MethodFilter, read: Arc<ReadInput>) -> MethodRouter {
+fn route(filter: MethodFilter, name: &'static str, read: Arc<ReadInput>) -> MethodRouter {
     on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
         let (parts, _) = request.into_parts();
         let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-        let mut call = CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions };
+        let mut call =
+            CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions, name };
         let act =
             control.runtime.offload_if(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
         match act {
@@ -243,13 +233,19 @@ pub(super) trait List: Output {
     fn count(&self) -> usize;
 }
 
-impl<T: Serialize + JsonSchema + Send + 'static> List for Json<Vec<T>> {
+impl<T: Serialize + Send + 'static> List for Json<Vec<T>>
+where
+    Self: DescribeOutput,
+{
     fn count(&self) -> usize {
         self.0.len()
     }
 }
 
-impl<T: Serialize + JsonSchema + Send + 'static> List for Page<T> {
+impl<T: Serialize + Send + 'static> List for Page<T>
+where
+    Self: DescribeOutput,
+{
     fn count(&self) -> usize {
         self.items.len()
     }
@@ -278,10 +274,10 @@ where
 }
 
 /// 200 with the items of a page; a header has the length of the list.
-impl<T: Serialize + JsonSchema + Send + 'static> Output for Page<T> {
-    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
-        json_schema_of::<Vec<T>>(200, generator)
-    }
+impl<T: Serialize + Send + 'static> Output for Page<T>
+where
+    Self: DescribeOutput,
+{
     fn respond(self) -> Response {
         let mut response = json_response(200, &self.items);
         response.headers_mut().insert(TOTAL_COUNT, self.total.into());
@@ -293,7 +289,8 @@ impl<T: Serialize + JsonSchema + Send + 'static> Output for Page<T> {
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 /// How long to wait for a list to have something in it.
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Wait {
     /// Waits up to so many seconds, in real time, until the list has `least` items; then returns it as it is.
     wait: Option<f64>,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 use shared_inbox::Timestamp;
 
@@ -41,7 +40,8 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 /// How far to move the clock: one of the three.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct MoveClock {
     /// By so many seconds.

@@ -10,7 +10,6 @@ use axum::response::{
 };
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderValue, header};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
@@ -24,7 +23,8 @@ use crate::{
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The query of a follower.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct FollowQuery {
     /// Also sends `request` when requests to the service have ended; one event may stand for several.
     #[serde(default)]

@@ -1,17 +1,19 @@
 //! The inputs of control calls: ids of the path, queries and bodies, and every problem of a body.
 
+use std::sync::LazyLock;
+
 use axum::{
     extract::{FromRequestParts, Query},
     http::{Extensions, Uri, request::Parts},
 };
 use bytes::Bytes;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use shared_inbox::Problems;
 
+use super::describe::DescribeInput;
 use crate::{
-    control::Control,
+    control::{Control, OPENAPI},
     json::explain::explain,
     world::{Refusal, Result},
 };
@@ -21,20 +23,12 @@ pub(super) struct CallRequest {
     pub(super) ids: std::vec::IntoIter<String>,
     pub(super) uri: Uri,
     pub(super) extensions: Extensions,
-}
-
-/// The input of a call for the OpenAPI document.
-#[derive(Default)]
-pub(super) struct InputSchema {
-    /// The schema of the query, an object.
-    pub(super) query: Vec<Schema>,
-    /// The schema of the body, and whether there must be one.
-    pub(super) body: Option<(Schema, bool)>,
+    /// The name of the call.
+    pub(super) name: &'static str,
 }
 
 /// A part of a request that a call takes.
-pub(super) trait Extract: Sized + Send + 'static {
-    fn describe(_taken: &mut InputSchema, _generator: &mut SchemaGenerator) {}
+pub(super) trait Extract: DescribeInput + Sized + Send + 'static {
     fn extract(request: &mut CallRequest) -> Result<Self>;
 }
 
@@ -45,10 +39,6 @@ impl Extract for () {
 }
 
 impl<A: Extract, B: Extract> Extract for (A, B) {
-    fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
-        A::describe(taken, generator);
-        B::describe(taken, generator);
-    }
     fn extract(request: &mut CallRequest) -> Result<Self> {
         Ok((A::extract(request)?, B::extract(request)?))
     }
@@ -68,10 +58,10 @@ impl Extract for PathId {
 #[derive(Clone)]
 pub(super) struct QueryParams<T>(pub(super) T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for QueryParams<T> {
-    fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
-        taken.query.push(T::json_schema(generator));
-    }
+impl<T: DeserializeOwned + Send + 'static> Extract for QueryParams<T>
+where
+    Self: DescribeInput,
+{
     fn extract(request: &mut CallRequest) -> Result<Self> {
         // An empty value is none.
         let given = form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes());
@@ -98,28 +88,12 @@ impl CallRequest {
 
 /// A world document, which the call itself reads.
 impl Extract for RawBody {
-    fn describe(taken: &mut InputSchema, _: &mut SchemaGenerator) {
-        taken.body = Some((world_document(), true));
-    }
     fn extract(request: &mut CallRequest) -> Result<Self> {
         Ok(Self(request.body()))
     }
 }
 
-/// Returns an outline: the schema of a world is as large as all others together, and the program prints it.
-pub(super) fn world_document() -> Schema {
-    json_schema!({
-        "type": "object",
-        "title": "WorldDocument",
-        "description": "The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.",
-        "additionalProperties": true,
-    })
-}
-
-/// Writes the OpenAPI document of the control API, from the table that the call for it is part of.
-pub(crate) type WriteDocument = fn() -> &'static Value;
-
-/// Something that the server puts beside each request: how to write its document, or when it stops.
+/// Something that the server puts beside each request, such as when it stops.
 pub(super) struct Extension<T>(pub(super) T);
 
 impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
@@ -132,15 +106,14 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
 /// A JSON body; an empty one is `{}`.
 pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for JsonBody<T> {
-    fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
-        let required = schemars::schema_for!(T).get("required").is_some();
-        taken.body = Some((generator.subschema_for::<T>(), required));
-    }
+impl<T: DeserializeOwned + Send + 'static> Extract for JsonBody<T>
+where
+    Self: DescribeInput,
+{
     fn extract(request: &mut CallRequest) -> Result<Self> {
         let body = request.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
-        read_json(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {
+        read_json(body).map(Self).map_err(|first| match every_problem::<T>(request.name, body).or(()) {
             Err(problems) => problems.into(),
             Ok(()) => first.into(),
         })
@@ -187,8 +160,8 @@ impl From<FieldError> for Refusal {
 }
 
 /// Returns every problem of a body, as the service does. Reading stops at the first one, so each field is read by itself,
-/// and the schema shows which fields are missing.
-fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
+/// and the OpenAPI document says which fields are missing.
+fn every_problem<T: DeserializeOwned>(call: &str, body: &[u8]) -> Problems {
     let mut problems = Problems::default();
     let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return problems };
     for (name, value) in &fields {
@@ -199,12 +172,23 @@ fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
             problems.push(if field.is_empty() { name.clone() } else { field }, reason);
         }
     }
-    let schema = schemars::schema_for!(T);
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    for name in required.filter_map(Value::as_str).filter(|name| !fields.contains_key(*name)) {
+    for name in required_fields(call).filter(|name| !fields.contains_key(*name)) {
         problems.push(name, "is required");
     }
     problems
+}
+
+/// Returns the fields that the body of a call must have.
+fn required_fields(call: &str) -> impl Iterator<Item = &'static str> {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(OPENAPI).unwrap_or_default());
+    let paths = DOCUMENT["paths"].as_object().into_iter().flat_map(Map::values);
+    let mut operations = paths.filter_map(Value::as_object).flat_map(Map::values);
+    let schema = operations.find(|operation| operation["operationId"] == call).and_then(|operation| {
+        let schema = operation.pointer("/requestBody/content/application~1json/schema")?;
+        schema["$ref"].as_str().map_or(Some(schema), |path| DOCUMENT.pointer(path.trim_start_matches('#')))
+    });
+    let required = schema.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
+    required.filter_map(Value::as_str)
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Control {

@@ -4,16 +4,28 @@ mod actions;
 mod browse;
 mod call;
 mod clock;
+#[cfg(feature = "schemas")]
+mod describe;
 mod events;
 mod expect;
 mod faults;
 mod input;
-mod openapi;
+#[cfg(feature = "schemas")]
+pub(crate) mod openapi;
 mod people;
 mod snapshots;
 mod table;
 mod webhooks;
 mod world;
+
+/// Without the feature `schemas`, nothing is described.
+#[cfg(not(feature = "schemas"))]
+mod describe {
+    pub(super) trait DescribeInput {}
+    impl<T> DescribeInput for T {}
+    pub(super) trait DescribeOutput {}
+    impl<T> DescribeOutput for T {}
+}
 
 use std::sync::Arc;
 
@@ -21,7 +33,7 @@ use axum::{Router, body::Body, extract::Request, response::IntoResponse};
 use bytes::Bytes;
 use http::request::Parts;
 
-use self::input::{RawBody, WriteDocument};
+use self::input::RawBody;
 use super::{app::App, body, response};
 use crate::{
     control::Control,
@@ -86,7 +98,6 @@ async fn route(
     body: Bytes,
 ) -> http::Response<Body> {
     parts.extensions.insert(RawBody(body));
-    parts.extensions.insert(openapi::document as WriteDocument);
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
     match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {

@@ -1,6 +1,5 @@
 //! People, inboxes, keys and the plan.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
@@ -61,7 +60,8 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 /// What the workspace pays for from now on.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct PlanChange {
     /// The plan.
     plan: Plan,

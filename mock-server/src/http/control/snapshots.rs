@@ -1,6 +1,5 @@
 //! Snapshots of the world, to restore and to compare.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
@@ -60,14 +59,16 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 /// A snapshot to take.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct NewSnapshot {
     /// Its name: 1 to 80 letters, digits, `-`, `_` and `.`.
     name: String,
 }
 
 /// What to compare with.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Other {
     /// Another snapshot; the world as it is now when there is none.
     to: Option<String>,

@@ -3,6 +3,7 @@
 use super::{actions, browse, call::Call, clock, expect, faults, people, snapshots, webhooks, world};
 
 /// The calls of one family.
+#[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the OpenAPI document shows the texts"))]
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) about: &'static str,

@@ -1,6 +1,5 @@
 //! Calls for webhooks, and the check of a receiver.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -98,5 +97,6 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 /// An object with nothing in it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Nothing {}

@@ -1,12 +1,14 @@
 //! Calls for the whole world: its document, its journal, and other worlds.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    call::{Ack, Call, Created, EventStream, Json, NoContent, WorldDocument, delete, get, list, post, put},
+    call::{
+        Ack, ApiDocument, Call, Created, EventStream, Json, NoContent, WorldDocument, delete, get, list,
+        post, put,
+    },
     events::{self, FollowedWorld},
-    input::{Extension, JsonBody, PathId, QueryParams, RawBody, WriteDocument},
+    input::{Extension, JsonBody, PathId, QueryParams, RawBody},
 };
 use crate::control::Control;
 
@@ -55,14 +57,9 @@ pub(super) fn calls() -> Vec<Call> {
             Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
         })
         .about("The one call that needs no token, so that a container can be probed."),
-        get(
-            "/openapi.json",
-            "openapi",
-            "This document",
-            |_: Control, Extension(document): Extension<WriteDocument>| async move {
-                Ok(Json(document().as_object().cloned().unwrap_or_default()))
-            },
-        ),
+        get("/openapi.json", "openapi", "This document", |control: Control, ()| async move {
+            Ok(ApiDocument(control.openapi()))
+        }),
         get("/state", "get_state", "The whole world as one document", |control: Control, ()| async move {
             control.runtime.document().await.map(WorldDocument)
         }),
@@ -142,7 +139,8 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 /// That the server is there.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Health {
     /// `ok`.
     status: &'static str,

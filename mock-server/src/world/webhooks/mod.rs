@@ -17,7 +17,6 @@ use std::{
     sync::Arc,
 };
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Timestamp, UserId, WebhookId, event::Event};
 
@@ -58,7 +57,8 @@ pub(crate) enum EventSource {
 }
 
 /// All endpoints of a workspace and the events that were or are to be sent to them.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Webhooks {
     /// Counts endpoints and events, for their order.
