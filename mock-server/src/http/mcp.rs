@@ -24,11 +24,11 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
-use serde_json::{Value, json};
-use shared_inbox::Operation;
+use serde_json::{Map, Value, json};
+use shared_inbox::{Operation, Scope};
 
 use super::{caller::Caller, response};
-use crate::world::Result;
+use crate::world::{CallInput, Result, ServiceResponse};
 
 /// How long a client may cache the list of tools: a key's scopes never change.
 const LIST_CACHE_TTL_MS: u64 = 300_000;
@@ -121,6 +121,19 @@ pub(crate) fn definitions() -> Vec<Tool> {
             .with_annotations(hints)
     };
     Operation::KNOWN.iter().filter_map(|operation| operation.tool()).map(definition).collect()
+}
+
+impl Caller {
+    /// Returns the scopes of the key.
+    fn scopes(&self) -> Vec<Scope> {
+        self.runtime.enter(|world, _| world.scopes(&self.agent).to_vec())
+    }
+
+    /// Performs an operation as a tool, in a request that was admitted.
+    fn use_tool(&self, operation: Operation, arguments: Map<String, Value>) -> Result<ServiceResponse> {
+        let input = CallInput::Tool(arguments);
+        self.run_operation(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
+    }
 }
 
 struct Tools;

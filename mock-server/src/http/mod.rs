@@ -8,12 +8,30 @@ mod console;
 pub(crate) mod control;
 pub(crate) mod guard;
 mod log;
+#[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 #[cfg(feature = "schemas")]
 pub(crate) mod openapi;
 pub(crate) mod response;
 mod rest;
 mod service;
+
+/// Without the feature `mcp` there is no endpoint.
+#[cfg(not(feature = "mcp"))]
+mod mcp {
+    use bytes::Bytes;
+    use http::{Response, request::Parts};
+
+    use super::{caller::Caller, response};
+    use crate::world::Result;
+
+    pub(super) async fn handle(_: Caller, _: Parts, _: Result<Bytes>) -> Response<Bytes> {
+        response::error(
+            404,
+            "This server was built without MCP: the feature `mcp` of shared-inbox-mock is off.",
+        )
+    }
+}
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 

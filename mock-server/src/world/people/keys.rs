@@ -289,6 +289,7 @@ impl World {
     }
 
     /// Returns the scopes of an agent's key; none for an unknown agent.
+    #[cfg(feature = "mcp")]
     pub(crate) fn scopes(&self, agent: &AgentId) -> &[Scope] {
         self.index.agents.get(agent).map_or(&[], |key| &self.keys[*key].scopes)
     }
