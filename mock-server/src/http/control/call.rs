@@ -13,10 +13,8 @@ use axum::{
 use http::{HeaderName, Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "schemas")]
-use super::describe::Schemas;
 use super::{
-    describe::DescribeOutput,
+    describe::{DescribeOutput, Schemas},
     input::{CallRequest, Extract, QueryParams},
 };
 use crate::{
@@ -39,7 +37,6 @@ pub(super) struct Call {
     pub(super) about: &'static str,
     /// When it responds with 409.
     pub(super) conflict: Option<&'static str>,
-    #[cfg(feature = "schemas")]
     pub(super) schemas: Schemas,
     pub(super) route: MethodRouter,
 }
@@ -149,8 +146,14 @@ impl Output for EventStream {
     }
 }
 
+/// Work under way. Boxed, so that what awaits it is compiled once and not once for each call.
+type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Reads the input of a call and starts it.
+type Start = dyn Fn(Control, &mut CallRequest) -> Result<Pending<Response>> + Send + Sync;
+
 /// Makes an entry of the table.
-pub(super) fn call<A, G, F, Fut>(
+fn call<A, G, F, Fut>(
     method: Method,
     path: &'static str,
     name: &'static str,
@@ -160,51 +163,37 @@ pub(super) fn call<A, G, F, Fut>(
 where
     A: Extract,
     G: Output,
-    F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<G>> + Send,
+    F: Fn(Control, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<G>> + Send + 'static,
 {
-    let read = move |request: &mut CallRequest| -> Result<MakeCall> {
-        let (act, taken) = (act.clone(), A::extract(request)?);
-        Ok(Box::new(move |control| {
-            Box::pin(
-                async move { act(control, taken).await.map_or_else(Refusal::into_response, Output::respond) },
-            )
-        }))
+    let start = move |control: Control, request: &mut CallRequest| -> Result<Pending<Response>> {
+        let called = act(control, A::extract(request)?);
+        Ok(Box::pin(async move { called.await.map_or_else(Refusal::into_response, Output::respond) }))
     };
-    let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
-    Call {
-        method,
-        path,
-        name,
-        summary,
-        about: "",
-        conflict: None,
-        #[cfg(feature = "schemas")]
-        schemas: Schemas::of::<A, G>(),
-        route: route(filter, name, Arc::new(read)),
-    }
+    entry(method, path, name, summary, Schemas::of::<A, G>(), Arc::new(start))
 }
 
-/// Makes a call whose input has been read.
-type MakeCall = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
-
-/// Reads the input of a call.
-type ReadInput = dyn Fn(&mut CallRequest) -> Result<MakeCall> + Send + Sync;
-
-/// Routes a call of any type: a function for each type made this crate noticeably slower to build.
-fn route(filter: MethodFilter, name: &'static str, read: Arc<ReadInput>) -> MethodRouter {
-    on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
+fn entry(
+    method: Method,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    schemas: Schemas,
+    start: Arc<Start>,
+) -> Call {
+    let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
+    let route = on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
         let (parts, _) = request.into_parts();
         let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-        let mut call =
+        let mut request =
             CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions, name };
-        let act =
-            control.runtime.offload_if(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
-        match act {
-            Ok(Ok(act)) => act(control).await,
+        let (large, runtime) = (request.body().len() > LARGE_DOCUMENT, Arc::clone(&control.runtime));
+        match runtime.offload_if(large, move || start(control, &mut request)).await {
+            Ok(Ok(started)) => started.await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),
         }
-    })
+    });
+    Call { method, path, name, summary, about: "", conflict: None, schemas, route }
 }
 
 macro_rules! methods {
@@ -213,8 +202,8 @@ macro_rules! methods {
         where
             A: Extract,
             G: Output,
-            F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Future<Output = Result<G>> + Send,
+            F: Fn(Control, A) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = Result<G>> + Send + 'static,
         {
             call(Method::$method, path, name, summary, act)
         }
@@ -229,25 +218,32 @@ methods! {
 }
 
 /// A list that can be waited for.
-pub(super) trait List: Output {
+pub(super) trait List: Send {
     fn count(&self) -> usize;
+    fn respond(self: Box<Self>) -> Response;
 }
 
 impl<T: Serialize + Send + 'static> List for Json<Vec<T>>
 where
-    Self: DescribeOutput,
+    Self: Output,
 {
     fn count(&self) -> usize {
         self.0.len()
+    }
+    fn respond(self: Box<Self>) -> Response {
+        Output::respond(*self)
     }
 }
 
 impl<T: Serialize + Send + 'static> List for Page<T>
 where
-    Self: DescribeOutput,
+    Self: Output,
 {
     fn count(&self) -> usize {
         self.items.len()
+    }
+    fn respond(self: Box<Self>) -> Response {
+        Output::respond(*self)
     }
 }
 
@@ -260,17 +256,33 @@ pub(super) fn list<A, L, F, Fut>(
 ) -> Call
 where
     A: Extract + Clone + Sync,
-    L: List,
+    L: Output + List,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<L>> + Send,
+    Fut: Future<Output = Result<L>> + Send + 'static,
 {
-    get(path, name, summary, move |control: Control, (input, QueryParams(wait)): (A, QueryParams<Wait>)| {
-        let act = act.clone();
-        async move {
-            let look = || act(control.clone(), input.clone());
-            control.wait_for(wait.span()?, look, |found: &L| found.count() >= wait.least.unwrap_or(1)).await
-        }
-    })
+    let start = move |control: Control, request: &mut CallRequest| -> Result<Pending<Response>> {
+        let (act, input, QueryParams(wait)) =
+            (act.clone(), A::extract(request)?, QueryParams::extract(request)?);
+        let look = move |control: Control| -> Pending<Result<Box<dyn List>>> {
+            let looked = act(control, input.clone());
+            Box::pin(async move { looked.await.map(|list| Box::new(list) as Box<dyn List>) })
+        };
+        Ok(Box::pin(wait_for_list(control, wait, Box::new(look))))
+    };
+    let schemas = Schemas::of::<(A, QueryParams<Wait>), L>();
+    entry(Method::GET, path, name, summary, schemas, Arc::new(start))
+}
+
+/// Reads a list.
+type Look = dyn Fn(Control) -> Pending<Result<Box<dyn List>>> + Send + Sync;
+
+/// Reads a list until it is long enough, or the wait is over.
+async fn wait_for_list(control: Control, wait: Wait, look: Box<Look>) -> Response {
+    let least = wait.least.unwrap_or(1);
+    let waited = async {
+        control.wait_for(wait.span()?, || look(control.clone()), |list| list.count() >= least).await
+    };
+    waited.await.map_or_else(Refusal::into_response, List::respond)
 }
 
 /// 200 with the items of a page; a header has the length of the list.

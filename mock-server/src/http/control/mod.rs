@@ -13,6 +13,8 @@ mod input;
 #[cfg(feature = "schemas")]
 pub(crate) mod openapi;
 mod people;
+#[cfg(feature = "schemas")]
+mod schemas;
 mod snapshots;
 mod table;
 mod webhooks;
@@ -25,6 +27,12 @@ mod describe {
     impl<T> DescribeInput for T {}
     pub(super) trait DescribeOutput {}
     impl<T> DescribeOutput for T {}
+    pub(super) struct Schemas;
+    impl Schemas {
+        pub(super) fn of<A: DescribeInput, G: DescribeOutput>() -> Self {
+            Self
+        }
+    }
 }
 
 use std::sync::Arc;
