@@ -1,6 +1,6 @@
-//! Comparing and redacting JSON, and explaining what is wrong with it.
+//! Comparing, redacting and reading JSON.
 
 pub(crate) mod difference;
-pub(crate) mod explain;
 pub(crate) mod matching;
+pub(crate) mod read;
 pub(crate) mod redact;

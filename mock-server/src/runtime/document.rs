@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 use shared_inbox::{Note, Problems, TimelineEvent};
 
 use crate::{
-    json::explain::explain,
+    json::read::{ReadError, read as read_json},
     world::{MessageRecord, Refusal, Result, World},
 };
 
@@ -28,21 +27,23 @@ pub(crate) fn read(document: &[u8]) -> Result<World> {
     if document.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
     }
-    // Tracking the path takes time, and most documents are valid.
-    if let Ok(world) = serde_json::from_slice(document) {
-        return Ok(world);
-    }
-    let mut json = serde_json::Deserializer::from_slice(document);
-    let refuse = |error: &serde_json::Error, field: &str, reason: &str| {
-        let field = if field.is_empty() { "the document" } else { field };
-        Refusal::new(400, format!("line {}, column {}: {field}: {reason}", error.line(), error.column()))
-    };
-    let world = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let (field, reason) = explain(&error);
-        find_item_problem(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
-    })?;
-    json.end().map_err(|error| refuse(&error, "", "is followed by something else"))?;
-    Ok(world)
+    read_json(document).map_err(|error| {
+        let field = error.field();
+        if error.is_missing() {
+            return refuse(document, &field, &error.reason, error.line);
+        }
+        find_item_problem(document, &field).unwrap_or_else(|| {
+            let field = if field.is_empty() { "the document" } else { &field };
+            let ReadError { line, column, reason, .. } = error;
+            Refusal::new(400, format!("line {line}, column {column}: {field}: {reason}"))
+        })
+    })
+}
+
+/// Returns the refusal of a field, with its line, or that of the part of its path that exists.
+fn refuse(document: &[u8], field: &str, reason: &str, or_line: usize) -> Refusal {
+    let line = line(document, field).unwrap_or(or_line);
+    Refusal::new(400, format!("line {line}: {field}: {reason}"))
 }
 
 /// How many problems of a document are reported: the line of each has to be searched for.
@@ -67,18 +68,16 @@ fn find_item_problem(document: &[u8], field: &str) -> Option<Refusal> {
     let (text, raw) = find(document, field)?;
     let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
     let kind = item.remove("type")?;
-    fn problem<T: DeserializeOwned>(item: Map<String, Value>) -> Option<(String, String)> {
-        serde_path_to_error::deserialize::<_, T>(Value::Object(item)).err().map(|error| explain(&error))
-    }
-    let (inner, reason) = match kind.as_str()? {
-        "message" => problem::<MessageRecord>(item),
-        "note" => problem::<Note>(item),
-        "event" => problem::<TimelineEvent>(item),
+    let item = Value::Object(item).to_string();
+    let problem = match kind.as_str()? {
+        "message" => read_json::<MessageRecord>(item.as_bytes()).err(),
+        "note" => read_json::<Note>(item.as_bytes()).err(),
+        "event" => read_json::<TimelineEvent>(item.as_bytes()).err(),
         _ => None,
     }?;
+    let inner = problem.field();
     let field = if inner.is_empty() { field.to_owned() } else { format!("{field}.{inner}") };
-    let line = line(document, &field).unwrap_or_else(|| line_number_at(text, raw));
-    Some(Refusal::new(400, format!("line {line}: {field}: {reason}")))
+    Some(refuse(document, &field, &problem.reason, line_number_at(text, raw)))
 }
 
 /// Returns the line of a field such as `conversations[3].mailbox`, or of the part of its path that exists.

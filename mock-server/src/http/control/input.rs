@@ -14,7 +14,7 @@ use shared_inbox::Problems;
 use super::describe::DescribeInput;
 use crate::{
     control::{Control, OPENAPI},
-    json::explain::explain,
+    json::read::{ReadError, read},
     world::{Refusal, Result},
 };
 
@@ -113,63 +113,44 @@ where
     fn extract(request: &mut CallRequest) -> Result<Self> {
         let body = request.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
-        read_json(body).map(Self).map_err(|first| match every_problem::<T>(request.name, body).or(()) {
-            Err(problems) => problems.into(),
-            Ok(()) => first.into(),
+        read_json(body).map(Self).map_err(|first| {
+            let problem = |body: &[u8]| read_json::<T>(body).err();
+            match every_problem(request.name, body, &problem).or(()) {
+                Err(problems) => problems.into(),
+                Ok(()) => first.into(),
+            }
         })
     }
 }
 
 /// Reads a JSON object, or returns its first problem.
-fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, FieldError> {
+fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ReadError> {
     // The types would also accept a list of their fields' values.
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(FieldError {
-            missing: false,
-            field: String::new(),
-            reason: "must be a JSON object".to_owned(),
-        });
+        return Err(ReadError::whole("must be a JSON object"));
     }
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let whole = error.path().iter().next().is_none();
-        let (field, reason) = explain(&error);
-        FieldError { missing: whole && !field.is_empty(), field, reason }
-    })?;
-    json.end().map_err(|error| FieldError {
-        missing: false,
-        field: String::new(),
-        reason: error.to_string(),
-    })?;
-    Ok(value)
+    read(body)
 }
 
-/// A problem of a body.
-struct FieldError {
-    /// Whether a field of the body itself is missing.
-    missing: bool,
-    /// Empty for the body itself.
-    field: String,
-    reason: String,
-}
-
-impl From<FieldError> for Refusal {
-    fn from(error: FieldError) -> Self {
-        Refusal::field(if error.field.is_empty() { "body" } else { &error.field }, error.reason)
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        let field = error.field();
+        Refusal::field(if field.is_empty() { "body" } else { &field }, error.reason)
     }
 }
 
 /// Returns every problem of a body, as the service does. Reading stops at the first one, so each field is read by itself,
 /// and the OpenAPI document says which fields are missing.
-fn every_problem<T: DeserializeOwned>(call: &str, body: &[u8]) -> Problems {
+fn every_problem(call: &str, body: &[u8], problem: &dyn Fn(&[u8]) -> Option<ReadError>) -> Problems {
     let mut problems = Problems::default();
     let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return problems };
     for (name, value) in &fields {
         let alone = serde_json::json!({ name: value }).to_string();
-        if let Err(FieldError { missing: false, field, reason }) = read_json::<T>(alone.as_bytes()) {
+        if let Some(error) = problem(alone.as_bytes()).filter(|error| !error.is_missing_at_top()) {
             // It is valid JSON, so a word of an enum is missing.
-            let reason = if reason == "expected value" { "must be a string".to_owned() } else { reason };
-            problems.push(if field.is_empty() { name.clone() } else { field }, reason);
+            let must = if error.reason == "expected value" { "must be a string" } else { &error.reason };
+            let field = Some(error.field()).filter(|field| !field.is_empty());
+            problems.push(field.unwrap_or_else(|| name.clone()), must.to_owned());
         }
     }
     for name in required_fields(call).filter(|name| !fields.contains_key(*name)) {
