@@ -1,6 +1,6 @@
 """Writes the typed control calls of the Python and the Node package from the control API's OpenAPI document.
 
-    curl -s http://127.0.0.1:4010/_mock/openapi.json | python3 mock-server/clients/generate.py
+    python3 mock-server/clients/generate.py < mock-server/documents/control.json
 
 One run writes `python/shared_inbox_mock/control.py`, `node/control.js` and `node/control.d.ts`. They are in the repository so
 that a reader sees what can be called; a test holds them to the document that the server gives today.

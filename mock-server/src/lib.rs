@@ -58,6 +58,8 @@ macro_rules! setters {
 mod bound;
 mod builder;
 mod control;
+#[cfg(feature = "schemas")]
+mod documents;
 mod faults;
 mod http;
 mod json;
@@ -77,6 +79,9 @@ pub use control::{
     Control, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
 };
+#[cfg(feature = "schemas")]
+#[doc(hidden)]
+pub use documents::documents;
 pub use faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency};
 pub use json::difference::Changed;
 pub use ready::Ready;
@@ -103,8 +108,8 @@ pub use world::{
 use http::connection::Phase;
 
 /// Returns the JSON Schema of a world document, the format of [`MockServerBuilder::seed`].
-pub fn world_schema() -> String {
-    serde_json::to_string_pretty(&schemars::schema_for!(World)).unwrap_or_default()
+pub fn world_schema() -> &'static str {
+    include_str!("../documents/world.schema.json")
 }
 
 /// A running mock server. It stops when it is dropped.

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::world::Keys;
@@ -27,7 +26,8 @@ pub(crate) fn world_id(number: u64) -> String {
 /// assert!(ready.mcp_url.ends_with("/mcp") && ready.keys.test.starts_with("rk_test_"));
 /// # }
 /// ```
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Ready {
     /// The id of a world beside the main one.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use shared_inbox::{Document, Tag};
 
-use super::{Control, calls::calls};
+use super::Control;
 use crate::{
     runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// What led to something, and what it led to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[schemars(rename = "Line")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Line"))]
 #[non_exhaustive]
 pub struct Trace {
     /// What was asked about.
@@ -23,33 +23,44 @@ pub struct Trace {
     pub steps: Vec<TraceStep>,
 }
 
-calls! {
-    paged "/conversations" "list_conversations" "Conversations of all inboxes, newest first"
-        about "Private ones and the sandbox included, in every view unless one is named."
-        errors "400 for a section or a view that there is not."
-    fn conversations(query filter: ConversationFilter) -> ConversationEntry as Json {
-        |it, section| it.read(|world, _| world.browse(&filter, section))
-    }
-
-    get "/conversations/{id}" "get_conversation" "A conversation, whole"
-        about "With uncut texts, what only the service knows of a message, its documents, requests and bookings. The address \
-               of a customer stands for their newest one."
-        errors "404 when there is none."
-    fn conversation(id conversation) -> ConversationView as Json {
-        |it| it.read(|world, _| world.view(conversation.as_ref()))
-    }
-
-    paged "/documents" "list_documents" "Documents of all inboxes, newest first"
-        errors "400 for a section or a kind that there is not."
-    fn documents(query filter: DocumentFilter) -> Document as Json {
-        |it, section| it.read(|world, _| world.browse_documents(&filter, section))
-    }
-
-    list "/tags" "list_tags" "All tags, counted over all inboxes"
-    fn tags() -> Tag as Json { |it| it.read(|world, _| world.all_tags()) }
-}
-
 impl Control {
+    /// Returns a page of the conversations of all inboxes, newest first: private ones and the sandbox included, in
+    /// every view unless one is named.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a section or a view that there is not.
+    pub async fn conversations(
+        &self,
+        filter: ConversationFilter,
+        section: Section,
+    ) -> Result<Page<ConversationEntry>> {
+        self.read(|world, _| world.browse(&filter, section))
+    }
+
+    /// Returns a conversation, whole. The address of a customer stands for their newest one.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn conversation(&self, conversation: impl AsRef<str>) -> Result<ConversationView> {
+        self.read(|world, _| world.view(conversation.as_ref()))
+    }
+
+    /// Returns a page of the documents of all inboxes, newest first.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a section or a kind that there is not.
+    pub async fn documents(&self, filter: DocumentFilter, section: Section) -> Result<Page<Document>> {
+        self.read(|world, _| world.browse_documents(&filter, section))
+    }
+
+    /// Returns all tags, counted over all inboxes.
+    pub async fn tags(&self) -> Vec<Tag> {
+        self.read(|world, _| world.all_tags())
+    }
+
     /// Returns one page of the journal; the entries of a long one are made on the worker's thread.
     pub(super) async fn present_requests(
         &self,

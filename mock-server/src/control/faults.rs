@@ -1,80 +1,67 @@
 //! Failures on demand.
 
-use super::{
-    Control,
-    call::{NoContent, delete},
-    calls::calls,
-};
+use super::Control;
 use crate::{
     faults::{Bundle, Fault, FaultRule, Faults},
-    world::Refusal,
+    world::{Refusal, Result},
 };
 
-calls! {
-    list "/faults" "list_faults" "The rules, and how often each has fired"
-    fn faults() -> Fault as Json { |it| it.runtime.faults(|faults, _| faults.rules.clone()) }
-
-    post "/faults" "add_fault" "Makes requests or webhooks go wrong"
-        about "The first rule that fires counts. One effect a rule, and `delayMs` may go with any of them: a number, \
-               `{min, max}`, or `{median, p99}`. Without `times` it fires once, with `forSeconds` always; `probability` is \
-               the share of those that match. With `webhook` it strikes webhooks: `drop` before (a dead address) or after \
-               (the answer is lost), `truncate`, `twice`, `swap` (after the next one), `lateSeconds`, `status`. \
-               With `act` it makes control calls, by their paths behind `/_mock`, in this world: right before the request is \
-               handled, or with `when` `after` once it took effect and before the response. It leaves the request as it \
-               is, so the rules after it count too; `acted` shows the statuses of the calls."
-        errors "400 for a rule that makes no sense."
-    fn add_fault(body rule: FaultRule) -> Fault as Created {
-        |it| {
-            rule.check().map_err(|problem| Refusal::new(400, problem))?;
-            let added = it.runtime.faults(|faults, now| faults.add(rule, None, now));
-            it.runtime.notify_control_change("faults");
-            Ok(added)
-        }
-    }
-
-    delete "/faults/{id}" "remove_fault" "Removes one rule"
-        errors "404 when there is none with this id."
-    fn remove_fault(id fault) -> () as NoContent {
-        |it| {
-            let removed = it.runtime.faults(|faults, _| faults.remove(fault.as_ref()));
-            it.runtime.notify_control_change("faults");
-            if removed { Ok(()) } else { Err(Refusal::no_such("fault")) }
-        }
-    }
-
-    list "/bundles" "list_bundles" "Sets of rules to switch on by name"
-    fn bundles() -> Bundle as Json { |it| it.runtime.faults(|faults, _| faults.bundles()) }
-
-    post "/bundles/{id}" "switch_on" "Switches a bundle on"
-        about "`bad-day`, `flaky-network` or `deploy`. One that is on already begins anew."
-        errors "404 when there is none of this name."
-    fn switch_on(id bundle) -> Vec<Fault> as Created {
-        |it| {
-            let on = it.runtime.faults(|faults, now| faults.switch_on(bundle.as_ref(), now));
-            it.runtime.notify_control_change("faults");
-            on.ok_or_else(no_bundle)
-        }
-    }
-
-    delete "/bundles/{id}" "switch_off" "Switches a bundle off"
-        errors "404 when there is none of this name."
-    fn switch_off(id bundle) -> () as NoContent {
-        |it| {
-            let off = it.runtime.faults(|faults, _| faults.switch_off(bundle.as_ref()));
-            it.runtime.notify_control_change("faults");
-            off.ok_or_else(no_bundle)
-        }
-    }
-
-    ; also [
-        delete("/faults", "clear_faults", "Removes all rules", |it: Control, ()| async move {
-            it.clear_faults().await;
-            Ok(NoContent(()))
-        }),
-    ]
-}
-
 impl Control {
+    /// Returns the rules, and how often each has fired.
+    pub async fn faults(&self) -> Vec<Fault> {
+        self.runtime.faults(|faults, _| faults.rules.clone())
+    }
+
+    /// Adds a rule that makes requests or webhooks fail. The first rule that fires counts.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a rule that makes no sense.
+    pub async fn add_fault(&self, rule: FaultRule) -> Result<Fault> {
+        rule.check().map_err(|problem| Refusal::new(400, problem))?;
+        let added = self.runtime.faults(|faults, now| faults.add(rule, None, now));
+        self.runtime.notify_control_change("faults");
+        Ok(added)
+    }
+
+    /// Removes one rule.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none with this id.
+    pub async fn remove_fault(&self, fault: impl AsRef<str>) -> Result<()> {
+        let removed = self.runtime.faults(|faults, _| faults.remove(fault.as_ref()));
+        self.runtime.notify_control_change("faults");
+        if removed { Ok(()) } else { Err(Refusal::no_such("fault")) }
+    }
+
+    /// Returns the sets of rules that can be switched on by name.
+    pub async fn bundles(&self) -> Vec<Bundle> {
+        self.runtime.faults(|faults, _| faults.bundles())
+    }
+
+    /// Switches a bundle on: `bad-day`, `flaky-network` or `deploy`. One that is on already begins anew.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn switch_on(&self, bundle: impl AsRef<str>) -> Result<Vec<Fault>> {
+        let on = self.runtime.faults(|faults, now| faults.switch_on(bundle.as_ref(), now));
+        self.runtime.notify_control_change("faults");
+        on.ok_or_else(no_bundle)
+    }
+
+    /// Switches a bundle off.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn switch_off(&self, bundle: impl AsRef<str>) -> Result<()> {
+        let off = self.runtime.faults(|faults, _| faults.switch_off(bundle.as_ref()));
+        self.runtime.notify_control_change("faults");
+        off.ok_or_else(no_bundle)
+    }
+
     /// Removes all rules.
     pub async fn clear_faults(&self) {
         self.runtime.faults(|faults, _| faults.rules.clear());

@@ -1,20 +1,15 @@
 //! Everything that a test can do beside the service: acting as people and customers, advancing the clock, failures on demand.
 //!
-//! [`Control`] is the control API, one file for each family of calls. The HTTP handlers below `/_mock` and a test that embeds the
-//! server call the same methods.
+//! [`Control`] is the control API as plain methods, one file for each family. A test that embeds the server calls them, and so does
+//! `http/control`, the same API over HTTP.
 
 mod actions;
 mod browse;
-mod call;
-mod calls;
 mod clock;
 mod expect;
 mod faults;
-pub(crate) mod input;
-pub(crate) mod openapi;
 mod people;
 mod snapshots;
-pub(crate) mod table;
 mod webhooks;
 mod world;
 
@@ -32,6 +27,9 @@ pub use browse::Trace;
 pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
+
+/// The OpenAPI document of the control API. `tests/documents.rs` writes it.
+pub(crate) const OPENAPI: &str = include_str!("../../documents/control.json");
 
 /// Controls one world of the server: acts as people and customers, advances the clock, adds faults.
 ///
@@ -57,7 +55,7 @@ pub use world::NewWorld;
 #[derive(Clone)]
 pub struct Control {
     registry: Arc<WorldRegistry>,
-    runtime: Arc<WorldRuntime>,
+    pub(crate) runtime: Arc<WorldRuntime>,
     addresses: Arc<Addresses>,
 }
 
@@ -70,6 +68,11 @@ impl Control {
         addresses: Arc<Addresses>,
     ) -> Self {
         Self { registry, runtime, addresses }
+    }
+
+    /// Returns the OpenAPI document of the control API itself, as JSON.
+    pub fn openapi(&self) -> &'static str {
+        OPENAPI
     }
 
     /// Reads the world.

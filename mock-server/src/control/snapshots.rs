@@ -1,15 +1,9 @@
 //! Snapshots of the world, to restore and to compare.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
-use super::{
-    Control,
-    call::{Created, Json, WorldDocument, get, post},
-    calls::calls,
-    input::{JsonBody, PathId, QueryParams},
-};
+use super::Control;
 use crate::{
     json::difference::{self, Changed},
     runtime::config::LARGE_DOCUMENT,
@@ -17,7 +11,8 @@ use crate::{
 };
 
 /// A snapshot in the list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SnapshotEntry {
     /// Its name.
@@ -48,7 +43,8 @@ pub struct SnapshotEntry {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct WorldDifference {
     /// Every place where they differ.
@@ -57,44 +53,34 @@ pub struct WorldDifference {
     pub text: String,
 }
 
-calls! {
-    list "/snapshots" "list_snapshots" "The snapshots of this world"
-    fn snapshots() -> SnapshotEntry as Json {
-        |it| it.runtime.snapshots(|all| {
+impl Control {
+    /// Returns the snapshots of this world.
+    pub async fn snapshots(&self) -> Vec<SnapshotEntry> {
+        self.runtime.snapshots(|all| {
             let entry = |(name, at, bytes)| SnapshotEntry { name, at, bytes };
             all.list().map(entry).collect()
         })
     }
 
-    post "/snapshots/{id}/restore" "restore_snapshot" "Makes the world what it was at a snapshot"
-        errors "404 when there is none of this name."
-    fn restore_snapshot(id name) -> () as Ack {
-        |it| {
-            let document = it.runtime.snapshots(|all| all.get(name.as_ref()))?;
-            it.restore_document(document).await
-        }
+    /// Makes the world what it was at a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn restore_snapshot(&self, name: impl AsRef<str>) -> Result<()> {
+        let document = self.runtime.snapshots(|all| all.get(name.as_ref()))?;
+        self.restore_document(document).await
     }
 
-    delete "/snapshots/{id}" "delete_snapshot" "Forgets a snapshot"
-        errors "404 when there is none of this name."
-    fn delete_snapshot(id name) -> () as NoContent { |it| it.runtime.snapshots(|all| all.remove(name.as_ref())) }
+    /// Deletes a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn delete_snapshot(&self, name: impl AsRef<str>) -> Result<()> {
+        self.runtime.snapshots(|all| all.remove(name.as_ref()))
+    }
 
-    ; also [
-        post("/snapshots", "take_snapshot", "Keeps the world as it is now under a name", |it: Control, JsonBody(new): JsonBody<NewSnapshot>| async move {
-            it.take_snapshot(&new.name).await.map(Created)
-        })
-        .about("An older one of this name is replaced. Snapshots outlive a reset.")
-        .conflict("There are 100 snapshots already."),
-        get("/snapshots/{id}", "get_snapshot", "The world document of a snapshot", |it: Control, PathId(name)| async move {
-            it.snapshot(&name).await.map(|document| WorldDocument(document.into_bytes()))
-        }),
-        get("/snapshots/{id}/diff", "compare_snapshots", "What is different since a snapshot", |it: Control, (PathId(name), QueryParams(to)): (PathId, QueryParams<Other>)| async move {
-            it.compare(&name, to.to.as_deref()).await.map(Json)
-        }),
-    ]
-}
-
-impl Control {
     /// Takes a snapshot of the world under a name; an older one of this name is replaced.
     ///
     /// # Errors
@@ -142,18 +128,4 @@ impl Control {
         let compared = self.runtime.offload_if(long, compare).await?;
         compared.map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
     }
-}
-
-/// A snapshot to take.
-#[derive(Deserialize, JsonSchema)]
-struct NewSnapshot {
-    /// Its name: 1 to 80 letters, digits, `-`, `_` and `.`.
-    name: String,
-}
-
-/// What to compare with.
-#[derive(Clone, Deserialize, JsonSchema)]
-struct Other {
-    /// Another snapshot; the world as it is now when there is none.
-    to: Option<String>,
 }

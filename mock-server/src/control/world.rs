@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::{
@@ -11,14 +10,8 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{
-    Control,
-    call::{Ack, Created, EventStream, Json, NoContent, WorldDocument, delete, get, post, put},
-    calls::calls,
-    input::{Extension, JsonBody, PathId, QueryParams, RawBody, WriteDocument},
-};
+use super::Control;
 use crate::{
-    http::events::{self, FollowedWorld},
     ready::Ready,
     runtime::{
         WorldRuntime,
@@ -27,7 +20,7 @@ use crate::{
         document::Origin,
         journal::entry::{JournalEntry, RequestFilter},
     },
-    world::{JobEntry, Refusal, Result, Section},
+    world::{JobEntry, Page, Refusal, Result, Section},
 };
 
 /// How a new world starts.
@@ -37,13 +30,14 @@ use crate::{
 /// let new = NewWorld::empty().clock(ClockMode::Manual);
 /// assert_eq!(serde_json::to_string(&new).unwrap(), r#"{"empty":true,"clock":"manual"}"#);
 /// ```
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct NewWorld {
     /// The document it starts from; the demo workspace when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<serde_json::Value>"))]
     pub seed: Option<Box<RawValue>>,
     /// Starts with nothing in it.
     #[serde(default)]
@@ -79,118 +73,62 @@ impl NewWorld {
     }
 }
 
-calls! {
-    post "/reset" "reset" "Puts the world back to its start"
-        about "The world as it was at the start, the same keys, the clock too; faults and journal are cleared."
-        errors "None that a world that has started could give."
-    fn reset() -> () as Ack {
-        |it| {
-            it.runtime.reset()?;
-            it.registry.index(&it.runtime);
-            Ok(())
-        }
-    }
-
-    paged "/requests" "list_requests" "The requests to the service so far, oldest first"
-        about "The last 10,000, or a part of them. Keys never appear."
-        errors "400 for a section or a status that there is not."
-    fn find_requests(query filter: RequestFilter) -> JournalEntry as Json {
-        |it, section| {
-            section.check()?;
-            filter.check()?;
-            it.present_requests(filter, section.or_whole()).await
-        }
-    }
-
-    get "/requests/{id}" "get_request" "One request"
-        errors "404 when the journal does not have it, or no longer."
-    fn request(id request) -> JournalEntry as Json {
-        |it| {
-            let found = it.runtime.journal(|journal| journal.find(request.as_ref()));
-            let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
-            it.add_conversation_details(std::slice::from_mut(&mut found));
-            Ok(found)
-        }
-    }
-
-    list "/jobs" "list_jobs" "What is due and when, soonest first"
-    fn jobs() -> JobEntry as Json { |it| it.read(|world, _| world.jobs()) }
-
-    list "/worlds" "list_worlds" "The worlds of this server, the main one first"
-    fn worlds() -> Ready as Json {
-        |it| {
-            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.config.number, &runtime.config.keys);
-            it.registry.all().into_iter().map(ready).collect()
-        }
-    }
-
-    delete "/worlds/{id}" "delete_world" "Ends a world"
-        about "Requests with its keys get 401 from now on."
-        errors "404 when there is none."
-    fn delete_world(id world) -> () as NoContent { |it| it.registry.delete(world.as_ref()) }
-
-    ; also [
-        get("/health", "health", "Whether the server is there", |_, ()| async {
-            Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
-        })
-            .about("The one call that needs no token, so that a container can be probed."),
-        get("/openapi.json", "openapi", "This document", |_: Control, Extension(document): Extension<WriteDocument>| async move {
-            Ok(Json(document().as_object().cloned().unwrap_or_default()))
-        }),
-        get("/state", "get_state", "The whole world as one document", |it: Control, ()| async move {
-            it.runtime.document().await.map(WorldDocument)
-        }),
-        put("/state", "put_state", "Makes the world what a document says", |it: Control, RawBody(document)| async move {
-            it.restore_document(document).await.map(Ack)
-        }),
-        get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, PathId(id)| async move {
-            Ok(Json(it.trace(id).await))
-        })
-        .about(
-            "For the id of a request, a message, a note, an event, a document request, a booking or a conversation: \
-             the request or control call that began it, what it made, the jobs that it left behind, the events that \
-             they caused, and each try to deliver them. Empty for what was there from the start of the world.",
-        ),
-        get("/ready", "ready", "The addresses and the two keys of this world", |it: Control, ()| async move {
-            Ok(Json(it.ready()))
-        }),
-        delete("/requests", "clear_requests", "Forgets the requests so far", |it: Control, ()| async move {
-            it.clear_requests().await;
-            Ok(NoContent(()))
-        }),
-        get(
-            "/events",
-            "follow",
-            "Follows the world's changes",
-            |it: Control, (QueryParams(following), Extension(stop)): (QueryParams<events::FollowQuery>, _)| async move {
-                let follow = |world: Option<&str>, runtime: &WorldRuntime| FollowedWorld {
-                    world: world.map(str::to_owned),
-                    changes: runtime.follow(),
-                    requests: following.requests.then(|| runtime.follow_journal()),
-                };
-                let (mut followed, mut unknown) = (vec![follow(None, &it.runtime)], Vec::new());
-                for id in following.worlds.split(',').filter(|id| !id.is_empty()) {
-                    match it.registry.world(id) {
-                        Ok(runtime) => followed.push(follow(Some(id), &runtime)),
-                        Err(_) => unknown.push(id.to_owned()),
-                    }
-                }
-                Ok(EventStream(events::follow(followed, unknown, stop)))
-            },
-        )
-        .about("Server-sent events, one for each change, for pages and tools that follow the world."),
-        post("/worlds", "create_world", "A new world beside this one", |it: Control, JsonBody(new)| async move {
-            it.create_world(new).await.map(|world| Created(world.ready()))
-        })
-        .about(
-            "With its own keys, data, clock, faults, journal and rate limits. The service API stays at the same \
-             address, the key says which world is meant; its control API is at its own `control_url`.",
-        )
-        .conflict("There are 10,000 worlds already."),
-    ]
-}
-
 impl Control {
+    /// Puts the world back to its start: the same data, keys and clock. Faults and journal are cleared.
+    ///
+    /// # Errors
+    ///
+    /// None that a world that has started could give.
+    pub async fn reset(&self) -> Result<()> {
+        self.runtime.reset()?;
+        self.registry.index(&self.runtime);
+        Ok(())
+    }
+
+    /// Returns a page of the requests to the service so far, oldest first: of the last 10,000. Keys never appear.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a section or a status that there is not.
+    pub async fn find_requests(&self, filter: RequestFilter, section: Section) -> Result<Page<JournalEntry>> {
+        section.check()?;
+        filter.check()?;
+        self.present_requests(filter, section.or_whole()).await
+    }
+
+    /// Returns one request of the journal.
+    ///
+    /// # Errors
+    ///
+    /// 404 when the journal does not have it, or no longer.
+    pub async fn request(&self, request: impl AsRef<str>) -> Result<JournalEntry> {
+        let found = self.runtime.journal(|journal| journal.find(request.as_ref()));
+        let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
+        self.add_conversation_details(std::slice::from_mut(&mut found));
+        Ok(found)
+    }
+
+    /// Returns what is due and when, soonest first.
+    pub async fn jobs(&self) -> Vec<JobEntry> {
+        self.read(|world, _| world.jobs())
+    }
+
+    /// Returns the worlds of this server, the main one first.
+    pub async fn worlds(&self) -> Vec<Ready> {
+        let ready =
+            |runtime: Arc<WorldRuntime>| self.addresses.ready(runtime.config.number, &runtime.config.keys);
+        self.registry.all().into_iter().map(ready).collect()
+    }
+
+    /// Deletes a world. Requests with its keys get 401 from now on.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn delete_world(&self, world: impl AsRef<str>) -> Result<()> {
+        self.registry.delete(world.as_ref())
+    }
+
     /// Returns the addresses and keys of this world.
     pub fn ready(&self) -> Ready {
         self.addresses.ready(self.runtime.config.number, &self.runtime.config.keys)
@@ -283,13 +221,4 @@ impl Control {
     pub fn world(&self, id: &str) -> Result<Control> {
         Ok(Self { runtime: self.registry.world(id)?, ..self.clone() })
     }
-}
-
-/// That the server is there.
-#[derive(Serialize, JsonSchema)]
-struct Health {
-    /// `ok`.
-    status: &'static str,
-    /// The server's version.
-    version: &'static str,
 }

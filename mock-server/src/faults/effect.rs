@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use http::{HeaderName, HeaderValue};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,7 +20,8 @@ use super::latency::Latency;
 /// assert_eq!(serde_json::to_value(&busy).unwrap()["headers"]["Retry-After"], "2");
 /// assert!(serde_json::from_str::<Effect>(r#"{ "status": 500, "drop": "before" }"#).is_err());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(try_from = "EffectFields", into = "EffectFields")]
 pub struct Effect {
     pub(super) act: FaultAction,
@@ -61,7 +61,8 @@ pub(crate) enum FaultAction {
 /// let snooze = ControlCall::post("/conversations/cnv_1/snooze", serde_json::json!({ "until": null }));
 /// assert_eq!(snooze.method, "POST");
 /// ```
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ControlCall {
@@ -95,9 +96,10 @@ impl ControlCall {
 redacted_debug!(ControlCall { method, path });
 
 /// Whether the request has taken effect when it goes wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "When")]
+#[cfg_attr(feature = "schemas", schemars(rename = "When"))]
 pub(crate) enum FaultTiming {
     Before,
     After,
@@ -208,8 +210,8 @@ impl Effect {
 }
 
 /// An effect as it is written.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Effect")]
+#[derive(Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Effect"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct EffectFields {
     /// That status with the service's error body.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::world::IdGenerator;
@@ -20,14 +19,16 @@ pub(super) const MAX_DELAY_MS: u64 = 3_600_000;
 /// assert_eq!(serde_json::to_value(&slow).unwrap(), serde_json::json!({ "median": 80, "p99": 2000 }));
 /// assert!(serde_json::from_str::<Latency>(r#"{ "min": 9, "max": 3 }"#).is_err());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(try_from = "LatencyFields", into = "LatencyFields")]
 pub struct Latency(LatencyFields);
 
 /// Milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-#[schemars(rename = "Latency")]
+#[cfg_attr(feature = "schemas", schemars(rename = "Latency"))]
 enum LatencyFields {
     /// Always so many.
     Fixed(u64),

@@ -11,7 +11,6 @@ mod rule;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use shared_inbox::{AgentId, Nullable, Timestamp};
@@ -103,7 +102,8 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Fault {
     /// What to remove it by.

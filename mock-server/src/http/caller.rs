@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use serde_json::{Map, Value};
-use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
+use shared_inbox::{AgentId, Method, Operation, Timestamp};
 
 use super::guard;
 use crate::{
@@ -34,11 +33,6 @@ impl Caller {
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))
     }
 
-    /// Returns the scopes of the key.
-    pub(crate) fn scopes(&self) -> Vec<Scope> {
-        self.runtime.enter(|world, _| world.scopes(&self.agent).to_vec())
-    }
-
     /// Performs an operation as a request of its own.
     pub(crate) fn call(
         &self,
@@ -54,18 +48,8 @@ impl Caller {
         self.runtime.enter(|world, now| world.admit(&self.agent, now))
     }
 
-    /// Performs an operation as a tool, in a request that was admitted.
-    pub(crate) fn use_tool(
-        &self,
-        operation: Operation,
-        arguments: Map<String, Value>,
-    ) -> Result<ServiceResponse> {
-        let input = CallInput::Tool(arguments);
-        self.run_operation(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
-    }
-
     /// Runs an operation in the world, and reports a change unless it only reads.
-    fn run_operation<T>(
+    pub(super) fn run_operation<T>(
         &self,
         operation: Operation,
         work: impl FnOnce(&mut World, Timestamp) -> Result<T>,

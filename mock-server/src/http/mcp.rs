@@ -17,7 +17,7 @@ use rmcp::{
         ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, ListPromptsRequestMethod,
         ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
         ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
     transport::streamable_http_server::{
@@ -25,10 +25,10 @@ use rmcp::{
     },
 };
 use serde_json::{Map, Value, json};
-use shared_inbox::Operation;
+use shared_inbox::{Operation, Scope};
 
 use super::{caller::Caller, response};
-use crate::world::Result;
+use crate::world::{CallInput, Result, ServiceResponse};
 
 /// How long a client may cache the list of tools: a key's scopes never change.
 const LIST_CACHE_TTL_MS: u64 = 300_000;
@@ -96,25 +96,44 @@ static SERVICE: LazyLock<StreamableHttpService<Tools, NeverSessionManager>> = La
     StreamableHttpService::new(|| Ok(Tools), Arc::new(NeverSessionManager::default()), config)
 });
 
-/// The definitions of the tools, in the order of the catalogue.
+/// The definitions of the tools, in the order of the catalogue. `tests/documents.rs` writes them.
 static TOOLS: LazyLock<Vec<(Operation, Tool)>> = LazyLock::new(|| {
-    Operation::KNOWN
-        .iter()
-        .filter_map(|&operation| Some((operation, definition(operation.tool()?))))
-        .collect()
+    let tools: Vec<Tool> =
+        serde_json::from_str(include_str!("../../documents/tools.json")).unwrap_or_default();
+    tools.into_iter().filter_map(|tool| Some((Operation::from_tool_name(&tool.name)?, tool))).collect()
 });
 
-fn definition(tool: shared_inbox::Tool) -> Tool {
-    let object = |schema: Value| if let Value::Object(schema) = schema { schema } else { Map::new() };
-    let hints = ToolAnnotations::new()
-        .read_only(tool.read_only)
-        .destructive(tool.destructive)
-        .idempotent(tool.idempotent)
-        .open_world(tool.open_world);
-    Tool::new(tool.name, tool.description, object(tool.input_schema))
-        .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(object(tool.output_schema)))
-        .with_annotations(hints)
+/// Returns the definitions of the tools as the catalogue has them.
+#[cfg(feature = "schemas")]
+pub(crate) fn definitions() -> Vec<Tool> {
+    use rmcp::model::ToolAnnotations;
+
+    let object = |schema: Value| if let Value::Object(schema) = schema { schema } else { Default::default() };
+    let definition = |tool: shared_inbox::Tool| {
+        let hints = ToolAnnotations::new()
+            .read_only(tool.read_only)
+            .destructive(tool.destructive)
+            .idempotent(tool.idempotent)
+            .open_world(tool.open_world);
+        Tool::new(tool.name, tool.description, object(tool.input_schema))
+            .with_title(tool.title)
+            .with_raw_output_schema(Arc::new(object(tool.output_schema)))
+            .with_annotations(hints)
+    };
+    Operation::KNOWN.iter().filter_map(|operation| operation.tool()).map(definition).collect()
+}
+
+impl Caller {
+    /// Returns the scopes of the key.
+    fn scopes(&self) -> Vec<Scope> {
+        self.runtime.enter(|world, _| world.scopes(&self.agent).to_vec())
+    }
+
+    /// Performs an operation as a tool, in a request that was admitted.
+    fn use_tool(&self, operation: Operation, arguments: Map<String, Value>) -> Result<ServiceResponse> {
+        let input = CallInput::Tool(arguments);
+        self.run_operation(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
+    }
 }
 
 struct Tools;

@@ -6,14 +6,32 @@ mod caller;
 pub(crate) mod connection;
 mod console;
 pub(crate) mod control;
-pub(crate) mod events;
 pub(crate) mod guard;
 mod log;
-mod mcp;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
+#[cfg(feature = "schemas")]
 pub(crate) mod openapi;
 pub(crate) mod response;
 mod rest;
 mod service;
+
+/// Without the feature `mcp` there is no endpoint.
+#[cfg(not(feature = "mcp"))]
+mod mcp {
+    use bytes::Bytes;
+    use http::{Response, request::Parts};
+
+    use super::{caller::Caller, response};
+    use crate::world::Result;
+
+    pub(super) async fn handle(_: Caller, _: Parts, _: Result<Bytes>) -> Response<Bytes> {
+        response::error(
+            404,
+            "This server was built without MCP: the feature `mcp` of shared-inbox-mock is off.",
+        )
+    }
+}
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 

@@ -1,5 +1,6 @@
 //! Responses: JSON, with the one field `error` for a refusal.
 
+use axum::{body::Body, response::IntoResponse};
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
@@ -68,4 +69,10 @@ pub(crate) fn for_status(status: u16) -> Response<Bytes> {
         _ => "This request was refused by a fault rule.",
     };
     error(status, message)
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> axum::response::Response {
+        refusal(&self).map(Body::from)
+    }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::matching::short;
 
 /// One place where two worlds differ.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Changed {
     /// Where, such as `conversations[cnv_4k7q2m9x].status`. Things with an id stand under it, others under their number.

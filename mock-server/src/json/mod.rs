@@ -1,6 +1,6 @@
-//! Comparing, redacting and naming JSON.
+//! Comparing, redacting and reading JSON.
 
 pub(crate) mod difference;
 pub(crate) mod matching;
+pub(crate) mod read;
 pub(crate) mod redact;
-pub(crate) mod schema_names;

@@ -5,7 +5,6 @@
 
 mod cases;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::cases::CaseBuilder;
@@ -32,8 +31,8 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ExamReport")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "ExamReport"))]
 #[non_exhaustive]
 pub struct ReceiverReport {
     /// Whether every case passed.
@@ -43,8 +42,8 @@ pub struct ReceiverReport {
 }
 
 /// One case of an exam.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ExamCase")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "ExamCase"))]
 #[non_exhaustive]
 pub struct ReceiverCase {
     /// Its name, always the same.

@@ -7,7 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use shared_inbox::Timestamp;
 
@@ -35,7 +34,8 @@ const LOCK_SHARE_INTERVAL: Duration = Duration::from_millis(1);
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Advanced {
     /// What the clock shows now.
@@ -45,7 +45,8 @@ pub struct Advanced {
 }
 
 /// What the clock shows, and how it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ClockReading {
     /// What it shows.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use jiff::fmt::rfc2822::DateTimePrinter;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
@@ -16,7 +15,8 @@ use shared_inbox::Timestamp;
 /// use shared_inbox_mock::ClockMode;
 /// assert_eq!("manual".parse(), Ok(ClockMode::Manual));
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ClockMode {
     /// With the machine's clock; moving it ahead adds an offset.

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 use shared_inbox::{Note, Problems, TimelineEvent};
 
-use crate::world::{MessageRecord, Refusal, Result, World};
+use crate::{
+    json::read::{ReadError, read as read_json},
+    world::{MessageRecord, Refusal, Result, World},
+};
 
 /// What a world starts from.
 #[derive(Debug, Clone)]
@@ -25,21 +27,23 @@ pub(crate) fn read(document: &[u8]) -> Result<World> {
     if document.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
     }
-    // Tracking the path takes time, and most documents are valid.
-    if let Ok(world) = serde_json::from_slice(document) {
-        return Ok(world);
-    }
-    let mut json = serde_json::Deserializer::from_slice(document);
-    let refuse = |error: &serde_json::Error, field: &str, reason: &str| {
-        let field = if field.is_empty() { "the document" } else { field };
-        Refusal::new(400, format!("line {}, column {}: {field}: {reason}", error.line(), error.column()))
-    };
-    let world = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let (field, reason) = explain(&error);
-        find_item_problem(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
-    })?;
-    json.end().map_err(|error| refuse(&error, "", "is followed by something else"))?;
-    Ok(world)
+    read_json(document).map_err(|error| {
+        let field = error.field();
+        if error.is_missing() {
+            return refuse(document, &field, &error.reason, error.line);
+        }
+        find_item_problem(document, &field).unwrap_or_else(|| {
+            let field = if field.is_empty() { "the document" } else { &field };
+            let ReadError { line, column, reason, .. } = error;
+            Refusal::new(400, format!("line {line}, column {column}: {field}: {reason}"))
+        })
+    })
+}
+
+/// Returns the refusal of a field, with its line, or that of the part of its path that exists.
+fn refuse(document: &[u8], field: &str, reason: &str, or_line: usize) -> Refusal {
+    let line = line(document, field).unwrap_or(or_line);
+    Refusal::new(400, format!("line {line}: {field}: {reason}"))
 }
 
 /// How many problems of a document are reported: the line of each has to be searched for.
@@ -64,18 +68,16 @@ fn find_item_problem(document: &[u8], field: &str) -> Option<Refusal> {
     let (text, raw) = find(document, field)?;
     let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
     let kind = item.remove("type")?;
-    fn problem<T: DeserializeOwned>(item: Map<String, Value>) -> Option<(String, String)> {
-        serde_path_to_error::deserialize::<_, T>(Value::Object(item)).err().map(|error| explain(&error))
-    }
-    let (inner, reason) = match kind.as_str()? {
-        "message" => problem::<MessageRecord>(item),
-        "note" => problem::<Note>(item),
-        "event" => problem::<TimelineEvent>(item),
+    let item = Value::Object(item).to_string();
+    let problem = match kind.as_str()? {
+        "message" => read_json::<MessageRecord>(item.as_bytes()).err(),
+        "note" => read_json::<Note>(item.as_bytes()).err(),
+        "event" => read_json::<TimelineEvent>(item.as_bytes()).err(),
         _ => None,
     }?;
+    let inner = problem.field();
     let field = if inner.is_empty() { field.to_owned() } else { format!("{field}.{inner}") };
-    let line = line(document, &field).unwrap_or_else(|| line_number_at(text, raw));
-    Some(Refusal::new(400, format!("line {line}: {field}: {reason}")))
+    Some(refuse(document, &field, &problem.reason, line_number_at(text, raw)))
 }
 
 /// Returns the line of a field such as `conversations[3].mailbox`, or of the part of its path that exists.
@@ -105,53 +107,4 @@ fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> 
         at = inner;
     }
     Some((text, at))
-}
-
-/// Returns the field of an error, empty for the whole value, and what is wrong with it.
-pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> (String, String) {
-    let inner = error.inner();
-    let message = inner.to_string();
-    // The caller reports the position, or it does not help: the body of a request is often one line.
-    let place = format!(" at line {} column {}", inner.line(), inner.column());
-    let reason = message.strip_suffix(&place).unwrap_or(&message);
-    let path = Some(error.path().to_string()).filter(|path| path != ".").unwrap_or_default();
-    match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-        Some(missing) if path.is_empty() => (missing.to_owned(), "is required".to_owned()),
-        Some(missing) => (format!("{path}.{missing}"), "is required".to_owned()),
-        None => (path, in_json_terms(reason)),
-    }
-}
-
-/// Rewrites a parser's message in JSON's terms: the author of a body does not know the types of this program.
-fn in_json_terms(reason: &str) -> String {
-    let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
-        .iter()
-        .find(|start| reason.starts_with(**start))
-        .and_then(|_| reason.rsplit_once(", expected ").or_else(|| reason.rsplit_once(" expected ")));
-    if reason.starts_with("data did not match any variant") {
-        return "has none of the forms that it may have".to_owned();
-    }
-    let Some((_, expected)) = expected else { return reason.to_owned() };
-    let words = expected.replace('`', "");
-    match words.as_str() {
-        "f64" | "f32" => "must be a number".to_owned(),
-        "u8" => "must be a whole number from 0 to 255".to_owned(),
-        "u16" => "must be a whole number from 0 to 65535".to_owned(),
-        "u32" => "must be a whole number from 0 to 4294967295".to_owned(),
-        "u64" | "usize" => "must be a whole number, 0 or more".to_owned(),
-        "i64" => "must be a whole number".to_owned(),
-        "a boolean" => "must be true or false".to_owned(),
-        "a sequence" => "must be a list".to_owned(),
-        "a map" => "must be an object".to_owned(),
-        "a borrowed string" => "must be a string".to_owned(),
-        words if words.starts_with("struct ") || words.starts_with("internally tagged enum") => {
-            "must be an object".to_owned()
-        }
-        words if reason.starts_with("unknown variant ") => {
-            let words = words.trim_start_matches("one of ").replace(" or ", ", ");
-            let given = reason.split('`').nth(1).unwrap_or_default();
-            format!("must be one of {words}, not {given}")
-        }
-        words => format!("must be {words}"),
-    }
 }

@@ -1,6 +1,5 @@
 //! Reads across all inboxes, private ones and the sandbox included.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
     Assignee, Contact, ConversationId, ConversationSummary, Document, DocumentKind, MailboxId, MessageStatus,
@@ -14,7 +13,8 @@ const DEFAULT_PAGE: usize = 100;
 const MAX_PAGE: usize = 1_000;
 
 /// A part of a list, and how long the whole is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Page<T> {
     /// The part.
@@ -31,7 +31,8 @@ pub struct Page<T> {
 /// assert_eq!(part, Section::new(200, 50));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Section {
     /// So many are left out first.
@@ -75,11 +76,12 @@ impl Section {
 /// let filter = ConversationFilter::default().words("broken lamp").tag("refund");
 /// assert_eq!(filter.q.as_deref(), Some("broken lamp"));
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConversationFilter {
     /// In which view: `open`, `waiting`, `snoozed`, `closed`, or `all` (unless said).
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<String>"))]
     pub view: Option<View>,
     /// In which inbox.
     pub mailbox: Option<MailboxId>,
@@ -105,7 +107,8 @@ impl ConversationFilter {
 }
 
 /// A conversation in the list of the control API: what the service lists, and what only the team sees.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ConversationEntry {
@@ -125,7 +128,8 @@ pub struct ConversationEntry {
 }
 
 /// A conversation as the team sees it: nothing is cut or left out.
-#[derive(Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ConversationView {
@@ -174,7 +178,8 @@ pub struct ConversationView {
 redacted_debug!(ConversationView { id, status });
 
 /// Which documents to list, of all inboxes.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DocumentFilter {
     /// With these words in the title, the file name or the fields.

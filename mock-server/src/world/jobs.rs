@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shared_inbox::{ConversationId, DocumentRequestId, EventId, MessageId, Timestamp, WebhookId};
 
 /// Something to do at a certain time.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "job", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub(crate) enum Job {
@@ -149,7 +149,8 @@ impl Jobs {
     }
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Due<J> {
     due_at: Timestamp,
@@ -173,7 +174,8 @@ impl<'de> Deserialize<'de> for Jobs {
 }
 
 /// A job in the list of the control API.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct JobEntry {

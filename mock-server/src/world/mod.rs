@@ -5,7 +5,9 @@
 //! (`store`).
 //!
 //! A world changes by a call (`call`) or by a job that is due (`run`, from the queue in `jobs`); `trace` records which led to
-//! which. `browse` reads across all inboxes. The folders follow an email; each uses only those above it:
+//! which. `browse` reads across all inboxes. The folders follow an email; the types of each use only those of folders above it. What
+//! happens is methods of [`World`], and those call each other in both directions: whatever a webhook may tell of, in any folder, ends
+//! with a call into `webhooks/events`.
 //!
 //! | folder | contains |
 //! |---|---|
@@ -36,7 +38,6 @@ use std::{
     sync::Arc,
 };
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, event::Event};
 
@@ -49,7 +50,7 @@ pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Upl
 pub(crate) use ids::{IdGenerator, NewId};
 pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
-pub(crate) use mail::{AppMail, AppMails};
+pub(crate) use mail::AppMails;
 pub use mail::{
     Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail, Outcome, Received,
     SentMail, Stop, TeamReply, Waiting,
@@ -74,7 +75,8 @@ pub use webhooks::{
 use store::SharedVec;
 
 /// One workspace with all that is in it.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct World {
     /// Where the clock stood when the document was written.
@@ -84,7 +86,7 @@ pub struct World {
     pub(crate) workspace: Workspace,
     /// State of the generator that ids, keys and chance come from, in hexadecimal.
     #[serde(default)]
-    #[schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{1,16}$"))]
+    #[cfg_attr(feature = "schemas", schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{1,16}$")))]
     pub(crate) ids: IdGenerator,
     #[serde(default)]
     pub(crate) users: Vec<User>,
@@ -94,27 +96,27 @@ pub struct World {
     #[serde(default)]
     pub(crate) tags: Vec<TagRecord>,
     #[serde(default)]
-    #[schemars(with = "Vec<ConversationRecord>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<ConversationRecord>"))]
     pub(crate) conversations: SharedVec<ConversationRecord>,
     #[serde(default)]
-    #[schemars(with = "Vec<FiledDocument>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<FiledDocument>"))]
     pub(crate) documents: SharedVec<FiledDocument>,
     #[serde(default)]
-    #[schemars(with = "Vec<DocumentRequest>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<DocumentRequest>"))]
     pub(crate) document_requests: SharedVec<DocumentRequest>,
     #[serde(default)]
-    #[schemars(with = "Vec<AppMail>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<mail::AppMail>"))]
     pub(crate) app_mail: AppMails,
     #[serde(default)]
     pub(crate) bookings: Vec<BookingRecord>,
     #[serde(default)]
-    #[schemars(with = "Vec<OutboxMail>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<OutboxMail>"))]
     pub(crate) outbox: SharedVec<OutboxMail>,
     /// Sandbox addresses that complained: every later mail to them fails.
     #[serde(default)]
     pub(crate) complaints: BTreeSet<String>,
     #[serde(default)]
-    #[schemars(with = "Vec<jobs::Due<Job>>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<jobs::Due<Job>>"))]
     pub(crate) jobs: Jobs,
     #[serde(default)]
     pub(crate) webhooks: Webhooks,

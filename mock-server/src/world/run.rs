@@ -1,6 +1,5 @@
 //! Runs due jobs, one at a time and each at its own time.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
@@ -17,7 +16,8 @@ pub enum Fired {
 }
 
 /// What was done, as the control API reports it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FiredJob {
     /// When it was due.

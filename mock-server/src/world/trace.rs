@@ -5,7 +5,6 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
 
@@ -15,7 +14,8 @@ use super::{Attempt, DeliveryOutcome, Item, Job, World};
 const MAX_STEPS: usize = 50_000;
 
 /// What a step of a line is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepKind {
@@ -63,9 +63,10 @@ pub enum StepKind {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "LineStep")]
+#[cfg_attr(feature = "schemas", schemars(rename = "LineStep"))]
 #[non_exhaustive]
 pub struct TraceStep {
     /// Its number; a cause has a smaller one than what it led to.
@@ -117,9 +118,10 @@ redacted_debug!(TraceStep { number, cause, at, kind, id, what, due_at, deliverie
 const MAX_EXCERPT: usize = 120;
 
 /// The way of an event to one webhook.
-#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "LineDelivery")]
+#[cfg_attr(feature = "schemas", schemars(rename = "LineDelivery"))]
 #[non_exhaustive]
 pub struct TraceDelivery {
     /// The webhook.

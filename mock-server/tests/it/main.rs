@@ -28,5 +28,7 @@ mod stale_reads;
 mod team;
 mod time;
 mod webhooks;
+#[cfg(not(feature = "mcp"))]
+mod without_mcp;
 mod world;
 mod worlds;

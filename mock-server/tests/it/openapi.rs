@@ -66,10 +66,10 @@ async fn the_document_is_valid_by_redocly_with_every_recommended_rule_as_an_erro
 async fn the_document_is_as_reviewed() {
     let (mock, mut document) = served().await;
     assert_eq!(document["servers"][0]["url"], mock.base_url().to_owned());
-    document["servers"][0]["url"] = "(the running address)".into();
-    insta::with_settings!({ sort_maps => true, prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_json_snapshot!("openapi", document);
-    });
+    document["servers"][0]["url"] = "/api/v1".into();
+    let reviewed: Value =
+        serde_json::from_str(include_str!("../../documents/openapi.json")).expect("a document");
+    assert!(document == reviewed, "it is not documents/openapi.json");
 }
 
 #[tokio::test]

@@ -226,6 +226,12 @@ impl Operation {
         self.entry().repeat
     }
 
+    /// Returns whether the response is a list, which a tool gives as `{"items": […]}`.
+    pub fn is_list(self) -> bool {
+        use Operation::{ListConversations, ListMailboxes, ListTags, SearchDocuments};
+        matches!(self, ListConversations | ListMailboxes | ListTags | SearchDocuments)
+    }
+
     /// Returns the fields of its query or body, and their rules.
     pub fn fields(self) -> &'static [Field] {
         self.entry().fields

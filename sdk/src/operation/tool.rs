@@ -57,12 +57,6 @@ impl Operation {
         })
     }
 
-    /// Returns whether the response is a list, which a tool gives as `{"items": […]}`.
-    pub fn is_list(self) -> bool {
-        use Operation::{ListConversations, ListMailboxes, ListTags, SearchDocuments};
-        matches!(self, ListConversations | ListMailboxes | ListTags | SearchDocuments)
-    }
-
     fn tool_input_schema(self) -> Value {
         let mut schema = object_schema(self.fields());
         if self.takes_conversation() {

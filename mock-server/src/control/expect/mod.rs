@@ -4,19 +4,19 @@ mod report;
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::{Timestamp, WebhookId};
 
-use super::{Control, calls::calls};
+use super::Control;
 use crate::{
     runtime::{advance::AdvanceTarget, clock::ClockMode},
     world::{DeliveryFilter, Refusal, Result},
 };
 
 /// What an expectation is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Expected {
@@ -31,7 +31,8 @@ pub enum Expected {
 }
 
 /// Which time an expectation waits in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ExpectTime {
@@ -42,7 +43,8 @@ pub enum ExpectTime {
 }
 
 /// How many are expected: so many exactly, or from so many to so many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Count {
     /// Exactly so many when the span is over.
@@ -78,7 +80,8 @@ enum Count {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Expectation {
@@ -105,8 +108,8 @@ fn at_least_one() -> Count {
 }
 
 /// An expectation that was met.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Met")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Met"))]
 #[non_exhaustive]
 pub struct ExpectationMet {
     /// How many there were.
@@ -212,51 +215,47 @@ impl Expectation {
     }
 }
 
-calls! {
-    post "/expect" "expect" "Waits until something has happened that must happen"
-        about "Looks at what there is since the world began, and waits as long as it may. In virtual time the clock is moved \
-               on from job to job, no further than it takes. Answers when it is met; an exact number or an upper limit is \
-               decided when the span is over."
-        conflict "It did not happen, or too often; the sentence says what came nearest, for a bug report."
-        errors "409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long."
-    fn expect(body expectation: Expectation) -> ExpectationMet as Json {
-        |it| {
-            let mode = it.runtime.clock().mode;
-            let default_time = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
-            let time = expectation.time.unwrap_or(default_time);
-            let longest = MAX_SPAN_SECONDS[usize::from(time == ExpectTime::Virtual)];
-            let span = Duration::try_from_secs_f64(expectation.within_seconds)
-                .ok()
-                .filter(|span| span.as_secs_f64() <= longest)
-                .ok_or_else(|| {
-                    Refusal::field("withinSeconds", format!("must be from 0 to {longest} in {time:?} time"))
-                })?;
-            let control = it.clone();
-            it.runtime
-                .run(async move {
-                    let found = match time {
-                        ExpectTime::Virtual => control.advance_until_decided(&expectation, span).await?,
-                        ExpectTime::Real => {
-                            let look = || async { Ok(control.candidates(&expectation).await) };
-                            control
-                                .wait_for(span, look, |found| expectation.decide(found, false).is_some())
-                                .await?
-                        }
-                    };
-                    let now = control.runtime.clock().now;
-                    if expectation.decide(&found, true) != Some(true) {
-                        return Err(Refusal::new(409, expectation.report(&found, now)));
-                    }
-                    let matches: Vec<Value> =
-                        found.into_iter().filter(|item| expectation.differences_in(item).is_empty()).collect();
-                    Ok(ExpectationMet { count: matches.len(), matches, now })
-                })
-                .await
-        }
-    }
-}
-
 impl Control {
+    /// Waits until something has happened that must happen. In virtual time the clock is advanced from job to job, no
+    /// further than it takes. An exact number or an upper limit is decided when the span is over.
+    ///
+    /// # Errors
+    ///
+    /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long.
+    pub async fn expect(&self, expectation: Expectation) -> Result<ExpectationMet> {
+        let mode = self.runtime.clock().mode;
+        let default_time = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
+        let time = expectation.time.unwrap_or(default_time);
+        let longest = MAX_SPAN_SECONDS[usize::from(time == ExpectTime::Virtual)];
+        let span = Duration::try_from_secs_f64(expectation.within_seconds)
+            .ok()
+            .filter(|span| span.as_secs_f64() <= longest)
+            .ok_or_else(|| {
+                Refusal::field("withinSeconds", format!("must be from 0 to {longest} in {time:?} time"))
+            })?;
+        let control = self.clone();
+        self.runtime
+            .run(async move {
+                let found = match time {
+                    ExpectTime::Virtual => control.advance_until_decided(&expectation, span).await?,
+                    ExpectTime::Real => {
+                        let look = || async { Ok(control.candidates(&expectation).await) };
+                        control
+                            .wait_for(span, look, |found| expectation.decide(found, false).is_some())
+                            .await?
+                    }
+                };
+                let now = control.runtime.clock().now;
+                if expectation.decide(&found, true) != Some(true) {
+                    return Err(Refusal::new(409, expectation.report(&found, now)));
+                }
+                let matches: Vec<Value> =
+                    found.into_iter().filter(|item| expectation.differences_in(item).is_empty()).collect();
+                Ok(ExpectationMet { count: matches.len(), matches, now })
+            })
+            .await
+    }
+
     /// Advances the clock from job to job until the expectation is decided, or the span has passed.
     async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
         let mut now = self.runtime.advance(AdvanceTarget::By(Duration::ZERO)).await?.now;

@@ -7,29 +7,20 @@ mod components;
 mod events;
 mod examples;
 mod links;
+pub(crate) mod schema_names;
 mod words;
-
-use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 use shared_inbox::{Idempotency, Method, Operation, Scope, input::Field};
 
 use self::{examples::Examples, words::OperationText};
-use crate::json::schema_names;
+use crate::ready::REST_PREFIX;
 
 /// The name of the security scheme.
 const KEY: &str = "apiKey";
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
-
-/// Returns the document of a service with this base URL.
-pub(crate) fn document(base_url: &str) -> Value {
-    let mut document = DOCUMENT.clone();
-    document["servers"] = json!([{ "url": base_url, "description": "This server." }]);
-    document
-}
-
-fn build() -> Value {
+/// Writes the document.
+pub(crate) fn document() -> Value {
     let (answers, mut parts) = Operation::output_schemas("/components/schemas");
     let (webhooks, more_parts) = events::webhooks();
     parts.extend(more_parts);
@@ -47,6 +38,7 @@ fn build() -> Value {
             "description": words::ABOUT,
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
+        "servers": [{ "url": REST_PREFIX, "description": "This server." }],
         "tags": words::tags(),
         "security": [{ KEY: [] }],
         "paths": paths,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
@@ -10,7 +9,8 @@ use shared_inbox::{AgentId, ConversationId, Timestamp};
 use crate::world::{Refusal, Result};
 
 /// How a request came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Transport {
@@ -33,7 +33,8 @@ pub enum Transport {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct JournalEntry {
@@ -83,7 +84,8 @@ redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, st
 /// let filter = RequestFilter::default().transport(Transport::Mcp).status("4xx");
 /// assert_eq!(filter.status.as_deref(), Some("4xx"));
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RequestFilter {
     /// Those that came in this way.
@@ -101,7 +103,8 @@ pub struct RequestFilter {
 }
 
 /// In which order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Order {

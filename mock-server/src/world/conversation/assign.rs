@@ -1,6 +1,5 @@
 //! Assigns conversations, by an agent or by a person in the app.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{ActorId, AssignTo, Timestamp};
@@ -16,11 +15,12 @@ use crate::world::{Actor, Refusal, Result, World};
 /// assert_eq!(serde_json::to_value(&assignment)?, serde_json::json!({ "to": "user:usr_anna", "by": "usr_tom" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Assignment {
     /// `user:usr_…`, `agent:agt_…`, `me` (the person who does it) or `none`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     pub to: AssignTo,
     /// Who does it: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
     pub by: Option<Actor>,

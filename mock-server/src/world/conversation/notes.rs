@@ -1,6 +1,5 @@
 //! Notes and the status of conversations.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{
@@ -19,7 +18,8 @@ use crate::world::{Actor, Result, World};
 /// assert_eq!(serde_json::to_value(note)?, serde_json::json!({ "body": "Called them back.", "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TeamNote {
     /// Plain text, 1 to 10,000 characters.
@@ -43,9 +43,10 @@ impl TeamNote {
 }
 
 /// A note that was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Noted")]
+#[cfg_attr(feature = "schemas", schemars(rename = "Noted"))]
 #[non_exhaustive]
 pub struct NoteAdded {
     /// The note.
@@ -61,11 +62,12 @@ pub struct NoteAdded {
 /// assert_eq!(serde_json::to_value(change)?, serde_json::json!({ "status": "closed", "by": "usr_anna" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StatusChange {
     /// `open`, `waiting` or `closed`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     pub status: Status,
     /// Who sets it.
     pub by: Option<Actor>,

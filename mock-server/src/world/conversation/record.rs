@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
@@ -14,9 +13,10 @@ use shared_inbox::{
 };
 
 /// A conversation.
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Thread")]
+#[cfg_attr(feature = "schemas", schemars(rename = "Thread"))]
 pub(crate) struct ConversationRecord {
     /// Its id.
     pub id: ConversationId,
@@ -72,7 +72,8 @@ redacted_debug!(ConversationRecord { id, mailbox, status, turn });
 /// One item of a timeline.
 // Most items are messages: boxing them would cost an allocation each and save little memory.
 #[allow(clippy::large_enum_variant)]
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Item {
     /// An email.
@@ -129,7 +130,8 @@ impl<'de> Deserialize<'de> for Item {
 }
 
 /// An email as the world keeps it: with its whole text, and what only the service knows of it.
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MessageRecord {
     /// Its id.

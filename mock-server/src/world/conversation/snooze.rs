@@ -1,6 +1,5 @@
 //! Snoozes conversations.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::Timestamp;
@@ -16,12 +15,13 @@ use crate::world::{Actor, Job, Refusal, Result, World};
 /// assert!(snooze.until.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Snooze {
     /// The time at which it comes back; null brings it back at once.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schemars(required)]
+    #[cfg_attr(feature = "schemas", schemars(required))]
     pub until: Option<Timestamp>,
     /// Who does it.
     pub by: Option<Actor>,

@@ -1,6 +1,5 @@
 //! Findings of the sorting helper about a conversation.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Nullable, Timestamp, Urgency, limits};
 
@@ -18,7 +17,8 @@ use crate::world::{Refusal, Result, World};
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Sorting {
@@ -27,7 +27,7 @@ pub struct Sorting {
     pub topic: Nullable<String>,
     /// How urgent it is: `low`, `normal` or `high`.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<String>"))]
     pub urgency: Nullable<Urgency>,
     /// A warning, such as `phishing`.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]

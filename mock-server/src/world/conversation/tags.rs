@@ -1,6 +1,5 @@
 //! Tags. The live workspace and the sandbox share their names, and count separately.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{
@@ -12,7 +11,8 @@ use super::Item;
 use crate::world::{Actor, Result, ServiceResponse, World};
 
 /// A tag.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TagRecord {
     /// Its id.
@@ -32,7 +32,8 @@ pub(crate) struct TagRecord {
 /// assert_eq!(serde_json::to_value(change)?["add"], serde_json::json!(["refund"]));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TagChange {
     /// Names to add, at most 10; unknown ones are created.

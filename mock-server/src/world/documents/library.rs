@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
     Document, DocumentId, DocumentKind, MailboxId, Timestamp, input::SearchDocuments, limits,
@@ -15,9 +14,10 @@ use crate::world::{
 };
 
 /// A document and where it was filed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Filed")]
+#[cfg_attr(feature = "schemas", schemars(rename = "Filed"))]
 pub(crate) struct FiledDocument {
     /// The inbox whose viewers see it.
     pub mailbox: MailboxId,

@@ -1,6 +1,5 @@
 //! Files that come with an email or that a person files, and the findings of the document-reading helper.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Attachment, DocumentFields, DocumentId, DocumentKind, MailboxId, Nullable, Timestamp};
 
@@ -15,7 +14,8 @@ use crate::world::{Refusal, Result, World, conversation::set};
 /// assert_eq!(serde_json::to_value(file)?["kind"], "invoice");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InboundFile {
@@ -71,7 +71,8 @@ impl InboundFile {
 /// assert_eq!(file.title.as_deref(), Some("Our terms"));
 /// # Ok::<(), shared_inbox::InvalidId>(())
 /// ```
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NewDocument {
     /// The inbox whose viewers see it.
@@ -113,7 +114,8 @@ impl NewDocument {
 /// assert_eq!(serde_json::to_value(found)?, serde_json::json!({ "kind": "receipt" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Reading {
     /// A readable title.

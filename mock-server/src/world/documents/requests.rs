@@ -1,6 +1,5 @@
 //! Document requests: the checklist, the upload page, the reminders.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{
@@ -16,7 +15,8 @@ use crate::world::{
 };
 
 /// A request for documents.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct DocumentRequest {
     /// Its id.
@@ -40,7 +40,8 @@ pub(crate) struct DocumentRequest {
 redacted_debug!(DocumentRequest { id, conversation, sent_at, completed_at });
 
 /// One requested document.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequestedItem {
     /// What it is called.
@@ -67,7 +68,8 @@ fn yes() -> bool {
 /// let upload = Upload::new(0, "passport.jpg").kind(DocumentKind::Id);
 /// assert_eq!(upload.item, 0);
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Upload {
@@ -98,7 +100,8 @@ impl Upload {
 }
 
 /// What became of an upload.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Uploaded {
@@ -109,7 +112,8 @@ pub struct Uploaded {
 }
 
 /// A document request in the list of the control API.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RequestEntry {

@@ -5,14 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shared_inbox::{ConversationId, Timestamp, input::RecordSent, limits};
 
 use crate::world::{Job, StepKind, World, store::LayeredMap};
 
 /// A recorded mail.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AppMail {
     /// The Message-ID header, without angle brackets.

@@ -1,6 +1,5 @@
 //! What people do with messages: approve and discard drafts, stop scheduled messages.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{
@@ -19,7 +18,8 @@ use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::I
 /// assert_eq!(serde_json::to_value(&approval)?["by"], "usr_anna");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Approval {
     /// Who: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
@@ -43,7 +43,8 @@ impl Approval {
 }
 
 /// The response to an approval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Approved {
@@ -54,7 +55,8 @@ pub struct Approved {
 }
 
 /// A person stops a message.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Stop {
     /// Who.
@@ -68,7 +70,8 @@ pub struct Stop {
 /// assert_eq!(serde_json::to_value(Discard::new().by(Actor::System))?, serde_json::json!({ "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Discard {
     /// Who.
@@ -88,7 +91,8 @@ impl Discard {
 }
 
 /// A draft in the approval queue.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Waiting {

@@ -1,6 +1,5 @@
 //! Incoming email: finds its conversation, strips quoted history, and changes the conversation.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
     Contact, ConversationId, Direction, DocumentId, MessageId, Problems, ReplyAddress, Sender, Status,
@@ -15,7 +14,8 @@ use crate::world::{
 };
 
 /// What the check of the sender's domain says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Dmarc {
@@ -40,7 +40,8 @@ pub enum Dmarc {
 /// assert!(first.created && !world.inbound(more, now)?.created);
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InboundMail {
@@ -107,7 +108,8 @@ impl InboundMail {
 }
 
 /// What became of a mail that came in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Received {

@@ -15,7 +15,9 @@ mod sending;
 mod team;
 mod threading;
 
-pub(crate) use app_mail::{AppMail, AppMails};
+#[cfg(feature = "schemas")]
+pub(crate) use app_mail::AppMail;
+pub(crate) use app_mail::AppMails;
 pub use drafts::{Approval, Approved, Discard, Stop, Waiting};
 pub use inbound::{Dmarc, InboundMail, Received};
 pub use outbox::{OutboxKind, OutboxMail, Outcome, SentMail};

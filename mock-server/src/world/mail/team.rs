@@ -1,9 +1,8 @@
 //! Replies of the team and drafts of the drafting helper.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Operation, ReplyResult, Timestamp,
+    ReplyResult, Timestamp,
     input::{DocumentItem, Input, Reply},
 };
 
@@ -22,7 +21,8 @@ use crate::world::{Actor, Result, World};
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TeamReply {
     /// Plain text, at most 50,000 characters.
@@ -38,7 +38,7 @@ pub struct TeamReply {
     pub secure: bool,
     /// Documents to request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "documents")]
+    #[cfg_attr(feature = "schemas", schemars(schema_with = "documents"))]
     pub documents: Vec<DocumentItem>,
 }
 
@@ -47,8 +47,9 @@ fn yes() -> bool {
 }
 
 /// As in the service's own call.
-fn documents(_: &mut SchemaGenerator) -> Schema {
-    let field = Operation::Reply.fields().iter().find(|field| field.name == "documents");
+#[cfg(feature = "schemas")]
+fn documents(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let field = shared_inbox::Operation::Reply.fields().iter().find(|field| field.name == "documents");
     field.and_then(|field| field.schema().try_into().ok()).unwrap_or_default()
 }
 
@@ -80,7 +81,8 @@ impl TeamReply {
 /// assert_eq!(serde_json::to_value(draft)?["summary"], "Says where the parcel is");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HelperDraft {
     /// Plain text, at most 50,000 characters.

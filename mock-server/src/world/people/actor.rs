@@ -1,8 +1,7 @@
 //! Actors: a person, an agent, or the service itself.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use shared_inbox::{ActorId, AgentId, UserId};
 
@@ -78,15 +77,16 @@ impl<'de> Deserialize<'de> for Actor {
     }
 }
 
-impl JsonSchema for Actor {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(feature = "schemas")]
+impl schemars::JsonSchema for Actor {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "By".into()
     }
     fn inline_schema() -> bool {
         true
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^(usr_[0-9A-Za-z_-]+|agt_[0-9A-Za-z_-]+|system)$" })
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^(usr_[0-9A-Za-z_-]+|agt_[0-9A-Za-z_-]+|system)$" })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest, Sha256};
 use shared_inbox::{AgentId, Problems, Scope, UserId};
@@ -15,7 +14,8 @@ pub const LIVE_KEY: &str = "rk_live_MockServerLiveKey000000000000000000000000000
 pub const TEST_KEY: &str = "rk_test_MockServerTestKey0000000000000000000000000000000";
 
 /// An API key and the agent that it acts as.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Key {
     /// The agent's id.
@@ -32,7 +32,7 @@ pub(crate) struct Key {
     #[serde(default)]
     pub revoked: bool,
     /// The SHA-256 of the key, in hexadecimal.
-    #[schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{64}$"))]
+    #[cfg_attr(feature = "schemas", schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{64}$")))]
     pub key_hash: KeyHash,
 }
 
@@ -80,8 +80,8 @@ impl<'de> Deserialize<'de> for KeyHash {
 }
 
 /// The two keys that a world has from its start.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ReadyKeys")]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "ReadyKeys"))]
 #[non_exhaustive]
 pub struct Keys {
     /// For live data.
@@ -116,7 +116,8 @@ impl Keys {
 /// assert_eq!(world.authenticate(&KeyHash::of(&made.key)), Some(made.agent_id));
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewKey {
@@ -148,9 +149,10 @@ impl NewKey {
 }
 
 /// A key that was made.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "MadeKey")]
+#[cfg_attr(feature = "schemas", schemars(rename = "MadeKey"))]
 #[non_exhaustive]
 pub struct CreatedKey {
     /// The key, shown this once.
@@ -162,7 +164,8 @@ pub struct CreatedKey {
 redacted_debug!(CreatedKey { agent_id });
 
 /// A key in the list of the control API.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct KeyEntry {
@@ -286,6 +289,7 @@ impl World {
     }
 
     /// Returns the scopes of an agent's key; none for an unknown agent.
+    #[cfg(feature = "mcp")]
     pub(crate) fn scopes(&self, agent: &AgentId) -> &[Scope] {
         self.index.agents.get(agent).map_or(&[], |key| &self.keys[*key].scopes)
     }

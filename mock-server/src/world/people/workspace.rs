@@ -1,6 +1,5 @@
 //! People and inboxes of the workspace.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
 
@@ -8,7 +7,8 @@ use super::Keys;
 use crate::world::{IdGenerator, NewId, Refusal, Result, World};
 
 /// What the workspace pays for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Plan {
@@ -22,7 +22,8 @@ pub enum Plan {
 }
 
 /// The workspace itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workspace {
     /// Its id.
@@ -39,7 +40,8 @@ impl Default for Workspace {
 }
 
 /// A person on the team.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct User {
@@ -52,7 +54,8 @@ pub struct User {
 redacted_debug!(User { id });
 
 /// An inbox.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MailboxRecord {
     /// Its id.
@@ -71,7 +74,8 @@ pub(crate) struct MailboxRecord {
 redacted_debug!(MailboxRecord { id, owner, sandbox });
 
 /// A person to add.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NewUser {
     /// Their name.
@@ -96,7 +100,8 @@ impl NewUser {
 /// assert_eq!(private.owner, Some(anna));
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NewMailbox {
     /// Its address.
@@ -120,7 +125,8 @@ impl NewMailbox {
 }
 
 /// An inbox in the list of the control API.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MailboxEntry {
     /// Its id.

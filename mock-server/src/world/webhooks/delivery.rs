@@ -9,14 +9,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Timestamp, WebhookId, limits};
 
 use super::endpoint::{SigningKeys, TimestampSource};
 
 /// How a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DeliveryOutcome {
@@ -29,9 +29,10 @@ pub enum DeliveryOutcome {
 }
 
 /// One try of a delivery.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Try")]
+#[cfg_attr(feature = "schemas", schemars(rename = "Try"))]
 #[non_exhaustive]
 pub struct Attempt {
     /// When it was sent, on the mock's clock.
@@ -109,7 +110,8 @@ impl Attempt {
 }
 
 /// The headers of a try that were made for it alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Signed {
     /// `webhook-timestamp`.
@@ -118,7 +120,8 @@ pub struct Signed {
     pub signature: String,
 }
 
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Delivery {
     pub(super) outcome: DeliveryOutcome,

@@ -1,6 +1,5 @@
 //! Webhook endpoints: address, subscription and signing keys.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, UserId, event::Event, limits};
 use shared_inbox_webhooks::Secret;
@@ -8,7 +7,8 @@ use shared_inbox_webhooks::Secret;
 use super::{Audience, EventSource};
 
 /// The inboxes whose events an endpoint receives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum HookScope {
@@ -19,7 +19,8 @@ pub enum HookScope {
 }
 
 /// Whether an endpoint is sent anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum HookState {
@@ -32,9 +33,10 @@ pub enum HookState {
 }
 
 /// Which clock the `webhook-timestamp` header is read from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "StampClock")]
+#[cfg_attr(feature = "schemas", schemars(rename = "StampClock"))]
 #[non_exhaustive]
 pub enum TimestampSource {
     /// The mock's, like every other time.
@@ -44,7 +46,8 @@ pub enum TimestampSource {
     Real,
 }
 
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Endpoint {
     /// Its place in the list: ids are random.
@@ -89,21 +92,22 @@ impl Endpoint {
 }
 
 /// What an endpoint signs with. Part of the world document, so that a restored world signs the same.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Keys")]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Keys"))]
 pub(crate) struct SigningKeys {
     #[serde(with = "secret_as_text")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     current: Secret,
     /// The secret before the last rotation. It stays after its time, because an exam shows that a receiver has
     /// forgotten it.
     previous: Option<Previous>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Previous {
     #[serde(with = "secret_as_text")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     secret: Secret,
     until: Timestamp,
 }

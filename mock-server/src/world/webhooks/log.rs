@@ -5,7 +5,6 @@ use std::{
     sync::Arc,
 };
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::Event, limits};
 
@@ -16,11 +15,12 @@ use crate::world::{Job, Jobs, store::LayeredMap};
 const DELIVERIES_KEPT: usize = 250_000;
 
 /// An event, stored once, with its deliveries to each endpoint that subscribes to it.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Recorded")]
+#[cfg_attr(feature = "schemas", schemars(rename = "Recorded"))]
 pub(super) struct LoggedEvent {
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     #[serde(deserialize_with = "complete_event")]
     pub(super) event: Event,
     pub(super) deliveries: BTreeMap<WebhookId, Delivery>,

@@ -4,11 +4,11 @@
 //! Each endpoint has at most one attempt under way, so a receiver gets events in the order in which they were due, and a 410 or a
 //! pause takes effect exactly.
 
-mod control;
 mod delivery;
 mod endpoint;
 mod events;
 mod log;
+mod manage;
 mod schedule;
 mod view;
 
@@ -17,14 +17,13 @@ use std::{
     sync::Arc,
 };
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Timestamp, UserId, WebhookId, event::Event};
 
-pub(crate) use control::ReceiverUnderTest;
 pub(crate) use delivery::ReceiverResponse;
 pub use delivery::{Attempt, AttemptOutcome, AttemptRequest, DeliveryOutcome, Signed};
 pub use endpoint::{HookScope, HookState, TimestampSource};
+pub(crate) use manage::ReceiverUnderTest;
 pub(crate) use view::USER_AGENT;
 pub use view::{
     AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, RotatedSecret,
@@ -58,7 +57,8 @@ pub(crate) enum EventSource {
 }
 
 /// All endpoints of a workspace and the events that were or are to be sent to them.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Webhooks {
     /// Counts endpoints and events, for their order.

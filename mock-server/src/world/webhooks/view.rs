@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::EventKind};
 
@@ -31,7 +30,8 @@ const MAX_URL_CHARS: usize = 2_048;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateWebhook {
     /// Where events are sent to.
@@ -113,7 +113,8 @@ impl CreateWebhook {
 redacted_debug!(CreateWebhook { livemode, scope, owner, events });
 
 /// A webhook that was added.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreatedWebhook {
     /// Its id.
@@ -125,7 +126,8 @@ pub struct CreatedWebhook {
 redacted_debug!(CreatedWebhook { id });
 
 /// A webhook in the list of the control API.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct WebhookView {
     /// Its id.
@@ -149,7 +151,8 @@ pub struct WebhookView {
 redacted_debug!(WebhookView { id, livemode, scope, owner, events, state });
 
 /// The new secret of a webhook.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RotatedSecret {
     /// Shown this once; the old one signs too for 24 hours.
@@ -159,7 +162,8 @@ pub struct RotatedSecret {
 redacted_debug!(RotatedSecret {});
 
 /// A test event that is on its way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TestSent {
@@ -168,7 +172,8 @@ pub struct TestSent {
 }
 
 /// Which deliveries to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DeliveryFilter {
     /// Those that stand so.
@@ -189,7 +194,8 @@ impl DeliveryFilter {
 }
 
 /// One event in the log of a webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DeliveryView {
@@ -209,7 +215,8 @@ pub struct DeliveryView {
 }
 
 /// One event in the log of a webhook, with exactly what was sent.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DeliveryDetail {
@@ -233,9 +240,10 @@ pub struct DeliveryDetail {
 redacted_debug!(DeliveryDetail { event_id, event_type, outcome });
 
 /// An attempt with its headers, and the response of the receiver.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "SentTry")]
+#[cfg_attr(feature = "schemas", schemars(rename = "SentTry"))]
 #[non_exhaustive]
 pub struct AttemptSent {
     /// When it was sent, on the mock's clock.

@@ -36,7 +36,7 @@ impl Document {
         let response = request.send().await.expect("an answer");
         let value = Reply::of(response).await.expect(200);
         mock.control().delete_world(ready.id.as_deref().expect("an id")).await.expect("it was there");
-        let control = serde_json::from_str(&mock.control().openapi()).expect("a document");
+        let control = serde_json::from_str(mock.control().openapi()).expect("a document");
         Self { control: Some(Arc::new(Self::new(control))), ..Self::new(value) }
     }
 

@@ -1,18 +1,50 @@
 //! The control API over HTTP: routes a request to its call in the table.
 
+mod actions;
+mod browse;
+mod call;
+mod clock;
+#[cfg(feature = "schemas")]
+mod describe;
+mod events;
+mod expect;
+mod faults;
+mod input;
+#[cfg(feature = "schemas")]
+pub(crate) mod openapi;
+mod people;
+#[cfg(feature = "schemas")]
+mod schemas;
+mod snapshots;
+mod table;
+mod webhooks;
+mod world;
+
+/// Without the feature `schemas`, nothing is described.
+#[cfg(not(feature = "schemas"))]
+mod describe {
+    pub(super) trait DescribeInput {}
+    impl<T> DescribeInput for T {}
+    pub(super) trait DescribeOutput {}
+    impl<T> DescribeOutput for T {}
+    pub(super) struct Schemas;
+    impl Schemas {
+        pub(super) fn of<A: DescribeInput, G: DescribeOutput>() -> Self {
+            Self
+        }
+    }
+}
+
 use std::sync::Arc;
 
 use axum::{Router, body::Body, extract::Request, response::IntoResponse};
 use bytes::Bytes;
 use http::request::Parts;
 
+use self::input::RawBody;
 use super::{app::App, body, response};
 use crate::{
-    control::{
-        Control,
-        input::{RawBody, WriteDocument},
-        openapi, table,
-    },
+    control::Control,
     faults::ControlCall,
     ready::CONTROL_PREFIX,
     runtime::WorldRuntime,
@@ -74,7 +106,6 @@ async fn route(
     body: Bytes,
 ) -> http::Response<Body> {
     parts.extensions.insert(RawBody(body));
-    parts.extensions.insert(openapi::document as WriteDocument);
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
     match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {

@@ -10,35 +10,37 @@ use axum::response::{
 };
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderValue, header};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
-use super::connection::{Phase, stopped};
-use crate::runtime::change::Change;
+use crate::{
+    http::connection::{Phase, stopped},
+    runtime::change::Change,
+};
 
 /// Detects half-open connections, and keeps proxies from closing idle ones.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The query of a follower.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) struct FollowQuery {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub(super) struct FollowQuery {
     /// Also sends `request` when requests to the service have ended; one event may stand for several.
     #[serde(default)]
-    pub(crate) requests: bool,
+    pub(super) requests: bool,
     /// Ids of further worlds, separated by commas, whose events come on the same connection. Each has its `world` in the
     /// data; `gone` is sent for a world that does not exist (any more).
     #[serde(default)]
-    pub(crate) worlds: String,
+    pub(super) worlds: String,
 }
 
 /// One world that is followed.
-pub(crate) struct FollowedWorld {
+pub(super) struct FollowedWorld {
     /// Its id, if events have to name it.
-    pub(crate) world: Option<String>,
-    pub(crate) changes: broadcast::Receiver<Change>,
-    pub(crate) requests: Option<watch::Receiver<u64>>,
+    pub(super) world: Option<String>,
+    pub(super) changes: broadcast::Receiver<Change>,
+    pub(super) requests: Option<watch::Receiver<u64>>,
 }
 
 /// The data of an event.
@@ -51,7 +53,7 @@ struct Data<'a, T> {
 }
 
 /// Returns a stream that ends when the client disconnects, all worlds are deleted or the server stops.
-pub(crate) fn follow(
+pub(super) fn follow(
     followed: Vec<FollowedWorld>,
     unknown: Vec<String>,
     mut stop: watch::Receiver<Phase>,

@@ -1,7 +1,6 @@
 //! One call of the control API: its method and path, its input, its output, and what it does.
 //!
-//! Each call is declared once, in `calls!` of its family. The route, the method of [`Control`], the reading of the input and
-//! the OpenAPI document all come from it.
+//! The route, the reading of the input and the OpenAPI document come from its entry in the table.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -12,23 +11,24 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 use http::{HeaderName, Method, StatusCode};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Control,
-    input::{CallRequest, Extract, InputSchema, QueryParams},
+    describe::{DescribeOutput, Schemas},
+    input::{CallRequest, Extract, QueryParams},
 };
 use crate::{
+    control::Control,
     http::response,
     runtime::config::LARGE_DOCUMENT,
     world::{Page, Refusal, Result},
 };
 
 /// A call of the control API.
-pub(crate) struct Call {
+#[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the OpenAPI document shows the texts"))]
+pub(super) struct Call {
     pub(super) method: Method,
-    pub(crate) path: &'static str,
+    pub(super) path: &'static str,
     /// The operation id of the OpenAPI document.
     pub(super) name: &'static str,
     /// Its purpose in one line.
@@ -37,16 +37,8 @@ pub(crate) struct Call {
     pub(super) about: &'static str,
     /// When it responds with 409.
     pub(super) conflict: Option<&'static str>,
-    pub(super) describe_input: fn(&mut InputSchema, &mut SchemaGenerator),
-    pub(super) describe_output: fn(&mut SchemaGenerator) -> OutputSchema,
-    pub(crate) route: MethodRouter,
-}
-
-/// The response of a call, for the OpenAPI document.
-pub(super) struct OutputSchema {
-    pub(super) status: u16,
-    /// The content type and the schema, when there is a body.
-    pub(super) body: Option<(&'static str, Schema)>,
+    pub(super) schemas: Schemas,
+    pub(super) route: MethodRouter,
 }
 
 impl Call {
@@ -63,13 +55,8 @@ impl Call {
 }
 
 /// The response of a call.
-pub(super) trait Output: Send + 'static {
-    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema;
+pub(super) trait Output: DescribeOutput + Send + 'static {
     fn respond(self) -> Response;
-}
-
-fn json_schema_of<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -> OutputSchema {
-    OutputSchema { status, body: Some(("application/json", generator.subschema_for::<T>())) }
 }
 
 fn json_response<T: Serialize>(status: u16, value: &T) -> Response {
@@ -86,10 +73,10 @@ macro_rules! json_responses {
         $(#[$doc])*
         pub(super) struct $name<T>(pub(super) T);
 
-        impl<T: Serialize + JsonSchema + Send + 'static> Output for $name<T> {
-            fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
-                json_schema_of::<T>($status, generator)
-            }
+        impl<T: Serialize + Send + 'static> Output for $name<T>
+        where
+            Self: DescribeOutput,
+        {
             fn respond(self) -> Response {
                 json_response($status, &self.0)
             }
@@ -110,17 +97,14 @@ json_responses! {
 pub(super) struct Ack(pub(super) ());
 
 /// `{"ok": true}`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Done")]
-struct AckBody {
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Done"))]
+pub(super) struct AckBody {
     /// Always true.
     ok: bool,
 }
 
 impl Output for Ack {
-    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
-        json_schema_of::<AckBody>(200, generator)
-    }
     fn respond(self) -> Response {
         json_response(200, &AckBody { ok: true })
     }
@@ -130,9 +114,6 @@ impl Output for Ack {
 pub(super) struct NoContent(pub(super) ());
 
 impl Output for NoContent {
-    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
-        OutputSchema { status: 204, body: None }
-    }
     fn respond(self) -> Response {
         StatusCode::NO_CONTENT.into_response()
     }
@@ -145,26 +126,34 @@ pub(super) struct EventStream(pub(super) Response);
 pub(super) struct WorldDocument(pub(super) Vec<u8>);
 
 impl Output for WorldDocument {
-    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
-        OutputSchema { status: 200, body: Some(("application/json", super::input::world_document())) }
+    fn respond(self) -> Response {
+        response::json(200, self.0).map(Body::from)
     }
+}
+
+/// 200 with the OpenAPI document of the control API.
+pub(super) struct ApiDocument(pub(super) &'static str);
+
+impl Output for ApiDocument {
     fn respond(self) -> Response {
         response::json(200, self.0).map(Body::from)
     }
 }
 
 impl Output for EventStream {
-    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
-        let schema = schemars::json_schema!({ "type": "string" });
-        OutputSchema { status: 200, body: Some(("text/event-stream", schema)) }
-    }
     fn respond(self) -> Response {
         self.0
     }
 }
 
+/// Work under way. Boxed, so that what awaits it is compiled once and not once for each call.
+type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Reads the input of a call and starts it.
+type Start = dyn Fn(Control, &mut CallRequest) -> Result<Pending<Response>> + Send + Sync;
+
 /// Makes an entry of the table.
-pub(super) fn call<A, G, F, Fut>(
+fn call<A, G, F, Fut>(
     method: Method,
     path: &'static str,
     name: &'static str,
@@ -174,50 +163,37 @@ pub(super) fn call<A, G, F, Fut>(
 where
     A: Extract,
     G: Output,
-    F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<G>> + Send,
+    F: Fn(Control, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<G>> + Send + 'static,
 {
-    let read = move |request: &mut CallRequest| -> Result<MakeCall> {
-        let (act, taken) = (act.clone(), A::extract(request)?);
-        Ok(Box::new(move |control| {
-            Box::pin(
-                async move { act(control, taken).await.map_or_else(Refusal::into_response, Output::respond) },
-            )
-        }))
+    let start = move |control: Control, request: &mut CallRequest| -> Result<Pending<Response>> {
+        let called = act(control, A::extract(request)?);
+        Ok(Box::pin(async move { called.await.map_or_else(Refusal::into_response, Output::respond) }))
     };
-    let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
-    Call {
-        method,
-        path,
-        name,
-        summary,
-        about: "",
-        conflict: None,
-        describe_input: A::describe,
-        describe_output: G::output_schema,
-        route: route(filter, Arc::new(read)),
-    }
+    entry(method, path, name, summary, Schemas::of::<A, G>(), Arc::new(start))
 }
 
-/// Makes a call whose input has been read.
-type MakeCall = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
-
-/// Reads the input of a call.
-type ReadInput = dyn Fn(&mut CallRequest) -> Result<MakeCall> + Send + Sync;
-
-/// Routes a call of any type: a function for each type made this crate noticeably slower to build.
-fn route(filter: MethodFilter, read: Arc<ReadInput>) -> MethodRouter {
-    on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
+fn entry(
+    method: Method,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    schemas: Schemas,
+    start: Arc<Start>,
+) -> Call {
+    let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
+    let route = on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
         let (parts, _) = request.into_parts();
         let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-        let mut call = CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions };
-        let act =
-            control.runtime.offload_if(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
-        match act {
-            Ok(Ok(act)) => act(control).await,
+        let mut request =
+            CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions, name };
+        let (large, runtime) = (request.body().len() > LARGE_DOCUMENT, Arc::clone(&control.runtime));
+        match runtime.offload_if(large, move || start(control, &mut request)).await {
+            Ok(Ok(started)) => started.await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),
         }
-    })
+    });
+    Call { method, path, name, summary, about: "", conflict: None, schemas, route }
 }
 
 macro_rules! methods {
@@ -226,8 +202,8 @@ macro_rules! methods {
         where
             A: Extract,
             G: Output,
-            F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Future<Output = Result<G>> + Send,
+            F: Fn(Control, A) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = Result<G>> + Send + 'static,
         {
             call(Method::$method, path, name, summary, act)
         }
@@ -242,19 +218,32 @@ methods! {
 }
 
 /// A list that can be waited for.
-pub(super) trait List: Output {
+pub(super) trait List: Send {
     fn count(&self) -> usize;
+    fn respond(self: Box<Self>) -> Response;
 }
 
-impl<T: Serialize + JsonSchema + Send + 'static> List for Json<Vec<T>> {
+impl<T: Serialize + Send + 'static> List for Json<Vec<T>>
+where
+    Self: Output,
+{
     fn count(&self) -> usize {
         self.0.len()
     }
+    fn respond(self: Box<Self>) -> Response {
+        Output::respond(*self)
+    }
 }
 
-impl<T: Serialize + JsonSchema + Send + 'static> List for Page<T> {
+impl<T: Serialize + Send + 'static> List for Page<T>
+where
+    Self: Output,
+{
     fn count(&self) -> usize {
         self.items.len()
+    }
+    fn respond(self: Box<Self>) -> Response {
+        Output::respond(*self)
     }
 }
 
@@ -267,24 +256,40 @@ pub(super) fn list<A, L, F, Fut>(
 ) -> Call
 where
     A: Extract + Clone + Sync,
-    L: List,
+    L: Output + List,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<L>> + Send,
+    Fut: Future<Output = Result<L>> + Send + 'static,
 {
-    get(path, name, summary, move |it: Control, (input, QueryParams(wait)): (A, QueryParams<Wait>)| {
-        let act = act.clone();
-        async move {
-            let look = || act(it.clone(), input.clone());
-            it.wait_for(wait.span()?, look, |found: &L| found.count() >= wait.least.unwrap_or(1)).await
-        }
-    })
+    let start = move |control: Control, request: &mut CallRequest| -> Result<Pending<Response>> {
+        let (act, input, QueryParams(wait)) =
+            (act.clone(), A::extract(request)?, QueryParams::extract(request)?);
+        let look = move |control: Control| -> Pending<Result<Box<dyn List>>> {
+            let looked = act(control, input.clone());
+            Box::pin(async move { looked.await.map(|list| Box::new(list) as Box<dyn List>) })
+        };
+        Ok(Box::pin(wait_for_list(control, wait, Box::new(look))))
+    };
+    let schemas = Schemas::of::<(A, QueryParams<Wait>), L>();
+    entry(Method::GET, path, name, summary, schemas, Arc::new(start))
+}
+
+/// Reads a list.
+type Look = dyn Fn(Control) -> Pending<Result<Box<dyn List>>> + Send + Sync;
+
+/// Reads a list until it is long enough, or the wait is over.
+async fn wait_for_list(control: Control, wait: Wait, look: Box<Look>) -> Response {
+    let least = wait.least.unwrap_or(1);
+    let waited = async {
+        control.wait_for(wait.span()?, || look(control.clone()), |list| list.count() >= least).await
+    };
+    waited.await.map_or_else(Refusal::into_response, List::respond)
 }
 
 /// 200 with the items of a page; a header has the length of the list.
-impl<T: Serialize + JsonSchema + Send + 'static> Output for Page<T> {
-    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
-        json_schema_of::<Vec<T>>(200, generator)
-    }
+impl<T: Serialize + Send + 'static> Output for Page<T>
+where
+    Self: DescribeOutput,
+{
     fn respond(self) -> Response {
         let mut response = json_response(200, &self.items);
         response.headers_mut().insert(TOTAL_COUNT, self.total.into());
@@ -296,7 +301,8 @@ impl<T: Serialize + JsonSchema + Send + 'static> Output for Page<T> {
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 /// How long to wait for a list to have something in it.
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Wait {
     /// Waits up to so many seconds, in real time, until the list has `least` items; then returns it as it is.
     wait: Option<f64>,

@@ -1,40 +1,24 @@
 //! The OpenAPI document of the control API, generated from the table of calls that also serves the requests.
 
-use std::sync::LazyLock;
-
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Control,
-    call::{Call, OutputSchema},
-    input::InputSchema,
+    call::Call,
+    describe::{InputSchema, OutputSchema},
     table::{self, Family},
 };
-use crate::{json::schema_names, ready::CONTROL_PREFIX};
+use crate::{http::openapi::schema_names, ready::CONTROL_PREFIX};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table::all()));
-
-/// Returns the document.
-pub(crate) fn document() -> &'static Value {
-    &DOCUMENT
-}
-
-impl Control {
-    /// Returns the OpenAPI document of the control API itself, as JSON.
-    pub fn openapi(&self) -> String {
-        document().to_string()
-    }
-}
-
-fn document_of(families: Vec<Family>) -> Value {
+/// Writes the document.
+pub(crate) fn document() -> Value {
     // The input and output schemas of a type with defaults differ.
     let mut input_schemas = settings().for_deserialize().into_generator();
     let mut output_schemas = settings().for_serialize().into_generator();
     let (mut paths, mut tags) = (Map::new(), Vec::new());
-    for Family { name, about, calls } in families {
+    for Family { name, about, calls } in table::all() {
         tags.push(json!({ "name": name, "description": about }));
         for call in calls {
             let path = paths.entry(call.path).or_insert_with(|| json!({}));
@@ -114,12 +98,12 @@ fn describe(
     output_schemas: &mut SchemaGenerator,
 ) -> Value {
     let mut taken = InputSchema::default();
-    (call.describe_input)(&mut taken, input_schemas);
+    (call.schemas.input)(&mut taken, input_schemas);
     let mut described = json!({
         "tags": [family],
         "operationId": call.name,
         "summary": call.summary,
-        "responses": answers(call, &taken, (call.describe_output)(output_schemas)),
+        "responses": answers(call, &taken, (call.schemas.output)(output_schemas)),
     });
     if !call.about.is_empty() {
         described["description"] = call.about.into();

@@ -1,4 +1,4 @@
-//! What an owner does with a webhook in the app: create, list, pause, rotate the secret, redeliver.
+//! Managing webhooks, as an owner does in the app: create, list, pause, rotate the secret, redeliver.
 
 use std::{sync::Arc, time::Duration};
 

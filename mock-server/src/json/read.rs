@@ -1,0 +1,243 @@
+//! Reads JSON, and explains to its author why it could not be read: which field, and what is wrong with it.
+
+use serde::de::DeserializeOwned;
+
+/// A JSON text that could not be read.
+pub(crate) struct ReadError {
+    /// Where the problem is, as in `conversations[3].mailbox`; empty for the whole text.
+    path: String,
+    /// The field that is missing there, if that is the problem.
+    missing: Option<String>,
+    /// What is wrong.
+    pub(crate) reason: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl ReadError {
+    /// Returns a problem of the whole text.
+    pub(crate) fn whole(reason: &str) -> Self {
+        Self { path: String::new(), missing: None, reason: reason.to_owned(), line: 1, column: 1 }
+    }
+
+    /// Returns the path of the field; empty for the whole text.
+    pub(crate) fn field(&self) -> String {
+        match &self.missing {
+            Some(missing) if self.path.is_empty() => missing.clone(),
+            Some(missing) => format!("{}.{missing}", self.path),
+            None => self.path.clone(),
+        }
+    }
+
+    /// Returns whether a field is missing.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.missing.is_some()
+    }
+
+    /// Returns whether a field of the text itself is missing, and not of something in it.
+    pub(crate) fn is_missing_at_top(&self) -> bool {
+        self.is_missing() && self.path.is_empty()
+    }
+}
+
+/// Reads a JSON text. The field of an error is searched for only when there is one, and without another reader for each type.
+pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, ReadError> {
+    serde_json::from_slice(text)
+        .map_err(|error| explain(text, &error, &|part| serde_json::from_slice::<T>(part).err()))
+}
+
+fn explain(
+    text: &[u8],
+    error: &serde_json::Error,
+    read: &dyn Fn(&[u8]) -> Option<serde_json::Error>,
+) -> ReadError {
+    let reason = without_position(error);
+    let mut before = &text[..offset(text, error)];
+    if reason == "expected value" {
+        // It was found by looking at the next byte.
+        before = &before[..before.len().saturating_sub(1)];
+    }
+    // A value that breaks a rule of its own is reported behind the bracket that follows it. Such an error comes without the
+    // bracket too; one that is about the whole object or list does not.
+    if let [inside @ .., b'}' | b']'] = before
+        && read(inside).is_some_and(|error| without_position(&error) == reason)
+    {
+        before = inside;
+    }
+    let missing = reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    ReadError {
+        path: path(before),
+        missing: missing.map(str::to_owned),
+        reason: if missing.is_some() { "is required".to_owned() } else { in_json_terms(&reason) },
+        line: error.line(),
+        column: error.column(),
+    }
+}
+
+/// Returns the message of an error. Its position is reported apart, or does not help: the body of a request is often one line.
+fn without_position(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    message.strip_suffix(&position).unwrap_or(&message).to_owned()
+}
+
+/// Returns how much of the text was read before an error.
+fn offset(text: &[u8], error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
+    (lines.map(<[u8]>::len).sum::<usize>() + error.column()).min(text.len())
+}
+
+/// Returns the path of the value that is being read where a JSON text ends.
+fn path(text: &[u8]) -> String {
+    enum Open {
+        /// With the key of the value, once it has been read.
+        Object(Option<String>),
+        /// With the index of the value.
+        List(usize),
+    }
+    let mut open = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        match (text[at], open.last_mut()) {
+            (b'{', _) => open.push(Open::Object(None)),
+            (b'[', _) => open.push(Open::List(0)),
+            (b'}' | b']', _) => drop(open.pop()),
+            (b',', Some(Open::Object(key))) => *key = None,
+            (b',', Some(Open::List(index))) => *index += 1,
+            (b'"', inside) => {
+                let start = at;
+                at += 1;
+                while at < text.len() && text[at] != b'"' {
+                    at += if text[at] == b'\\' { 2 } else { 1 };
+                }
+                if let Some(Open::Object(key @ None)) = inside {
+                    *key = text.get(start..=at).and_then(|key| serde_json::from_slice(key).ok());
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut path = String::new();
+    for part in open {
+        match part {
+            Open::Object(Some(key)) if path.is_empty() => path = key,
+            Open::Object(Some(key)) => path.extend([".", &key]),
+            Open::Object(None) => {}
+            Open::List(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+    path
+}
+
+/// Rewrites a parser's message in JSON's terms: the author of a body does not know the types of this program.
+fn in_json_terms(reason: &str) -> String {
+    let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
+        .iter()
+        .find(|start| reason.starts_with(**start))
+        .and_then(|_| reason.rsplit_once(", expected ").or_else(|| reason.rsplit_once(" expected ")));
+    if reason.starts_with("data did not match any variant") {
+        return "has none of the forms that it may have".to_owned();
+    }
+    if reason == "trailing characters" {
+        return "is followed by something else".to_owned();
+    }
+    let Some((_, expected)) = expected else { return reason.to_owned() };
+    let words = expected.replace('`', "");
+    match words.as_str() {
+        "f64" | "f32" => "must be a number".to_owned(),
+        "u8" => "must be a whole number from 0 to 255".to_owned(),
+        "u16" => "must be a whole number from 0 to 65535".to_owned(),
+        "u32" => "must be a whole number from 0 to 4294967295".to_owned(),
+        "u64" | "usize" => "must be a whole number, 0 or more".to_owned(),
+        "i64" => "must be a whole number".to_owned(),
+        "a boolean" => "must be true or false".to_owned(),
+        "a sequence" => "must be a list".to_owned(),
+        "a map" => "must be an object".to_owned(),
+        "a borrowed string" => "must be a string".to_owned(),
+        words if words.starts_with("struct ") || words.starts_with("internally tagged enum") => {
+            "must be an object".to_owned()
+        }
+        words if reason.starts_with("unknown variant ") => {
+            let words = words.trim_start_matches("one of ").replace(" or ", ", ");
+            let given = reason.split('`').nth(1).unwrap_or_default();
+            format!("must be one of {words}, not {given}")
+        }
+        words => format!("must be {words}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use shared_inbox::MailboxId;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the errors count")]
+    struct Order {
+        lines: Vec<Line>,
+        #[serde(default)]
+        size: Option<Size>,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only the errors count")]
+    struct Line {
+        count: u8,
+        inbox: Option<MailboxId>,
+        words: Option<Vec<String>>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(try_from = "Sides")]
+    struct Size;
+
+    #[derive(Deserialize)]
+    struct Sides {
+        width: u8,
+        #[serde(default)]
+        height: u8,
+    }
+
+    impl TryFrom<Sides> for Size {
+        type Error = &'static str;
+        fn try_from(sides: Sides) -> Result<Self, Self::Error> {
+            if sides.width > sides.height { Err("is not upright") } else { Ok(Self) }
+        }
+    }
+
+    const NO_INBOX: &str = "not a mailbox id: expected `mbx_` followed by letters, digits, `_` or `-`";
+
+    #[test]
+    fn an_error_names_the_field_and_what_is_wrong_with_it() {
+        for (text, field, reason) in [
+            (
+                r#"{"lines":[{"count":1},{"count":"two"}]}"#,
+                "lines[1].count",
+                "must be a whole number from 0 to 255",
+            ),
+            (r#"{"lines":[{}]}"#, "lines[0].count", "is required"),
+            (r#"{}"#, "lines", "is required"),
+            (r#"{"lines":{}}"#, "lines", "must be a list"),
+            (r#"{"lines":[],"more":[1]}"#, "more", "unknown field `more`, expected `lines` or `size`"),
+            (r#"{"lines":[{"words":["a",{}],"count":1}]}"#, "lines[0].words[1]", "must be a string"),
+            // A rule of the value itself, wherever the value stands.
+            (r#"{"lines":[{"inbox":"x" , "count":1}]}"#, "lines[0].inbox", NO_INBOX),
+            (r#"{"lines":[{"count":1,"inbox":"x" }]}"#, "lines[0].inbox", NO_INBOX),
+            // A rule of the whole object, though it is read behind its last field.
+            (r#"{"lines":[],"size":{"height":1,"width":2}}"#, "size", "is not upright"),
+            (r#"{"lines":[{"count":1 "words":[]}]}"#, "lines[0].count", "expected `,` or `}`"),
+            (r#"{"lines":[{"cou\u006et":true}]}"#, "lines[0].count", "must be a whole number from 0 to 255"),
+            (r#"{"lines":[]} {}"#, "", "is followed by something else"),
+            ("{\"lines\":\n[{\"count\":1},{\"count\":", "lines[1].count", "EOF while parsing a value"),
+            ("\"\\", "", "EOF while parsing a string"),
+            ("", "", "EOF while parsing a value"),
+        ] {
+            let error = read::<Order>(text.as_bytes()).err().expect(text);
+            assert_eq!((error.field().as_str(), error.reason.as_str()), (field, reason), "{text}");
+        }
+    }
+}
