@@ -23,6 +23,8 @@
 mod guard;
 #[cfg(feature = "tokio")]
 mod handlers;
+#[cfg(feature = "tokio")]
+mod heartbeat;
 mod memory;
 #[cfg(feature = "sqlx-08")]
 mod postgres;
