@@ -290,20 +290,6 @@ async fn the_oldest_handled_event_goes_first_when_the_guard_is_full() {
 }
 
 #[tokio::test]
-async fn a_large_guard_knows_each_event_once_also_after_its_capacity_was_changed() {
-    let guard = MemoryGuard::new().capacity(1_000_000);
-    let events: Vec<_> = (0..2_000).map(|n| delivery(&format!("evt_{n}"))).collect();
-    for event in &events {
-        ran(&guard, event).await;
-    }
-    let guard = guard.capacity(100_000);
-    assert_eq!((guard.len(), guard.forgotten_early()), (2_000, 0));
-    for event in &events {
-        assert_eq!(claim(&guard, event).await, Claim::Done);
-    }
-}
-
-#[tokio::test]
 async fn a_claim_in_progress_is_never_given_up_for_another() {
     let (guard, advance) = with_clock();
     let guard = guard.capacity(2);
