@@ -29,16 +29,8 @@ impl Header {
     }
 
     /// Returns the header of this name, in any case.
-    #[inline]
     pub(crate) fn named(name: &str) -> Option<Self> {
-        // Header maps keep their names in lower case, and most of a request's headers have another first letter.
-        match name {
-            "webhook-id" => Some(Self::Id),
-            "webhook-timestamp" => Some(Self::Timestamp),
-            "webhook-signature" => Some(Self::Signature),
-            _ if !matches!(name.as_bytes().first(), Some(b'w' | b'W')) => None,
-            _ => Self::ALL.into_iter().find(|header| name.eq_ignore_ascii_case(header.name())),
-        }
+        Self::ALL.into_iter().find(|header| name.eq_ignore_ascii_case(header.name()))
     }
 }
 

@@ -35,8 +35,7 @@ impl<'a> RawHeaders<'a> {
     /// # Errors
     /// When one of the three is missing, or is there more than once with different values.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, VerifyError> {
-        // One pass over everything: names are told apart by their length, so it is no slower than looking up three of
-        // them in a map, and it sees all values of a name.
+        // One pass over everything, so that all values of a name are seen.
         let mut found = [Found::Nowhere; 3];
         for (name, value) in pairs {
             if let Some(header) = Header::named(name) {

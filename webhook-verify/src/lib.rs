@@ -118,7 +118,6 @@
 //! | `actix-web` | the extractor for actix-web 4; brings `tokio` |
 //! | `redis-1` | a replay guard on Redis or Valkey, over connections of `redis` 1; brings `tokio` |
 //! | `sqlx-08` | a replay guard on PostgreSQL, and marks inside the handler's own transaction, over pools of `sqlx` 0.8; brings `tokio` |
-//! | `ring` | HMAC by `ring` on CPUs without SHA instructions: no new crate where TLS uses it anyway |
 //! | `suite` | the rules of a replay guard as tests |
 //!
 //! A feature with a number shows types of that version of the crate. Its next version will be another feature.
@@ -142,13 +141,11 @@ mod signer;
 mod verified;
 mod verifier;
 
-pub use diagnose::{Diagnosis, Hint, SignatureForm, diagnose};
+pub use diagnose::{Diagnosis, Hint, diagnose};
 pub use error::{Header, VerifyError};
 #[cfg(feature = "tower")]
 pub use frameworks::layer::{VerifyLayer, VerifyService};
 pub use headers::{RawHeaders, WebhookHeaders};
-#[doc(hidden)]
-pub use key::Backend;
 pub use key::secret::{Secret, SecretError};
 #[cfg(any(feature = "http", feature = "actix-web"))]
 pub use receiver::{Receiver, RejectedRequest, Rejection, Webhook};

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Header, VerifyError};
 use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::key::Key;
 use crate::key::secret::Secret;
-use crate::key::{Backend, Key};
 
 /// Signs requests with one secret, or with two while a rotation lasts.
 ///
@@ -29,13 +29,7 @@ impl Signer {
     /// Returns a signer for these secrets; the signatures come in the same order. Put the current secret first.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        Self::with_backend(Backend::fastest(), secrets)
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_backend(backend: Backend, secrets: impl IntoIterator<Item = Secret>) -> Self {
-        Self { keys: secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect() }
+        Self { keys: secrets.into_iter().map(|secret| Key::new(&secret)).collect() }
     }
 
     /// Returns the three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.

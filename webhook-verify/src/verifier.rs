@@ -1,4 +1,4 @@
-//! The verifier: headers first, then the body, one hash for each secret, nothing allocated on the way.
+//! The verifier: headers first, then the body, one hash for each secret.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::error::VerifyError;
 use crate::headers::{RawHeaders, WebhookHeaders};
 use crate::key::secret::Secret;
 use crate::key::signatures::Signatures;
-use crate::key::{Backend, Hashing, Key};
+use crate::key::{Hashing, Key};
 use crate::verified::{MatchedSignature, VerifiedBody};
 
 /// How old or how far ahead a timestamp may be, by default.
@@ -50,13 +50,7 @@ impl Verifier {
     /// Returns a verifier that takes a signature by any of these secrets. With none, it refuses everything.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        Self::with_backend(Backend::fastest(), secrets)
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_backend(backend: Backend, secrets: impl IntoIterator<Item = Secret>) -> Self {
-        let keys = secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect();
+        let keys = secrets.into_iter().map(|secret| Key::new(&secret)).collect();
         Self { keys, tolerance: DEFAULT_TOLERANCE, clock: None }
     }
 
@@ -85,13 +79,7 @@ impl Verifier {
         headers: impl WebhookHeaders<'a>,
         body: &'a [u8],
     ) -> Result<VerifiedBody<'a>, VerifyError> {
-        // As `check` and then `Checked::verify`, without moving the signatures about: it counts next to a small body.
-        let parts = headers.parts()?;
-        let (id, seconds) = self.head(parts)?;
-        let mut signatures = Signatures::default();
-        signatures.read(parts.signature)?;
-        let secret = matching(&self.keys, parts, &signatures, body).ok_or(VerifyError::Mismatch)?;
-        Ok(VerifiedBody::new(MatchedSignature::new(id, seconds, secret), body))
+        self.check(headers)?.verify(body)
     }
 
     /// Checks all that the headers alone can show, so that a bad request costs no reading of its body.
@@ -100,9 +88,9 @@ impl Verifier {
     /// The first thing found wrong.
     pub fn check<'a>(&self, headers: impl WebhookHeaders<'a>) -> Result<Checked<'_, 'a>, VerifyError> {
         let parts = headers.parts()?;
-        let (id, seconds) = self.head(parts)?;
-        let mut signatures = Signatures::default();
-        signatures.read(parts.signature)?;
+        let (id, seconds) = (id(parts.id)?, seconds(parts.timestamp)?);
+        self.in_time(seconds)?;
+        let signatures = Signatures::parse(parts.signature)?;
         Ok(Checked { keys: &self.keys, parts, signatures, id, seconds })
     }
 
@@ -113,13 +101,6 @@ impl Verifier {
             None => clock::wall().ok_or(VerifyError::NoClock)?,
         };
         Ok(now.duration_since(UNIX_EPOCH).unwrap_or_default())
-    }
-
-    /// Id and timestamp, in order and in time.
-    fn head<'a>(&self, parts: RawHeaders<'a>) -> Result<(&'a str, u64), VerifyError> {
-        let (id, seconds) = (id(parts.id)?, seconds(parts.timestamp)?);
-        self.in_time(seconds)?;
-        Ok((id, seconds))
     }
 
     fn in_time(&self, seconds: u64) -> Result<(), VerifyError> {
@@ -241,15 +222,19 @@ impl fmt::Debug for Stream<'_> {
 }
 
 /// Returns the place of the first key for which one of the signatures is right.
-fn matching(keys: &[Key], parts: RawHeaders<'_>, signatures: &Signatures, body: &[u8]) -> Option<usize> {
+pub(crate) fn matching(
+    keys: &[Key],
+    parts: RawHeaders<'_>,
+    signatures: &Signatures,
+    body: &[u8],
+) -> Option<usize> {
     keys.iter().position(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
 }
 
 /// An id is the key of the replay guard and a part of what is signed. A full stop in it would let the border between
 /// id, timestamp and body be moved without breaking the signature.
 fn id(bytes: &[u8]) -> Result<&str, VerifyError> {
-    // No early end, so that the compiler can look at many bytes at once.
-    let allowed = bytes.iter().fold(true, |all, byte| all & byte.is_ascii_graphic() & (*byte != b'.'));
+    let allowed = bytes.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'.');
     if bytes.is_empty() || bytes.len() > MAX_ID_BYTES || !allowed {
         return Err(VerifyError::InvalidId);
     }

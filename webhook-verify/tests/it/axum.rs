@@ -283,7 +283,7 @@ async fn few_refusals_are_looked_into_and_never_on_the_thread_that_serves() {
     let (send, mut diagnoses) = tokio::sync::mpsc::unbounded_channel();
     let receiver = Receiver::new(verifier).diagnose_refused(Duration::from_secs(60), move |diagnosis| {
         let codes: Vec<_> = diagnosis.hints().iter().map(|hint| hint.code()).collect();
-        send.send((codes, diagnosis.bytes_hashed(), std::thread::current().id())).unwrap();
+        send.send((codes, std::thread::current().id())).unwrap();
     });
     let rewritten = || {
         let mut request = signed(BODY);
@@ -301,9 +301,8 @@ async fn few_refusals_are_looked_into_and_never_on_the_thread_that_serves() {
     let large = signed(vec![b'{'; 1 << 20]);
     assert_eq!(answer(app(receiver), large).await.0, StatusCode::UNAUTHORIZED);
     let mut heard = Vec::new();
-    while let Some((codes, hashed, thread)) = diagnoses.recv().await {
+    while let Some((codes, thread)) = diagnoses.recv().await {
         assert_ne!(thread, std::thread::current().id());
-        assert!(hashed < 64 * (1 << 16), "{hashed} bytes were hashed");
         heard.push(codes);
     }
     heard.sort();

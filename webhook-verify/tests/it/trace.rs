@@ -1,14 +1,18 @@
 //! What the crate says through `tracing`, on the thread of one test.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::subscriber::{DefaultGuard, set_default};
-use tracing::{Event, Subscriber};
+use tracing::{Dispatch, Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
+
+/// As long as there is but one subscriber, `tracing` asks that of the thread which comes to a line first, for all threads.
+static OTHERS: LazyLock<[Dispatch; 2]> =
+    LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry())));
 
 /// The lines said while this value lives: `LEVEL field=value …`, the fields of the current span last.
 pub(crate) struct Trace {
@@ -18,6 +22,7 @@ pub(crate) struct Trace {
 
 impl Trace {
     pub(crate) fn start() -> Self {
+        LazyLock::force(&OTHERS);
         let lines = Lines::default();
         let _default = set_default(tracing_subscriber::registry().with(lines.clone()));
         Self { lines, _default }
