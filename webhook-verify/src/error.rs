@@ -1,4 +1,4 @@
-//! Why a request was refused: for the operator in full, for the sender a bare status.
+//! Why a request was rejected: for the operator in full, for the sender a bare status.
 
 use std::fmt;
 use std::time::Duration;
@@ -72,6 +72,7 @@ pub enum VerifyError {
         "the webhook was sent {} s ago, which is too old: is this machine's clock right, or is it a replay?",
         age.as_secs()
     )]
+    #[non_exhaustive]
     TooOld {
         /// How long ago it was sent, by this machine's clock.
         age: Duration,
@@ -81,6 +82,7 @@ pub enum VerifyError {
         "the webhook's timestamp lies {} s ahead: is this machine's clock right, and is the timestamp in seconds?",
         ahead.as_secs()
     )]
+    #[non_exhaustive]
     TooNew {
         /// How far ahead of this machine's clock it is.
         ahead: Duration,

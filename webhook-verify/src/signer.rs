@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Header, VerifyError};
-use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::headers::{RawHeaders, Sealed, WebhookHeaders};
 use crate::key::Key;
 use crate::key::secret::Secret;
 
@@ -35,13 +35,13 @@ impl Signer {
     /// Returns the three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.
     ///
     /// The body must go out byte for byte as it is here. The id is taken as it is, so that a test can also sign
-    /// what a receiver has to refuse.
+    /// what a receiver has to reject.
     #[must_use]
     pub fn sign(&self, id: &str, timestamp: u64, body: &[u8]) -> SignedHeaders {
         self.sign_text(id, &timestamp.to_string(), body)
     }
 
-    /// Like [`sign`](Self::sign), with the timestamp as any text: for tests of what a receiver has to refuse.
+    /// Like [`sign`](Self::sign), with the timestamp as any text: for tests of what a receiver has to reject.
     #[must_use]
     pub fn sign_text(&self, id: &str, timestamp: &str, body: &[u8]) -> SignedHeaders {
         let mut signature = String::new();
@@ -64,6 +64,7 @@ impl fmt::Debug for Signer {
 
 /// The three headers of a signed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SignedHeaders {
     /// `webhook-id`
     pub id: String,
@@ -84,6 +85,8 @@ impl SignedHeaders {
         ]
     }
 }
+
+impl Sealed for &SignedHeaders {}
 
 impl<'a> WebhookHeaders<'a> for &'a SignedHeaders {
     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {

@@ -47,7 +47,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Returns a verifier that takes a signature by any of these secrets. With none, it refuses everything.
+    /// Returns a verifier that takes a signature by any of these secrets. With none, it rejects everything.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         let keys = secrets.into_iter().map(|secret| Key::new(&secret)).collect();
@@ -63,7 +63,7 @@ impl Verifier {
     }
 
     /// Takes the time from `clock` instead of the system's: for tests, and for WebAssembly in a browser or a Worker, which has no
-    /// clock of its own. Without one every request is refused there with [`VerifyError::NoClock`].
+    /// clock of its own. Without one every request is rejected there with [`VerifyError::NoClock`].
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));

@@ -44,8 +44,7 @@ async fn handle(event: &Event) -> Result<(), Error> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
-    let (receiver, guard) = (Receiver::new(Verifier::new([secret])), MemoryGuard::new());
+    let (receiver, guard) = (Receiver::from_env()?, MemoryGuard::new());
     run(service_fn(|request| answer(&receiver, &guard, request))).await
 }
 

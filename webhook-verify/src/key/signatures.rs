@@ -27,7 +27,7 @@ pub(crate) struct Signatures {
 
 impl Signatures {
     /// Reads the header. Entries of other versions or another form are skipped, as a later version of the scheme
-    /// may add them; too many or too long is refused, as no honest sender needs it.
+    /// may add them; too many or too long is rejected, as no honest sender needs it.
     pub(crate) fn parse(header: &[u8]) -> Result<Self, VerifyError> {
         if header.len() > MAX_BYTES {
             return Err(VerifyError::SignaturesTooLong);

@@ -74,7 +74,7 @@ impl<G> Clone for Handlers<G> {
 pub enum OnStoreError {
     /// Does not handle it: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
     #[default]
-    Refuse,
+    Reject,
     /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. Its attempts may be handled at the same
     /// time or again, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fencing token 0, which is smaller
     /// than any of a store.
@@ -95,7 +95,7 @@ impl<G> Handlers<G> {
         Self { shared: Arc::new(shared), away, max_run_time }
     }
 
-    /// Sets what to do with an event while the guard's store is unavailable; refused by default. For [`once`](Self::once) only: a
+    /// Sets what to do with an event while the guard's store is unavailable; rejected by default. For [`once`](Self::once) only: a
     /// transaction needs its store.
     #[must_use]
     pub fn on_store_error(mut self, away: OnStoreError) -> Self {
@@ -190,11 +190,11 @@ impl<G: ReplayGuard + 'static> Handlers<G> {
                 Ok(Claim::Done) => return Ok(Handled::AlreadyDone),
                 Err(error) => {
                     supervise::warn(&delivery, "claim", &error);
-                    if away == OnStoreError::Refuse {
+                    if away == OnStoreError::Reject {
                         return Err(HandleError::Guard(error));
                     }
                     let run =
-                        supervise::end(start(ClaimGuard::new(FencingToken(0))), &delivery, max_run_time)
+                        supervise::end(start(ClaimGuard::new(FencingToken::new(0))), &delivery, max_run_time)
                             .await;
                     return run.map(|value| Handled::RanUnrecorded(value, error));
                 }

@@ -193,7 +193,7 @@ impl MemoryGuard {
             None => events.make_room(self.capacity, self.retention, now).map_err(GuardError::new)?,
         }
         events.last += 1;
-        let fence = FencingToken(events.last);
+        let fence = FencingToken::new(events.last);
         events.insert(delivery, self.claimed(fence, now));
         Ok(Claim::Granted(fence))
     }

@@ -105,7 +105,11 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
         delivery: &Delivery,
         fence: FencingToken,
     ) -> Result<ClaimStatus, GuardError> {
-        Ok(if self.step(step, delivery, fence.0).await? == 1 { ClaimStatus::Held } else { ClaimStatus::Lost })
+        Ok(if self.step(step, delivery, fence.number()).await? == 1 {
+            ClaimStatus::Held
+        } else {
+            ClaimStatus::Lost
+        })
     }
 }
 

@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_anywhere_is_refused(
+    fn a_flipped_bit_anywhere_is_rejected(
         id in id(),
         body in vec(any::<u8>(), 1..500),
         bit in 0..8u8,
@@ -73,14 +73,14 @@ proptest! {
         }
         prop_assert_ne!(&flipped, &parts);
         let judge = |[id, timestamp, signature, body]: &[Vec<u8>; 4]| {
-            verifier().verify(RawHeaders { id, timestamp, signature }, body).map(|verified| verified.matched_signature().secret())
+            verifier().verify(RawHeaders::new(id, timestamp, signature), body).map(|verified| verified.matched_signature().secret())
         };
         prop_assert_eq!(judge(&parts), Ok(0));
         prop_assert!(judge(&flipped).is_err());
     }
 
     #[test]
-    fn a_cut_off_or_longer_request_is_refused(
+    fn a_cut_off_or_longer_request_is_rejected(
         body in vec(any::<u8>(), 1..500),
         cut in any::<prop::sample::Index>(),
         more in vec(any::<u8>(), 1..20),
@@ -100,7 +100,7 @@ proptest! {
         signature in prop_oneof![vec(any::<u8>(), 0..5000), "(v1,[A-Za-z0-9+/]{43}= ?){0,20}".prop_map(String::into_bytes)],
         body in vec(any::<u8>(), 0..300),
     ) {
-        let parts = RawHeaders { id: &id, timestamp: &timestamp, signature: &signature };
+        let parts = RawHeaders::new(&id, &timestamp, &signature);
         let error = verifier().verify(parts, &body).unwrap_err();
         prop_assert!([400, 401].contains(&error.status()));
         let diagnosis = verifier().diagnose(parts, &body);

@@ -71,8 +71,8 @@ impl ReplayGuard for Careless {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
             Ok(match (self.guard.claim(delivery).await?, self.fault) {
-                (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken(1)),
-                (Claim::InProgress, "two at once") => Claim::Granted(FencingToken(u64::MAX)),
+                (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken::new(1)),
+                (Claim::InProgress, "two at once") => Claim::Granted(FencingToken::new(u64::MAX)),
                 (claim, _) => claim,
             })
         })
@@ -296,9 +296,9 @@ async fn a_claim_in_progress_is_never_given_up_for_another() {
     granted(&guard, &delivery("evt_1")).await;
     let second = granted(&guard, &delivery("evt_2")).await;
     let third = delivery("evt_3");
-    let refused = once(&guard, &third, async |_| Ok::<_, Infallible>(())).await.unwrap_err();
-    assert_eq!(refused.status(), 503);
-    let HandleError::Guard(error) = refused else { panic!("{refused:?}") };
+    let rejected = once(&guard, &third, async |_| Ok::<_, Infallible>(())).await.unwrap_err();
+    assert_eq!(rejected.status(), 503);
+    let HandleError::Guard(error) = rejected else { panic!("{rejected:?}") };
     assert_eq!(error.cause::<MemoryFull>(), Some(&MemoryFull));
     assert_eq!(guard.release(&delivery("evt_2"), second).await.unwrap(), ClaimStatus::Held);
     let third = granted(&guard, &third).await;
@@ -371,7 +371,7 @@ impl ReplayGuard for Store {
     }
 
     fn claim<'a>(&'a self, _: &'a Delivery) -> GuardFuture<'a, Claim> {
-        Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(FencingToken(1))) })
+        Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(FencingToken::new(1))) })
     }
 
     fn renew<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> GuardFuture<'a, ClaimStatus> {
