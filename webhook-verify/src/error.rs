@@ -30,6 +30,10 @@ impl Header {
 
     /// Returns the header of this name, in any case.
     pub(crate) fn named(name: &str) -> Option<Self> {
+        // Most headers of a request begin otherwise.
+        if !name.starts_with(['w', 'W']) {
+            return None;
+        }
         Self::ALL.into_iter().find(|header| name.eq_ignore_ascii_case(header.name()))
     }
 }

@@ -50,7 +50,8 @@ impl Signer {
                 signature.push(' ');
             }
             signature.push_str("v1,");
-            STANDARD.encode_string(key.mac(id.as_bytes(), timestamp.as_bytes(), body), &mut signature);
+            let tag = key.sign(id.as_bytes(), timestamp.as_bytes(), body);
+            STANDARD.encode_string(tag.as_bytes(), &mut signature);
         }
         SignedHeaders { id: id.to_owned(), timestamp: timestamp.to_owned(), signature }
     }

@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
 use crate::clock;
 use crate::error::VerifyError;
 use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::key::Key;
 use crate::key::secret::Secret;
 use crate::key::signatures::Signatures;
-use crate::key::{Hashing, Key};
 use crate::verified::{MatchedSignature, VerifiedBody};
 
 /// How old or how far ahead a timestamp may be, by default.
@@ -130,7 +133,7 @@ impl fmt::Debug for Verifier {
 pub struct Checked<'v, 'h> {
     keys: &'v [Key],
     parts: RawHeaders<'h>,
-    signatures: Signatures,
+    signatures: Signatures<'h>,
     id: &'h str,
     seconds: u64,
 }
@@ -187,8 +190,8 @@ impl fmt::Debug for Checked<'_, '_> {
 /// A verification under way, fed piece by piece. Nothing that came in may be acted on before [`finish`](Self::finish).
 #[must_use = "nothing is verified until `finish` has been called"]
 pub struct Stream<'h> {
-    hashing: Vec<Hashing>,
-    signatures: Signatures,
+    hashing: Vec<Hmac<Sha256>>,
+    signatures: Signatures<'h>,
     id: &'h str,
     seconds: u64,
 }
@@ -207,7 +210,8 @@ impl<'h> Stream<'h> {
     /// [`VerifyError::Mismatch`] when no signature fits.
     pub fn finish(self) -> Result<MatchedSignature<'h>, VerifyError> {
         let Self { hashing, signatures, id, seconds } = self;
-        let matched = hashing.into_iter().position(|hashing| signatures.any_equals(&hashing.finish()));
+        let is_right = |hashing: Hmac<Sha256>| signatures.contain(&hashing.finalize());
+        let matched = hashing.into_iter().position(is_right);
         matched.map(|index| MatchedSignature::new(id, seconds, index)).ok_or(VerifyError::Mismatch)
     }
 }
@@ -225,10 +229,10 @@ impl fmt::Debug for Stream<'_> {
 pub(crate) fn matching(
     keys: &[Key],
     parts: RawHeaders<'_>,
-    signatures: &Signatures,
+    signatures: &Signatures<'_>,
     body: &[u8],
 ) -> Option<usize> {
-    keys.iter().position(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
+    keys.iter().position(|key| signatures.contain(&key.sign(parts.id, parts.timestamp, body)))
 }
 
 /// An id is the key of the replay guard and a part of what is signed. A full stop in it would let the border between

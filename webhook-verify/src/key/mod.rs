@@ -3,11 +3,14 @@
 pub(crate) mod secret;
 pub(crate) mod signatures;
 
+use hmac::digest::CtOutput;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::key::secret::Secret;
-use crate::key::signatures::MAC;
+
+/// The HMAC of a request. Compared in constant time.
+pub(crate) type Tag = CtOutput<Hmac<Sha256>>;
 
 /// The prepared key of one secret, cloned for each request. Wiped when dropped.
 #[derive(Clone)]
@@ -19,29 +22,16 @@ impl Key {
     }
 
     /// Starts on `id.timestamp.`; the body follows, in any number of pieces.
-    pub(crate) fn start(&self, id: &[u8], timestamp: &[u8]) -> Hashing {
-        let mac = self.0.clone();
-        Hashing(mac.chain_update(id).chain_update(b".").chain_update(timestamp).chain_update(b"."))
+    pub(crate) fn start(&self, id: &[u8], timestamp: &[u8]) -> Hmac<Sha256> {
+        let mut hmac = self.0.clone();
+        [id, b".", timestamp, b"."].iter().for_each(|part| hmac.update(part));
+        hmac
     }
 
-    /// Returns the MAC of `id.timestamp.body`.
-    pub(crate) fn mac(&self, id: &[u8], timestamp: &[u8], body: &[u8]) -> [u8; MAC] {
-        let mut hashing = self.start(id, timestamp);
-        hashing.update(body);
-        hashing.finish()
-    }
-}
-
-/// An HMAC under way.
-#[derive(Clone)]
-pub(crate) struct Hashing(Hmac<Sha256>);
-
-impl Hashing {
-    pub(crate) fn update(&mut self, piece: &[u8]) {
-        self.0.update(piece);
-    }
-
-    pub(crate) fn finish(self) -> [u8; MAC] {
-        self.0.finalize().into_bytes().into()
+    /// Returns the HMAC of `id.timestamp.body`.
+    pub(crate) fn sign(&self, id: &[u8], timestamp: &[u8], body: &[u8]) -> Tag {
+        let mut hmac = self.start(id, timestamp);
+        hmac.update(body);
+        hmac.finalize()
     }
 }
