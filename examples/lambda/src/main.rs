@@ -11,7 +11,7 @@
 
 use lambda_http::{Body, Error, Request, Response, run, service_fn};
 use shared_inbox_webhooks::replay::{MemoryGuard, once};
-use shared_inbox_webhooks::{Event, EventKind, Receiver, Secret, Verified, Verifier};
+use shared_inbox_webhooks::{Event, EventKind, Receiver, Verified};
 
 async fn answer(receiver: &Receiver, guard: &MemoryGuard, request: Request) -> Result<Response<Body>, Error> {
     let status = match receiver.receive(request).await {
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shared_inbox_webhooks::Signer;
+    use shared_inbox_webhooks::{Secret, Signer, Verifier};
 
     #[tokio::test]
     async fn an_event_is_handled_once_and_a_forgery_is_refused() {

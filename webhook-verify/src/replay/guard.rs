@@ -269,7 +269,7 @@ macro_rules! passes_on {
 
 passes_on!(&G, Arc<G>, Box<G>);
 
-/// An error returned when the store behind a guard could not be reached, or could not respond.
+/// An error returned when the store behind a guard could not be reached or could not respond, or the guard panicked.
 #[derive(Clone)]
 pub struct GuardError(Arc<dyn Error + Send + Sync>);
 

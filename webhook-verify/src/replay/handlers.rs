@@ -41,7 +41,7 @@ const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 /// # Logs
 ///
 /// Each run that fails, panics or is cancelled is an error in `tracing`, with the endpoint, the event's id and type and the
-/// handler's error. Each step that the store could not do is a warning.
+/// handler's error. Each step of the guard that fails is a warning. Handlers and these lines are in the span of the call.
 ///
 /// # Handlers that block
 ///

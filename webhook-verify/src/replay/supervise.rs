@@ -69,7 +69,8 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
 /// Runs a step of a guard. One that panics has failed, like one whose store is unavailable: the handler may have run.
 pub(super) async fn step<T>(step: impl Future<Output = Result<T, GuardError>>) -> Result<T, GuardError> {
     let outcome = AssertUnwindSafe(step).catch_unwind().await;
-    outcome.unwrap_or_else(|panic| Err(GuardError::new(format!("it panicked: {}", panic_text(&*panic)))))
+    outcome
+        .unwrap_or_else(|panic| Err(GuardError::new(format!("the guard panicked: {}", panic_text(&*panic)))))
 }
 
 /// A claim that is renewed while something else is waited for.
