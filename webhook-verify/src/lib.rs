@@ -111,7 +111,7 @@
 //! | `http` | header maps and requests of `http` 1 |
 //! | `http02` | header maps of `http` 0.2 |
 //! | `tokio` | handlers in tasks of their own; a limit on the time for a body; diagnoses of rejected requests |
-//! | `tower` | a layer for any tower service; brings `http` |
+//! | `tower` | a layer for any service of `tower` 0.5 (`tower-layer` and `tower-service` 0.3); brings `http` |
 //! | `axum` | the extractor for axum 0.8; brings `http` and `tokio` |
 //! | `actix-web` | the extractor for actix-web 4; brings `tokio` |
 //! | `redis` | a replay guard on Redis or Valkey, over connections of `redis` 1; brings `tokio` |

@@ -16,7 +16,7 @@ use shared_inbox_webhooks::{Event, EventKind, Receiver, Verified};
 async fn answer(receiver: &Receiver, guard: &MemoryGuard, request: Request) -> Result<Response<Body>, Error> {
     let status = match receiver.receive(request).await {
         Err(rejection) => {
-            eprintln!("refused: {}", rejection.code()); // for the log alone
+            eprintln!("rejected: {}", rejection.code()); // for the log alone
             rejection.status()
         }
         Ok(event) => {
