@@ -172,7 +172,7 @@ fn events() {
             black_box(event);
         },
     ]);
-    let ratio = judged(ours / (hmac + into_event), Some(1.15), |ratio, target| ratio <= target);
+    let ratio = judged(ours / (hmac + into_event), Some(1.25), |ratio, target| ratio <= target);
     let [shown_hmac, shown_event, shown_plain, shown_ours] =
         [hmac, into_event, into_plain, ours].map(|time| shown(Duration::from_secs_f64(time)));
     println!(
