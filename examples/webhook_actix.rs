@@ -36,15 +36,15 @@ async fn handle(event: &Event) -> Result<()> {
 
 #[actix_web::main]
 async fn main() -> Result<()> {
-    let secret = env::var("SHARED_INBOX_WEBHOOK_SECRET").ok();
-    let address = if secret.is_some() { "127.0.0.1:8080" } else { "127.0.0.1:0" };
+    let is_set = env::var_os("SHARED_INBOX_WEBHOOK_SECRET").is_some();
+    let address = if is_set { "127.0.0.1:8080" } else { "127.0.0.1:0" };
     let listener = std::net::TcpListener::bind(address)?;
     let url = format!("http://{}/webhooks", listener.local_addr()?);
-    let sender = if secret.is_some() { None } else { Some(Sender::to(url.clone()).await?) };
-    let secret =
-        Secret::parse(secret.as_deref().or(sender.as_ref().map(Sender::secret)).unwrap_or_default())?;
-
-    let receiver = Receiver::new(Verifier::new([secret]));
+    let sender = if is_set { None } else { Some(Sender::to(url.clone()).await?) };
+    let receiver = match &sender {
+        None => Receiver::from_env()?,
+        Some(sender) => Receiver::new(Verifier::new([Secret::parse(sender.secret())?])),
+    };
     // Made here, not in a worker: what has begun outlives the workers.
     let handlers = web::Data::new(Handlers::new(MemoryGuard::new()));
     let for_workers = handlers.clone();

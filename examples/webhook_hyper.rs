@@ -56,8 +56,7 @@ async fn handle(event: &Event) -> Result<()> {
     Ok(())
 }
 
-async fn serve(listener: TcpListener, secret: Secret) -> Result<()> {
-    let receiver = Receiver::new(Verifier::new([secret]));
+async fn serve(listener: TcpListener, receiver: Receiver) -> Result<()> {
     let app = App { receiver, handlers: Handlers::new(MemoryGuard::new()) };
     loop {
         let (stream, _) = listener.accept().await?;
@@ -69,13 +68,14 @@ async fn serve(listener: TcpListener, secret: Secret) -> Result<()> {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    if let Ok(secret) = env::var("SHARED_INBOX_WEBHOOK_SECRET") {
+    if env::var_os("SHARED_INBOX_WEBHOOK_SECRET").is_some() {
         let listener = TcpListener::bind("127.0.0.1:8080").await?;
         println!("waiting for webhooks on http://{}", listener.local_addr()?);
-        return serve(listener, Secret::parse(&secret)?).await;
+        return serve(listener, Receiver::from_env()?).await;
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let sender = Sender::to(format!("http://{}/", listener.local_addr()?)).await?;
-    tokio::spawn(serve(listener, Secret::parse(sender.secret())?));
+    let receiver = Receiver::new(Verifier::new([Secret::parse(sender.secret())?]));
+    tokio::spawn(serve(listener, receiver));
     sender.send_twice().await
 }

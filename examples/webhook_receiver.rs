@@ -36,11 +36,9 @@ impl FromRef<App> for Receiver {
 }
 
 impl App {
-    fn new(secrets: Vec<Secret>) -> Self {
-        let receiver = Receiver::new(Verifier::new(secrets)).on_refused(|refused| {
-            // For the log alone: the sender gets a bare status.
-            eprintln!("refused: {}", refused.rejection());
-        });
+    fn new(receiver: Receiver) -> Self {
+        // For the log alone: the sender gets a bare status.
+        let receiver = receiver.on_rejected(|rejection| eprintln!("rejected: {rejection}"));
         // One machine, until it is restarted; a guard that several share is one on a store of theirs.
         Self { receiver, handlers: Handlers::new(MemoryGuard::new()) }
     }
@@ -72,11 +70,10 @@ async fn handle(event: &Event) -> Result<()> {
 async fn main() -> Result<()> {
     // A handler's error is told here, with the event's id and type.
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
-    if let Ok(secrets) = env::var("SHARED_INBOX_WEBHOOK_SECRET") {
-        let secrets = secrets.split_whitespace().map(Secret::parse).collect::<Result<Vec<_>, _>>()?;
+    if env::var_os("SHARED_INBOX_WEBHOOK_SECRET").is_some() {
+        let app = App::new(Receiver::from_env()?);
         let listener = TcpListener::bind("127.0.0.1:8080").await?;
         println!("waiting for webhooks on http://{}/webhooks", listener.local_addr()?);
-        let app = App::new(secrets);
         let stop = async { _ = tokio::signal::ctrl_c().await };
         axum::serve(listener, app.router()).with_graceful_shutdown(stop).await?;
         app.handlers.shutdown(Duration::from_secs(30)).await?; // what has begun ends
@@ -86,7 +83,7 @@ async fn main() -> Result<()> {
     // Without a secret: a mock whose events come here, the same one twice. The handler runs once.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let sender = Sender::to(format!("http://{}/webhooks", listener.local_addr()?)).await?;
-    let app = App::new(vec![Secret::parse(sender.secret())?]).router();
+    let app = App::new(Receiver::new(Verifier::new([Secret::parse(sender.secret())?]))).router();
     tokio::spawn(async { axum::serve(listener, app).await });
     sender.send_twice().await
 }

@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     let mut lines = input.splitn(4, |byte| *byte == b'\n');
     let mut next = || lines.next().unwrap_or_default();
     let (id, timestamp, signature, body) = (next(), next(), next(), next());
-    let parts = RawHeaders { id, timestamp, signature };
+    let parts = RawHeaders::new(id, timestamp, signature);
     let secrets = SECRETS.map(|text| Secret::parse(text).unwrap());
     let verifier = Verifier::new(secrets.clone()).clock(|| UNIX_EPOCH + Duration::from_secs(NOW));
 

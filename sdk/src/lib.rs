@@ -140,7 +140,7 @@
 //! | `rustls-ring` | the same with ring, which builds in a fraction of the time; for programs that have installed no crypto provider |
 //! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |
 //! | `native-tls` | TLS by the operating system's library |
-//! | `reqwest-013` | `ClientBuilder::http_client`: requests through a client of `reqwest` 0.13 that you set up. The next version of `reqwest` will be another feature |
+//! | `reqwest` | `ClientBuilder::http_client`: requests through a client of `reqwest` 0.13 that you set up. Its next version will be another feature, or come with the next major version of this crate |
 //! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey |
 //! | `redis-rustls` | the way to that store by TLS (`rediss://`) |
 //! | `redis-cluster` | a cluster as that store |
@@ -236,7 +236,7 @@ pub use operation::{Idempotency, Method, Operation};
 pub use problems::{Problem, Problems};
 pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};
 /// The crate `reqwest`, whose client [`ClientBuilder::http_client`] takes.
-#[cfg(feature = "reqwest-013")]
+#[cfg(feature = "reqwest")]
 pub use reqwest;
 pub use time::{Date, InvalidDate, InvalidTimestamp, Timestamp};
 pub use words::{

@@ -1,6 +1,6 @@
 -- The marks of handled webhook events, schema version 2. Plain statements that can be run again and that bring an older table up
 -- to date: give this file to a migration tool, or call `PostgresGuard::create_table`. Receivers of a release with another
--- version answer 503 until they are replaced; the service repeats what they refused.
+-- version answer 503 until they are replaced; the service repeats what they rejected.
 create table if not exists shared_inbox_webhooks (
     -- Tells apps that share a database apart.
     namespace text not null default '',

@@ -11,19 +11,7 @@ const HAS_CLOCKS: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"
 #[error("there is no clock on this platform: set one with `.clock(…)`")]
 pub(crate) struct NoClock;
 
-/// Returns the time of day, to a few milliseconds.
-#[cfg(target_os = "linux")]
-pub(crate) fn wall() -> Option<SystemTime> {
-    use rustix::time::{ClockId, clock_gettime};
-    // The kernel's own note of the time, which costs a quarter of a look at the clock: next to a small body that counts, and
-    // a tolerance of minutes does not see the difference.
-    let time = clock_gettime(ClockId::RealtimeCoarse);
-    let since = Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?);
-    Some(SystemTime::UNIX_EPOCH + since)
-}
-
 /// Returns the time of day.
-#[cfg(not(target_os = "linux"))]
 pub(crate) fn wall() -> Option<SystemTime> {
     HAS_CLOCKS.then(SystemTime::now)
 }

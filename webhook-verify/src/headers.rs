@@ -6,9 +6,10 @@ use crate::error::{Header, VerifyError};
 
 /// The values of the three headers, as they came in.
 ///
-/// Made by hand or from a tuple `(id, timestamp, signature)`; with the features `http` and `http02` also from a
+/// Made from three values or any list of headers, or from a tuple `(id, timestamp, signature)`; with the features `http` and `http02` also from a
 /// reference to a header map, through [`WebhookHeaders`].
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct RawHeaders<'a> {
     /// `webhook-id`
     pub id: &'a [u8],
@@ -19,6 +20,12 @@ pub struct RawHeaders<'a> {
 }
 
 impl<'a> RawHeaders<'a> {
+    /// Takes the three values as they came in.
+    #[must_use]
+    pub fn new(id: &'a [u8], timestamp: &'a [u8], signature: &'a [u8]) -> Self {
+        Self { id, timestamp, signature }
+    }
+
     /// Picks the three headers out of any list of names and values. Names compare without regard to case.
     ///
     /// For frameworks without a header map of the `http` crate:
@@ -35,8 +42,7 @@ impl<'a> RawHeaders<'a> {
     /// # Errors
     /// When one of the three is missing, or is there more than once with different values.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, VerifyError> {
-        // One pass over everything: names are told apart by their length, so it is no slower than looking up three of
-        // them in a map, and it sees all values of a name.
+        // One pass over everything, so that all values of a name are seen.
         let mut found = [Found::Nowhere; 3];
         for (name, value) in pairs {
             if let Some(header) = Header::named(name) {
@@ -85,25 +91,10 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Anything in which the three headers can be found.
-///
-/// Implement it for the header type of a framework that is not covered; [`RawHeaders::from_pairs`] does the work.
-///
-/// ```
-/// use std::collections::HashMap;
-/// use shared_inbox_webhooks::{RawHeaders, VerifyError, WebhookHeaders};
-///
-/// /// As a serverless platform hands them over.
-/// struct Lambda(HashMap<String, String>);
-///
-/// impl<'a> WebhookHeaders<'a> for &'a Lambda {
-///     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
-///         RawHeaders::from_pairs(self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
-///     }
-/// }
-/// # assert_eq!((&Lambda(HashMap::new())).parts().err().unwrap().code(), "id_missing");
-/// ```
-pub trait WebhookHeaders<'a> {
+/// Anything in which the three headers can be found: [`RawHeaders`], a tuple of three texts, [`SignedHeaders`](crate::SignedHeaders),
+/// and references to the header maps of `http`, `http02` and `actix-web` with the features of these names. For those of any other
+/// framework there is [`RawHeaders::from_pairs`].
+pub trait WebhookHeaders<'a>: Sealed {
     /// Returns the three values.
     ///
     /// # Errors
@@ -111,11 +102,18 @@ pub trait WebhookHeaders<'a> {
     fn parts(self) -> Result<RawHeaders<'a>, VerifyError>;
 }
 
+/// Keeps [`WebhookHeaders`] to the types of this crate's choice, so that it may grow.
+pub trait Sealed {}
+
+impl Sealed for RawHeaders<'_> {}
+
 impl<'a> WebhookHeaders<'a> for RawHeaders<'a> {
     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
         Ok(self)
     }
 }
+
+impl Sealed for (&str, &str, &str) {}
 
 impl<'a> WebhookHeaders<'a> for (&'a str, &'a str, &'a str) {
     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
@@ -125,6 +123,9 @@ impl<'a> WebhookHeaders<'a> for (&'a str, &'a str, &'a str) {
 
 macro_rules! header_maps {
     ($($feature:literal: $map:ty;)*) => {$(
+        #[cfg(feature = $feature)]
+        impl Sealed for &$map {}
+
         #[cfg(feature = $feature)]
         impl<'a> WebhookHeaders<'a> for &'a $map {
             fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {

@@ -8,7 +8,7 @@
 #![cfg_attr(feature = "axum", doc = "```no_run")]
 #![cfg_attr(not(feature = "axum"), doc = "```ignore")]
 //! use axum::{Router, routing::post};
-//! use shared_inbox_webhooks::{Event, EventKind, Receiver, Secret, Verifier, Webhook};
+//! use shared_inbox_webhooks::{Event, EventKind, Receiver, Webhook};
 //!
 //! async fn hook(Webhook(event): Webhook<Event>) {
 //!     match &event.kind {
@@ -19,9 +19,8 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
-//!     let receiver = Receiver::new(Verifier::new([secret]))
-//!         .on_refused(|refused| eprintln!("webhook refused: {}", refused.rejection().code()));
+//!     let receiver = Receiver::from_env()? // SHARED_INBOX_WEBHOOK_SECRET
+//!         .on_rejected(|rejection| eprintln!("webhook rejected: {}", rejection.code()));
 //!     let app = Router::new().route("/hook", post(hook)).with_state(receiver);
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
 //!     Ok(axum::serve(listener, app).await?)
@@ -72,23 +71,23 @@
 //! when the service hangs up, and responds with 409 to an attempt that comes meanwhile. A failed handler is run again at the
 //! next attempt, and logged through `tracing`.
 //!
-//! A guard in memory forgets when the process ends; those on Redis and PostgreSQL (features `redis-1` and `sqlx-08`) do not, and
+//! A guard in memory forgets when the process ends; those on Redis and PostgreSQL (features `redis` and `sqlx`) do not, and
 //! serve many machines. [`replay`] describes what each guarantees.
 //!
 //! # When nothing verifies
 //!
 //! Log [`VerifyError::code`], which stays the same across releases, and respond with [`VerifyError::status`]. To find out
 //! why, [`diagnose`] takes the secret as it is configured and a request as it came in, and names the mistake: a line end
-//! behind the secret, a clock in another time zone, a framework that wrote the JSON anew. For operators only: what it says
-//! would help a forger too, and it hashes the body dozens of times (some 5 ms at the worst).
-//! `Receiver::diagnose_refused` (feature `tokio`) makes one now and then, off the threads that serve.
+//! behind the secret, a clock that is wrong, a framework that wrote the JSON anew. For operators only: what it says would
+//! help a forger too.
+//! `Receiver::diagnose_rejected` (feature `tokio`) makes one now and then, off the threads that serve.
 //!
 //! # With actix-web
 //!
 #![cfg_attr(feature = "actix-web", doc = "```no_run")]
 #![cfg_attr(not(feature = "actix-web"), doc = "```ignore")]
 //! use actix_web::{App, HttpResponse, HttpServer, web};
-//! use shared_inbox_webhooks::{Event, Receiver, Secret, Verifier, Webhook};
+//! use shared_inbox_webhooks::{Event, Receiver, Webhook};
 //!
 //! async fn hook(Webhook(event): Webhook<Event>) -> HttpResponse {
 //!     println!("{}: {}", event.kind.event_type(), event.summary);
@@ -97,8 +96,7 @@
 //!
 //! #[actix_web::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
-//!     let receiver = Receiver::new(Verifier::new([secret]));
+//!     let receiver = Receiver::from_env()?; // SHARED_INBOX_WEBHOOK_SECRET
 //!     let app = move || App::new().app_data(receiver.clone()).route("/hook", web::post().to(hook));
 //!     Ok(HttpServer::new(app).bind(("127.0.0.1", 8080))?.run().await?)
 //! }
@@ -112,16 +110,16 @@
 //! |---|---|
 //! | `http` | header maps and requests of `http` 1 |
 //! | `http02` | header maps of `http` 0.2 |
-//! | `tokio` | handlers in tasks of their own; a limit on the time for a body; diagnoses of refused requests |
-//! | `tower` | a layer for any tower service; brings `http` |
+//! | `tokio` | handlers in tasks of their own; a limit on the time for a body; diagnoses of rejected requests |
+//! | `tower` | a layer for any service of `tower` 0.5 (`tower-layer` and `tower-service` 0.3); brings `http` |
 //! | `axum` | the extractor for axum 0.8; brings `http` and `tokio` |
 //! | `actix-web` | the extractor for actix-web 4; brings `tokio` |
-//! | `redis-1` | a replay guard on Redis or Valkey, over connections of `redis` 1; brings `tokio` |
-//! | `sqlx-08` | a replay guard on PostgreSQL, and marks inside the handler's own transaction, over pools of `sqlx` 0.8; brings `tokio` |
-//! | `ring` | HMAC by `ring` on CPUs without SHA instructions: no new crate where TLS uses it anyway |
+//! | `redis` | a replay guard on Redis or Valkey, over connections of `redis` 1; brings `tokio` |
+//! | `sqlx` | a replay guard on PostgreSQL, and marks inside the handler's own transaction, over pools of `sqlx` 0.8; brings `tokio` |
 //! | `suite` | the rules of a replay guard as tests |
 //!
-//! A feature with a number shows types of that version of the crate. Its next version will be another feature.
+//! The table says whose types a feature shows, and of which version. The next major version of such a crate will be another
+//! feature, or come with the next major version of this one.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -142,16 +140,14 @@ mod signer;
 mod verified;
 mod verifier;
 
-pub use diagnose::{Diagnosis, Hint, SignatureForm, diagnose};
+pub use diagnose::{Diagnosis, Hint, diagnose};
 pub use error::{Header, VerifyError};
 #[cfg(feature = "tower")]
 pub use frameworks::layer::{VerifyLayer, VerifyService};
 pub use headers::{RawHeaders, WebhookHeaders};
-#[doc(hidden)]
-pub use key::Backend;
 pub use key::secret::{Secret, SecretError};
 #[cfg(any(feature = "http", feature = "actix-web"))]
-pub use receiver::{Receiver, RejectedRequest, Rejection, Webhook};
+pub use receiver::{EnvError, Receiver, Rejection, Webhook};
 pub use shared_inbox::event::{self, Event, EventKind};
 pub use signer::{SignedHeaders, Signer};
 pub use verified::{MatchedSignature, ParseError, Verified, VerifiedBody};

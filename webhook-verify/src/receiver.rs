@@ -1,4 +1,4 @@
-//! What the extractors of all frameworks have in common: settings, refusals, and the value they give.
+//! What the extractors of all frameworks have in common: settings, rejections, and the value they give.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -8,20 +8,24 @@ use std::task::Poll;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use zeroize::Zeroizing;
 
 use crate::error::VerifyError;
 use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::key::secret::{Secret, SecretError};
 #[cfg(feature = "tokio")]
 use crate::sampled::Sampled;
 use crate::verified::{ParseError, Verified, VerifiedBody};
 use crate::verifier::{Checked, Verifier};
 
+/// Where the secrets are read from.
+const SECRET_VARIABLE: &str = "SHARED_INBOX_WEBHOOK_SECRET";
 /// The most bytes of a body that are read, by default. Events are thin: a few hundred bytes.
 const DEFAULT_BODY_LIMIT: usize = 1 << 20;
 /// How long a body may take, by default: the service itself waits no longer for a response.
 const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-type Hook = Arc<dyn Fn(&RejectedRequest) + Send + Sync>;
+type Hook = Arc<dyn Fn(&Rejection) + Send + Sync>;
 
 /// A verifier with the settings of a server: what the extractors, the tower layer and [`receive`](Self::receive) go by.
 /// Clones share everything.
@@ -33,8 +37,8 @@ type Hook = Arc<dyn Fn(&RejectedRequest) + Send + Sync>;
 /// let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
 /// let receiver = Receiver::new(Verifier::new([secret]))
 ///     .body_limit(64 * 1024)
-///     .body_time(Duration::from_secs(5))
-///     .on_refused(|refused| eprintln!("webhook refused: {}", refused.rejection().code()));
+///     .body_timeout(Duration::from_secs(5))
+///     .on_rejected(|rejection| eprintln!("webhook rejected: {}", rejection.code()));
 /// # let _ = receiver;
 /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
 /// ```
@@ -42,8 +46,8 @@ type Hook = Arc<dyn Fn(&RejectedRequest) + Send + Sync>;
 pub struct Receiver {
     verifier: Arc<Verifier>,
     body_limit: usize,
-    body_time: Duration,
-    on_refused: Option<Hook>,
+    body_timeout: Duration,
+    on_rejected: Option<Hook>,
     #[cfg(feature = "tokio")]
     sampled: Option<Arc<Sampled>>,
 }
@@ -55,11 +59,26 @@ impl Receiver {
         Self {
             verifier: Arc::new(verifier),
             body_limit: DEFAULT_BODY_LIMIT,
-            body_time: DEFAULT_BODY_TIMEOUT,
-            on_refused: None,
+            body_timeout: DEFAULT_BODY_TIMEOUT,
+            on_rejected: None,
             #[cfg(feature = "tokio")]
             sampled: None,
         }
+    }
+
+    /// Returns a receiver with the secrets in the environment's `SHARED_INBOX_WEBHOOK_SECRET`: one, or several with commas or
+    /// spaces between them, as they are while a rotation lasts. Put the new one first.
+    ///
+    /// # Errors
+    /// When the variable is not set or empty, or one of its parts is not a secret.
+    pub fn from_env() -> Result<Self, EnvError> {
+        let text = Zeroizing::new(std::env::var(SECRET_VARIABLE).unwrap_or_default());
+        let parts = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
+        let secrets: Vec<_> = parts.map(Secret::parse).collect::<Result<_, _>>().map_err(EnvError::Secret)?;
+        if secrets.is_empty() {
+            return Err(EnvError::NotSet);
+        }
+        Ok(Self::new(Verifier::new(secrets)))
     }
 
     /// Sets the most bytes of a body that are read; a longer one gets 413.
@@ -72,27 +91,26 @@ impl Receiver {
     /// Sets how long a body may take to arrive; one that takes longer gets 408. Needs the feature `tokio`, which
     /// the extractors bring; a platform that hands over whole bodies needs no such limit.
     #[must_use]
-    pub fn body_time(mut self, time: Duration) -> Self {
-        self.body_time = time;
+    pub fn body_timeout(mut self, timeout: Duration) -> Self {
+        self.body_timeout = timeout;
         self
     }
 
-    /// Calls `hook` for every request that is refused, to log it. The sender gets a bare status whatever it does.
+    /// Calls `hook` for every request that is rejected, to log it. The sender gets a bare status whatever it does.
     #[must_use]
-    pub fn on_refused(mut self, hook: impl Fn(&RejectedRequest) + Send + Sync + 'static) -> Self {
-        self.on_refused = Some(Arc::new(hook));
+    pub fn on_rejected(mut self, hook: impl Fn(&Rejection) + Send + Sync + 'static) -> Self {
+        self.on_rejected = Some(Arc::new(hook));
         self
     }
 
-    /// Finds out, for one refused request in each `every`, what is likely wrong, and calls `hook` with it: for the operator's
+    /// Finds out, for one rejected request in each `every`, what is likely wrong, and calls `hook` with it: for the operator's
     /// log while a webhook is being set up. Never for the sender: what it says would help a forger too.
     ///
-    /// A diagnosis hashes a body dozens of times, which whoever can send requests can make happen. So it is made on a
-    /// thread of its own, for no more than one request in `every`, and on bodies of up to 64 KiB: some 5 ms of CPU at the
-    /// worst. [`Diagnosis::bytes_hashed`](crate::Diagnosis::bytes_hashed) says what it took.
+    /// A diagnosis hashes a body several times, which whoever can send requests can make happen. So it is made on a thread
+    /// of its own, for no more than one request in `every`, and on bodies of up to 64 KiB.
     #[cfg(feature = "tokio")]
     #[must_use]
-    pub fn diagnose_refused(
+    pub fn diagnose_rejected(
         mut self,
         every: Duration,
         hook: impl Fn(&crate::Diagnosis) + Send + Sync + 'static,
@@ -117,7 +135,7 @@ impl Receiver {
         }
         #[cfg(feature = "tokio")]
         if tokio::runtime::Handle::try_current().is_ok() {
-            return tokio::time::timeout(self.body_time, body).await.unwrap_or(Err(Rejection::TooSlow));
+            return tokio::time::timeout(self.body_timeout, body).await.unwrap_or(Err(Rejection::TooSlow));
         }
         body.await
     }
@@ -126,7 +144,7 @@ impl Receiver {
     pub(crate) fn check<'h>(&self, headers: impl WebhookHeaders<'h>) -> Result<Checked<'_, 'h>, Rejection> {
         let parts = headers.parts();
         let checked = parts.and_then(|parts| self.verifier.check(parts));
-        checked.map_err(|error| self.refused(error, parts, None))
+        checked.map_err(|error| self.rejected(error, parts, None))
     }
 
     /// Looks at the whole body.
@@ -136,7 +154,7 @@ impl Receiver {
         body: &'a [u8],
     ) -> Result<VerifiedBody<'a>, Rejection> {
         let parts = checked.parts();
-        checked.verify(body).map_err(|error| self.refused(error, Ok(parts), Some(body)))
+        checked.verify(body).map_err(|error| self.rejected(error, Ok(parts), Some(body)))
     }
 
     /// Reads what is genuine.
@@ -144,18 +162,18 @@ impl Receiver {
         &self,
         verified: VerifiedBody<'_>,
     ) -> Result<Verified<T>, Rejection> {
-        verified.parse().map_err(|error| self.refuse(Rejection::Parse(error)))
+        verified.parse().map_err(|error| self.reject(Rejection::Parse(error)))
     }
 
     /// Reports to the operator.
-    pub(crate) fn refuse(&self, rejection: Rejection) -> Rejection {
-        if let Some(hook) = &self.on_refused {
-            hook(&RejectedRequest { rejection });
+    pub(crate) fn reject(&self, rejection: Rejection) -> Rejection {
+        if let Some(hook) = &self.on_rejected {
+            hook(&rejection);
         }
         rejection
     }
 
-    fn refused(
+    fn rejected(
         &self,
         error: VerifyError,
         parts: Result<RawHeaders<'_>, VerifyError>,
@@ -167,7 +185,7 @@ impl Receiver {
         }
         #[cfg(not(feature = "tokio"))]
         let _ = (parts, body);
-        self.refuse(Rejection::Verify(error))
+        self.reject(Rejection::Verify(error))
     }
 }
 
@@ -176,7 +194,7 @@ impl fmt::Debug for Receiver {
         f.debug_struct("Receiver")
             .field("verifier", &self.verifier)
             .field("body_limit", &self.body_limit)
-            .field("body_time", &self.body_time)
+            .field("body_timeout", &self.body_timeout)
             .finish_non_exhaustive()
     }
 }
@@ -191,7 +209,7 @@ impl fmt::Debug for Receiver {
 /// use axum::{Router, routing::post};
 /// use shared_inbox_webhooks::{Event, Receiver, Rejection, Webhook};
 ///
-/// // As an argument, a refusal is handled for you; as a `Result`, you write the response.
+/// // As an argument, a rejection is handled for you; as a `Result`, you write the response.
 /// async fn hook(webhook: Result<Webhook<Event>, Rejection>) -> Result<(), Rejection> {
 ///     let Webhook(event) = webhook.inspect_err(|rejection| eprintln!("{}", rejection.code()))?;
 ///     println!("{}", event.kind.event_type());
@@ -205,7 +223,7 @@ impl fmt::Debug for Receiver {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook<T>(pub Verified<T>);
 
-/// Why a request was refused. As a response it is a status with an empty body.
+/// Why a request was rejected. As a response it is a status with an empty body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
@@ -214,6 +232,7 @@ pub enum Rejection {
     Verify(#[from] VerifyError),
     /// The body is longer than the receiver reads: 413.
     #[error("the body is longer than {limit} bytes: raise the receiver's body limit if that is right")]
+    #[non_exhaustive]
     TooLarge {
         /// The limit it went over.
         limit: usize,
@@ -260,16 +279,16 @@ impl Rejection {
     }
 }
 
-/// A refused request, as [`Receiver::on_refused`] sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct RejectedRequest {
-    rejection: Rejection,
-}
-
-impl RejectedRequest {
-    /// Why it was refused.
-    #[must_use]
-    pub fn rejection(&self) -> Rejection {
-        self.rejection
-    }
+/// An error returned when the environment holds no usable secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvError {
+    /// The variable is not set, empty or not Unicode.
+    #[error(
+        "`{SECRET_VARIABLE}` is not set: set it to the secret from the webhook's page, which starts with `whsec_`"
+    )]
+    NotSet,
+    /// A part of the variable is not a secret.
+    #[error("`{SECRET_VARIABLE}`: {0}")]
+    Secret(SecretError),
 }

@@ -93,7 +93,7 @@ impl Receiver {
         let limit = self.limit();
         // The length that the sender announced, which saves reading what would be thrown away.
         if !usize::try_from(body.size_hint().lower()).is_ok_and(|announced| announced <= limit) {
-            return Err(self.refuse(Rejection::TooLarge { limit }));
+            return Err(self.reject(Rejection::TooLarge { limit }));
         }
         let whole = async {
             let whole = Limited::new(body, limit).collect().await;
@@ -108,7 +108,7 @@ impl Receiver {
                 }
             })
         };
-        self.in_time(whole).await.map_err(|rejection| self.refuse(rejection))
+        self.in_time(whole).await.map_err(|rejection| self.reject(rejection))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Diagnoses of refused requests, for an operator who sets up a webhook: few of them, and never on the thread that serves.
+//! Diagnoses of rejected requests, for an operator who sets up a webhook: few of them, and never on the thread that serves.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::verifier::Verifier;
 
 type Hook = dyn Fn(&Diagnosis) + Send + Sync;
 
-/// Which refused requests are diagnosed, and who gets the diagnosis.
+/// Which rejected requests are diagnosed, and who gets the diagnosis.
 pub(crate) struct Sampled {
     every: Duration,
     hook: std::sync::Arc<Hook>,

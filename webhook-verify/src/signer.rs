@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Header, VerifyError};
-use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::headers::{RawHeaders, Sealed, WebhookHeaders};
+use crate::key::Key;
 use crate::key::secret::Secret;
-use crate::key::{Backend, Key};
 
 /// Signs requests with one secret, or with two while a rotation lasts.
 ///
@@ -29,25 +29,19 @@ impl Signer {
     /// Returns a signer for these secrets; the signatures come in the same order. Put the current secret first.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        Self::with_backend(Backend::fastest(), secrets)
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_backend(backend: Backend, secrets: impl IntoIterator<Item = Secret>) -> Self {
-        Self { keys: secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect() }
+        Self { keys: secrets.into_iter().map(|secret| Key::new(&secret)).collect() }
     }
 
     /// Returns the three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.
     ///
     /// The body must go out byte for byte as it is here. The id is taken as it is, so that a test can also sign
-    /// what a receiver has to refuse.
+    /// what a receiver has to reject.
     #[must_use]
     pub fn sign(&self, id: &str, timestamp: u64, body: &[u8]) -> SignedHeaders {
         self.sign_text(id, &timestamp.to_string(), body)
     }
 
-    /// Like [`sign`](Self::sign), with the timestamp as any text: for tests of what a receiver has to refuse.
+    /// Like [`sign`](Self::sign), with the timestamp as any text: for tests of what a receiver has to reject.
     #[must_use]
     pub fn sign_text(&self, id: &str, timestamp: &str, body: &[u8]) -> SignedHeaders {
         let mut signature = String::new();
@@ -56,7 +50,8 @@ impl Signer {
                 signature.push(' ');
             }
             signature.push_str("v1,");
-            STANDARD.encode_string(key.mac(id.as_bytes(), timestamp.as_bytes(), body), &mut signature);
+            let tag = key.sign(id.as_bytes(), timestamp.as_bytes(), body);
+            STANDARD.encode_string(tag.as_bytes(), &mut signature);
         }
         SignedHeaders { id: id.to_owned(), timestamp: timestamp.to_owned(), signature }
     }
@@ -70,6 +65,7 @@ impl fmt::Debug for Signer {
 
 /// The three headers of a signed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SignedHeaders {
     /// `webhook-id`
     pub id: String,
@@ -90,6 +86,8 @@ impl SignedHeaders {
         ]
     }
 }
+
+impl Sealed for &SignedHeaders {}
 
 impl<'a> WebhookHeaders<'a> for &'a SignedHeaders {
     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {

@@ -1,15 +1,18 @@
-//! The verifier: headers first, then the body, one hash for each secret, nothing allocated on the way.
+//! The verifier: headers first, then the body, one hash for each secret.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
 use crate::clock;
 use crate::error::VerifyError;
 use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::key::Key;
 use crate::key::secret::Secret;
 use crate::key::signatures::Signatures;
-use crate::key::{Backend, Hashing, Key};
 use crate::verified::{MatchedSignature, VerifiedBody};
 
 /// How old or how far ahead a timestamp may be, by default.
@@ -47,16 +50,10 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Returns a verifier that takes a signature by any of these secrets. With none, it refuses everything.
+    /// Returns a verifier that takes a signature by any of these secrets. With none, it rejects everything.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        Self::with_backend(Backend::fastest(), secrets)
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_backend(backend: Backend, secrets: impl IntoIterator<Item = Secret>) -> Self {
-        let keys = secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect();
+        let keys = secrets.into_iter().map(|secret| Key::new(&secret)).collect();
         Self { keys, tolerance: DEFAULT_TOLERANCE, clock: None }
     }
 
@@ -69,7 +66,7 @@ impl Verifier {
     }
 
     /// Takes the time from `clock` instead of the system's: for tests, and for WebAssembly in a browser or a Worker, which has no
-    /// clock of its own. Without one every request is refused there with [`VerifyError::NoClock`].
+    /// clock of its own. Without one every request is rejected there with [`VerifyError::NoClock`].
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
@@ -85,13 +82,7 @@ impl Verifier {
         headers: impl WebhookHeaders<'a>,
         body: &'a [u8],
     ) -> Result<VerifiedBody<'a>, VerifyError> {
-        // As `check` and then `Checked::verify`, without moving the signatures about: it counts next to a small body.
-        let parts = headers.parts()?;
-        let (id, seconds) = self.head(parts)?;
-        let mut signatures = Signatures::default();
-        signatures.read(parts.signature)?;
-        let secret = matching(&self.keys, parts, &signatures, body).ok_or(VerifyError::Mismatch)?;
-        Ok(VerifiedBody::new(MatchedSignature::new(id, seconds, secret), body))
+        self.check(headers)?.verify(body)
     }
 
     /// Checks all that the headers alone can show, so that a bad request costs no reading of its body.
@@ -100,9 +91,9 @@ impl Verifier {
     /// The first thing found wrong.
     pub fn check<'a>(&self, headers: impl WebhookHeaders<'a>) -> Result<Checked<'_, 'a>, VerifyError> {
         let parts = headers.parts()?;
-        let (id, seconds) = self.head(parts)?;
-        let mut signatures = Signatures::default();
-        signatures.read(parts.signature)?;
+        let (id, seconds) = (id(parts.id)?, seconds(parts.timestamp)?);
+        self.in_time(seconds)?;
+        let signatures = Signatures::parse(parts.signature)?;
         Ok(Checked { keys: &self.keys, parts, signatures, id, seconds })
     }
 
@@ -113,13 +104,6 @@ impl Verifier {
             None => clock::wall().ok_or(VerifyError::NoClock)?,
         };
         Ok(now.duration_since(UNIX_EPOCH).unwrap_or_default())
-    }
-
-    /// Id and timestamp, in order and in time.
-    fn head<'a>(&self, parts: RawHeaders<'a>) -> Result<(&'a str, u64), VerifyError> {
-        let (id, seconds) = (id(parts.id)?, seconds(parts.timestamp)?);
-        self.in_time(seconds)?;
-        Ok((id, seconds))
     }
 
     fn in_time(&self, seconds: u64) -> Result<(), VerifyError> {
@@ -149,7 +133,7 @@ impl fmt::Debug for Verifier {
 pub struct Checked<'v, 'h> {
     keys: &'v [Key],
     parts: RawHeaders<'h>,
-    signatures: Signatures,
+    signatures: Signatures<'h>,
     id: &'h str,
     seconds: u64,
 }
@@ -206,8 +190,8 @@ impl fmt::Debug for Checked<'_, '_> {
 /// A verification under way, fed piece by piece. Nothing that came in may be acted on before [`finish`](Self::finish).
 #[must_use = "nothing is verified until `finish` has been called"]
 pub struct Stream<'h> {
-    hashing: Vec<Hashing>,
-    signatures: Signatures,
+    hashing: Vec<Hmac<Sha256>>,
+    signatures: Signatures<'h>,
     id: &'h str,
     seconds: u64,
 }
@@ -226,7 +210,8 @@ impl<'h> Stream<'h> {
     /// [`VerifyError::Mismatch`] when no signature fits.
     pub fn finish(self) -> Result<MatchedSignature<'h>, VerifyError> {
         let Self { hashing, signatures, id, seconds } = self;
-        let matched = hashing.into_iter().position(|hashing| signatures.any_equals(&hashing.finish()));
+        let is_right = |hashing: Hmac<Sha256>| signatures.contain(&hashing.finalize());
+        let matched = hashing.into_iter().position(is_right);
         matched.map(|index| MatchedSignature::new(id, seconds, index)).ok_or(VerifyError::Mismatch)
     }
 }
@@ -241,15 +226,19 @@ impl fmt::Debug for Stream<'_> {
 }
 
 /// Returns the place of the first key for which one of the signatures is right.
-fn matching(keys: &[Key], parts: RawHeaders<'_>, signatures: &Signatures, body: &[u8]) -> Option<usize> {
-    keys.iter().position(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
+pub(crate) fn matching(
+    keys: &[Key],
+    parts: RawHeaders<'_>,
+    signatures: &Signatures<'_>,
+    body: &[u8],
+) -> Option<usize> {
+    keys.iter().position(|key| signatures.contain(&key.sign(parts.id, parts.timestamp, body)))
 }
 
 /// An id is the key of the replay guard and a part of what is signed. A full stop in it would let the border between
 /// id, timestamp and body be moved without breaking the signature.
 fn id(bytes: &[u8]) -> Result<&str, VerifyError> {
-    // No early end, so that the compiler can look at many bytes at once.
-    let allowed = bytes.iter().fold(true, |all, byte| all & byte.is_ascii_graphic() & (*byte != b'.'));
+    let allowed = bytes.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'.');
     if bytes.is_empty() || bytes.len() > MAX_ID_BYTES || !allowed {
         return Err(VerifyError::InvalidId);
     }

@@ -11,12 +11,12 @@
 
 use lambda_http::{Body, Error, Request, Response, run, service_fn};
 use shared_inbox_webhooks::replay::{MemoryGuard, once};
-use shared_inbox_webhooks::{Event, EventKind, Receiver, Secret, Verified, Verifier};
+use shared_inbox_webhooks::{Event, EventKind, Receiver, Verified};
 
 async fn answer(receiver: &Receiver, guard: &MemoryGuard, request: Request) -> Result<Response<Body>, Error> {
     let status = match receiver.receive(request).await {
         Err(rejection) => {
-            eprintln!("refused: {}", rejection.code()); // for the log alone
+            eprintln!("rejected: {}", rejection.code()); // for the log alone
             rejection.status()
         }
         Ok(event) => {
@@ -44,15 +44,14 @@ async fn handle(event: &Event) -> Result<(), Error> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
-    let (receiver, guard) = (Receiver::new(Verifier::new([secret])), MemoryGuard::new());
+    let (receiver, guard) = (Receiver::from_env()?, MemoryGuard::new());
     run(service_fn(|request| answer(&receiver, &guard, request))).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shared_inbox_webhooks::Signer;
+    use shared_inbox_webhooks::{Secret, Signer, Verifier};
 
     #[tokio::test]
     async fn an_event_is_handled_once_and_a_forgery_is_refused() {

@@ -220,8 +220,9 @@ impl<'a> CaseBuilder<'a> {
             // Without a rotation, the receiver's secret acts as the old one, and an unknown one as the new.
             _ => {
                 let new = self.stranger.sign_text(&id, &stamp, &probe.body).signature;
-                let signature = format!("{new} {}", probe.headers.signature);
-                SignedHeaders { signature, ..probe.headers }
+                let mut headers = probe.headers;
+                headers.signature = format!("{new} {}", headers.signature);
+                headers
             }
         };
         Case {

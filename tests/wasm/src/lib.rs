@@ -59,7 +59,7 @@ fn judge(verifier: &Verifier, guard: &dyn ReplayGuard, length: usize) -> u32 {
     let bytes: Vec<u8> = INPUT.iter().take(length).map(|byte| byte.load(Ordering::Relaxed)).collect();
     let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
     let mut next = || lines.next().unwrap_or_default();
-    let (parts, body) = (RawHeaders { id: next(), timestamp: next(), signature: next() }, next());
+    let (parts, body) = (RawHeaders::new(next(), next(), next()), next());
     let verified = match verifier.verify(parts, body) {
         Ok(verified) => verified,
         Err(error) => return error.status().into(),

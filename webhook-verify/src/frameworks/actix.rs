@@ -27,7 +27,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Webhook<T> {
             let receiver = receiver.ok_or(Rejection::NoReceiver)?;
             let checked = receiver.check(request.headers())?;
             let body = receiver.in_time(read(&request, payload, receiver.limit())).await;
-            let body = body.map_err(|rejection| receiver.refuse(rejection))?;
+            let body = body.map_err(|rejection| receiver.reject(rejection))?;
             receiver.parse(receiver.verify(checked, &body)?).map(Webhook)
         })
     }

@@ -1,4 +1,4 @@
-//! For tower: a layer that lets genuine requests through and refuses all others.
+//! For tower: a layer that lets genuine requests through and rejects all others.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use crate::receiver::Receiver;
 
-/// A layer that passes genuine requests on and refuses all others with a bare status.
+/// A layer that passes genuine requests on and rejects all others with a bare status.
 ///
 /// The body is passed on unchanged, and the request's extensions hold a `Verified<Bytes>`.
 ///

@@ -47,7 +47,7 @@ impl Secret {
     /// Short secrets can be guessed. This is for talking to old test fixtures, not for production.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse); an empty secret is still refused.
+    /// As for [`parse`](Self::parse); an empty secret is still rejected.
     pub fn parse_allowing_short(text: &str) -> Result<Self, SecretError> {
         Self::decode(text, 1)
     }

@@ -85,10 +85,24 @@ impl Hash for Delivery {
 
 /// The number of a claim. Each claim of a delivery has a larger number than those before it.
 ///
-/// A store that keeps the largest number it has seen, and refuses writes with a smaller one, is safe from a handler that was
+/// A store that keeps the largest number it has seen, and rejects writes with a smaller one, is safe from a handler that was
 /// overtaken without noticing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FencingToken(pub u64);
+pub struct FencingToken(u64);
+
+impl FencingToken {
+    /// Creates a token, for a guard of yours.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Returns the number, to hand to a store that rejects smaller ones.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
 
 /// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,12 +175,12 @@ pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>>
 ///     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
 ///         Box::pin(async move {
 ///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-///             let (fence, state) = table.entry(delivery.clone()).or_insert((FencingToken(0), State::Released));
+///             let (fence, state) = table.entry(delivery.clone()).or_insert((FencingToken::new(0), State::Released));
 ///             Ok(match state {
 ///                 State::Done => Claim::Done,
 ///                 State::Claimed => Claim::InProgress,
 ///                 State::Released => {
-///                     (*fence, *state) = (FencingToken(fence.0 + 1), State::Claimed);
+///                     (*fence, *state) = (FencingToken::new(fence.number() + 1), State::Claimed);
 ///                     Claim::Granted(*fence)
 ///                 }
 ///             })
@@ -255,7 +269,7 @@ macro_rules! passes_on {
 
 passes_on!(&G, Arc<G>, Box<G>);
 
-/// An error returned when the store behind a guard could not be reached, or could not respond.
+/// An error returned when the store behind a guard could not be reached or could not respond, or the guard panicked.
 #[derive(Clone)]
 pub struct GuardError(Arc<dyn Error + Send + Sync>);
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use super::guard::{Claim, Delivery, FencingToken, ReplayGuard};
+use super::heartbeat::Heartbeat;
 use super::run::{ClaimGuard, HandleError, Handled};
 use super::supervise::{self, Held};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
@@ -39,13 +41,14 @@ const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 /// # Logs
 ///
 /// Each run that fails, panics or is cancelled is an error in `tracing`, with the endpoint, the event's id and type and the
-/// handler's error. Each step that the store could not do is a warning.
+/// handler's error. Each step of the guard that fails is a warning. Handlers and these lines are in the span of the call.
 ///
 /// # Handlers that block
 ///
 /// A handler should not block its thread: use `tokio::task::spawn_blocking`. One that does keeps its claim as long as the
-/// runtime has another thread to renew it on. On a runtime of one thread, or with all threads blocked, a handler that blocks
-/// for longer than the lease can be overtaken, which is logged as a warning.
+/// runtime has another thread to renew it on, which a thread of `Handlers` wakes six times in a lease. On a runtime of one
+/// thread, or with all threads blocked, a handler that blocks for longer than the lease can be overtaken. A late renewal is
+/// logged as a warning.
 pub struct Handlers<G> {
     shared: Arc<Shared<G>>,
     away: OnStoreError,
@@ -56,6 +59,7 @@ struct Shared<G> {
     guard: Arc<G>,
     tasks: TaskTracker,
     runtime: Option<Handle>,
+    heartbeat: Heartbeat,
 }
 
 impl<G> Clone for Handlers<G> {
@@ -70,7 +74,7 @@ impl<G> Clone for Handlers<G> {
 pub enum OnStoreError {
     /// Does not handle it: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
     #[default]
-    Refuse,
+    Reject,
     /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. Its attempts may be handled at the same
     /// time or again, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fencing token 0, which is smaller
     /// than any of a store.
@@ -85,12 +89,13 @@ impl<G> Handlers<G> {
     #[must_use]
     pub fn new(guard: G) -> Self {
         let runtime = Handle::try_current().ok();
-        let shared = Shared { guard: Arc::new(guard), tasks: TaskTracker::new(), runtime };
+        let tasks = TaskTracker::new();
+        let shared = Shared { guard: Arc::new(guard), tasks, runtime, heartbeat: Heartbeat::default() };
         let (away, max_run_time) = (OnStoreError::default(), DEFAULT_MAX_RUN_TIME);
         Self { shared: Arc::new(shared), away, max_run_time }
     }
 
-    /// Sets what to do with an event while the guard's store is unavailable; refused by default. For [`once`](Self::once) only: a
+    /// Sets what to do with an event while the guard's store is unavailable; rejected by default. For [`once`](Self::once) only: a
     /// transaction needs its store.
     #[must_use]
     pub fn on_store_error(mut self, away: OnStoreError) -> Self {
@@ -147,7 +152,8 @@ impl<G> Handlers<G> {
         let work = async move {
             let _counted = counted;
             work.await
-        };
+        }
+        .in_current_span();
         let task = match &self.shared.runtime {
             Some(runtime) => runtime.spawn(work),
             None => tokio::spawn(work),
@@ -175,25 +181,27 @@ impl<G: ReplayGuard + 'static> Handlers<G> {
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
         let Self { shared, away, max_run_time } = self.clone();
-        let start = move |claim| tokio::spawn(async move { handler(claim).await });
+        let lease = shared.guard.lease_time();
+        let start = move |claim| tokio::spawn(async move { handler(claim).await }.in_current_span());
         let work = async move {
-            let fence = match shared.guard.claim(&delivery).await {
+            let fence = match supervise::step(async { shared.guard.claim(&delivery).await }).await {
                 Ok(Claim::Granted(fence)) => fence,
                 Ok(Claim::InProgress) => return Ok(Handled::InProgress),
                 Ok(Claim::Done) => return Ok(Handled::AlreadyDone),
                 Err(error) => {
                     supervise::warn(&delivery, "claim", &error);
-                    if away == OnStoreError::Refuse {
+                    if away == OnStoreError::Reject {
                         return Err(HandleError::Guard(error));
                     }
                     let run =
-                        supervise::end(start(ClaimGuard::new(FencingToken(0))), &delivery, max_run_time)
+                        supervise::end(start(ClaimGuard::new(FencingToken::new(0))), &delivery, max_run_time)
                             .await;
                     return run.map(|value| Handled::RanUnrecorded(value, error));
                 }
             };
+            shared.heartbeat.start(Handle::current(), &shared.tasks, lease);
             let claim = ClaimGuard::new(fence);
-            let mut held = Held::new(Arc::clone(&shared.guard), delivery.clone(), claim.clone());
+            let mut held = Held::new(Arc::clone(&shared.guard), delivery.clone(), claim.clone(), lease);
             match held.renewed_during(supervise::end(start(claim), &delivery, max_run_time)).await {
                 Ok(value) => Ok(held.commit(value, shared.tasks.token()).await),
                 Err(error) => Err(held.release(error).await),
@@ -221,14 +229,15 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
         let Self { shared, max_run_time, .. } = self.clone();
         let work = async move {
             let within = delivery.clone();
-            let task = tokio::spawn(async move {
+            let transaction = async move {
                 let outcome = once_in_transaction(&*shared.guard, &within, handler).await;
                 // Other failures are not the handler's.
                 match outcome {
                     Err(HandleError::Handler(error)) => Err(error),
                     other => Ok(other),
                 }
-            });
+            };
+            let task = tokio::spawn(transaction.in_current_span());
             let outcome = supervise::end(task, &delivery, max_run_time).await?;
             if let Err(error) = &outcome {
                 supervise::warn(&delivery, "transaction", error);

@@ -1,13 +1,10 @@
 //! A replay guard in the memory of one process, with a bounded size.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::ready;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use sha2::{Digest, Sha256};
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 use super::{LEASE, RETRY_WINDOW};
@@ -15,16 +12,12 @@ use crate::clock;
 
 type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// How many events share a lock, up to [`MAX_SHARDS`] locks.
-const EVENTS_PER_SHARD: usize = 8192;
-const MAX_SHARDS: usize = 64;
-
 /// Remembers events in this process. Share one between all handlers, in an `Arc` or inside [`Handlers`](super).
 ///
 /// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A handler whose effects
 /// must not be repeated even then needs a guard on a persistent store, or a [transaction](super::TransactionalInbox). A full
-/// guard forgets handled events early, oldest first ([`forgotten_early`](Self::forgotten_early) counts them), and refuses a claim
-/// only when none is left to forget. Above 16,384 events it has up to 64 parts, each with its own limit.
+/// guard forgets handled events early, oldest first ([`forgotten_early`](Self::forgotten_early) counts them), and rejects a claim
+/// only when none is left to forget.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,24 +31,24 @@ pub struct MemoryGuard {
     retention: Duration,
     capacity: usize,
     clock: Option<Clock>,
-    shards: Vec<Mutex<Shard>>,
-    /// The fence of the last claim.
-    last: AtomicU64,
-    forgotten_early: AtomicU64,
+    events: Mutex<Events>,
 }
 
-type Shard = HashMap<Key, Entry>;
-
-/// Half of the SHA-256 of a delivery, which is unique.
-type Key = u128;
-
-fn key(delivery: &Delivery) -> Key {
-    // The length separates the endpoint from the event.
-    let endpoint = delivery.endpoint();
-    let hash = Sha256::new().chain_update((endpoint.len() as u64).to_le_bytes());
-    let hash = hash.chain_update(endpoint).chain_update(delivery.event()).finalize();
-    hash.first_chunk().map_or(0, |half| Key::from_le_bytes(*half))
+/// The events and in which order they go. Maps of a kind that never moves all of its entries at once, so that the lock is
+/// held for microseconds.
+#[derive(Default)]
+struct Events {
+    entries: BTreeMap<Delivery, Entry>,
+    /// Those in progress, by when their claims expire.
+    claimed: Queue,
+    /// Those that were handled, by when they are forgotten.
+    handled: Queue,
+    /// The number of the last claim.
+    last: u64,
+    forgotten_early: u64,
 }
+
+type Queue = BTreeMap<(Duration, FencingToken), Delivery>;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -68,10 +61,44 @@ impl Entry {
     fn is_over(&self, now: Duration) -> bool {
         self.until <= now
     }
+}
 
-    /// An expired claim is kept for a while: its holder may still commit it.
-    fn is_due(&self, now: Duration, retention: Duration) -> bool {
-        self.is_over(now) && (self.done || self.until.saturating_add(retention) <= now)
+impl Events {
+    /// Adds an entry, in the place of the one that was there.
+    fn insert(&mut self, delivery: &Delivery, entry: Entry) {
+        self.remove(delivery);
+        self.queue(entry).insert((entry.until, entry.fence), delivery.clone());
+        self.entries.insert(delivery.clone(), entry);
+    }
+
+    fn remove(&mut self, delivery: &Delivery) {
+        if let Some(entry) = self.entries.remove(delivery) {
+            self.queue(entry).remove(&(entry.until, entry.fence));
+        }
+    }
+
+    fn queue(&mut self, entry: Entry) -> &mut Queue {
+        if entry.done { &mut self.handled } else { &mut self.claimed }
+    }
+
+    /// Makes room for one entry. Forgets two at most that have expired, so that no claim pays for all of them, and the oldest
+    /// one where there are as many as `capacity`: an expired claim, or else an event that was handled.
+    fn make_room(&mut self, capacity: usize, retention: Duration, now: Duration) -> Result<(), MemoryFull> {
+        for _ in 0..2 {
+            let is_full = self.entries.len() >= capacity;
+            // Otherwise an expired claim is kept for a while: its holder may still commit it.
+            let kept = if is_full { Duration::ZERO } else { retention };
+            let claimed = self.claimed.first_key_value();
+            let claimed = claimed.filter(|((until, _), _)| until.saturating_add(kept) <= now);
+            let handled = self.handled.first_key_value().filter(|((until, _), _)| is_full || *until <= now);
+            let Some(((until, _), delivery)) = claimed.or(handled) else {
+                return if is_full { Err(MemoryFull) } else { Ok(()) };
+            };
+            self.forgotten_early += u64::from(*until > now);
+            let delivery = delivery.clone();
+            self.remove(&delivery);
+        }
+        Ok(())
     }
 }
 
@@ -88,9 +115,7 @@ impl MemoryGuard {
             retention: RETRY_WINDOW,
             capacity: Self::CAPACITY,
             clock: clock::monotonic().map(|clock| Arc::new(clock) as Clock),
-            shards: shards(Self::CAPACITY),
-            last: AtomicU64::new(0),
-            forgotten_early: AtomicU64::new(0),
+            events: Mutex::default(),
         }
     }
 
@@ -109,15 +134,10 @@ impl MemoryGuard {
         self
     }
 
-    /// Sets how many events are remembered at most, one at least. An event takes some 150 bytes.
+    /// Sets how many events are remembered at most, one at least. An event takes some 400 bytes.
     #[must_use]
     pub fn capacity(mut self, events: usize) -> Self {
         self.capacity = events.max(1);
-        for shard in std::mem::replace(&mut self.shards, shards(self.capacity)) {
-            for (key, entry) in shard.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                self.shard(key).insert(key, entry);
-            }
-        }
         self
     }
 
@@ -133,8 +153,7 @@ impl MemoryGuard {
     #[must_use]
     pub fn len(&self) -> usize {
         let Ok(now) = self.now() else { return 0 };
-        let live = |shard| lock(shard).values().filter(|entry| !entry.is_over(now)).count();
-        self.shards.iter().map(live).sum()
+        self.lock().entries.values().filter(|entry| !entry.is_over(now)).count()
     }
 
     /// Returns whether no event is remembered.
@@ -147,7 +166,7 @@ impl MemoryGuard {
     /// for a day's events.
     #[must_use]
     pub fn forgotten_early(&self) -> u64 {
-        self.forgotten_early.load(Relaxed)
+        self.lock().forgotten_early
     }
 
     fn now(&self) -> Result<Duration, GuardError> {
@@ -155,49 +174,28 @@ impl MemoryGuard {
         Ok(clock())
     }
 
-    fn shard(&self, key: Key) -> MutexGuard<'_, Shard> {
-        lock(&self.shards[(key % self.shards.len() as Key) as usize])
+    fn lock(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claimed(&self, fence: FencingToken, now: Duration) -> Entry {
+        Entry { fence, done: false, until: now.saturating_add(self.lease) }
     }
 
     fn claim_now(&self, delivery: &Delivery) -> Result<Claim, GuardError> {
-        let (now, key) = (self.now()?, key(delivery));
-        let mut shard = self.shard(key);
-        match shard.get(&key) {
+        let now = self.now()?;
+        let mut events = self.lock();
+        match events.entries.get(delivery) {
             Some(entry) if !entry.is_over(now) => {
                 return Ok(if entry.done { Claim::Done } else { Claim::InProgress });
             }
             Some(_) => {}
-            None => self.make_room(&mut shard, now)?,
+            None => events.make_room(self.capacity, self.retention, now).map_err(GuardError::new)?,
         }
-        let fence = FencingToken(self.last.fetch_add(1, Relaxed) + 1);
-        shard.insert(key, Entry { fence, done: false, until: now.saturating_add(self.lease) });
+        events.last += 1;
+        let fence = FencingToken::new(events.last);
+        events.insert(delivery, self.claimed(fence, now));
         Ok(Claim::Granted(fence))
-    }
-
-    /// Makes room for one entry: removes expired entries before the map grows, and the oldest ones when it is full.
-    fn make_room(&self, shard: &mut Shard, now: Duration) -> Result<(), GuardError> {
-        let capacity = self.capacity / self.shards.len();
-        if shard.len() < shard.capacity().min(capacity) {
-            return Ok(());
-        }
-        shard.retain(|_, entry| !entry.is_due(now, self.retention));
-        if shard.len() < capacity {
-            return Ok(());
-        }
-        // Expired claims first, then the oldest events; several at a time, because all entries have to be scanned.
-        let spare = shard.iter().filter(|(_, entry)| entry.done || entry.is_over(now));
-        let mut spare: Vec<_> =
-            spare.map(|(key, entry)| (entry.done, entry.until, entry.fence, *key)).collect();
-        let several = (capacity / 1024).clamp(1, spare.len().max(1));
-        if spare.is_empty() {
-            return Err(GuardError::new(MemoryFull));
-        }
-        spare.select_nth_unstable(several - 1);
-        for (done, .., key) in &spare[..several] {
-            shard.remove(key);
-            self.forgotten_early.fetch_add(u64::from(*done), Relaxed);
-        }
-        Ok(())
     }
 
     /// Changes the entry with this fence, if there is one and `change` returns true.
@@ -205,42 +203,49 @@ impl MemoryGuard {
         &self,
         delivery: &Delivery,
         fence: FencingToken,
-        change: impl FnOnce(&mut Entry, Duration) -> bool,
+        change: impl FnOnce(&mut Events, Entry, Duration) -> bool,
     ) -> Result<ClaimStatus, GuardError> {
-        let (now, key) = (self.now()?, key(delivery));
-        let mut shard = self.shard(key);
-        let held = shard.get_mut(&key).filter(|entry| entry.fence == fence);
-        let changed = held.is_some_and(|entry| change(entry, now));
+        let now = self.now()?;
+        let mut events = self.lock();
+        let held = events.entries.get(delivery).copied().filter(|entry| entry.fence == fence);
+        let changed = held.is_some_and(|entry| change(&mut events, entry, now));
         Ok(if changed { ClaimStatus::Held } else { ClaimStatus::Lost })
     }
 
-    fn remove_if(
-        &self,
-        delivery: &Delivery,
-        condition: impl FnOnce(&Entry, Duration) -> bool,
-    ) -> Result<bool, GuardError> {
-        let (now, key) = (self.now()?, key(delivery));
-        let mut shard = self.shard(key);
-        let removed = shard.get(&key).is_some_and(|entry| condition(entry, now));
-        if removed {
-            shard.remove(&key);
-        }
-        Ok(removed)
-    }
-
     fn release_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
-        let released = self.remove_if(delivery, |entry, _| entry.fence == fence && !entry.done)?;
-        Ok(if released { ClaimStatus::Held } else { ClaimStatus::Lost })
+        self.change(delivery, fence, |events, entry, _| {
+            if !entry.done {
+                events.remove(delivery);
+            }
+            !entry.done
+        })
     }
-}
 
-fn shards(capacity: usize) -> Vec<Mutex<Shard>> {
-    std::iter::repeat_with(Mutex::default).take((capacity / EVENTS_PER_SHARD).clamp(1, MAX_SHARDS)).collect()
-}
+    fn renew_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
+        self.change(delivery, fence, |events, entry, now| {
+            if !entry.done {
+                events.insert(delivery, self.claimed(fence, now));
+            }
+            !entry.done
+        })
+    }
 
-/// Locks a shard. A panic while the lock is held leaves the map consistent.
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn commit_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
+        self.change(delivery, fence, |events, _, now| {
+            events.insert(delivery, Entry { fence, done: true, until: now.saturating_add(self.retention) });
+            true
+        })
+    }
+
+    fn forget_now(&self, delivery: &Delivery) -> Result<bool, GuardError> {
+        let now = self.now()?;
+        let mut events = self.lock();
+        let handled = events.entries.get(delivery).is_some_and(|entry| entry.done && !entry.is_over(now));
+        if handled {
+            events.remove(delivery);
+        }
+        Ok(handled)
+    }
 }
 
 impl ReplayGuard for MemoryGuard {
@@ -253,19 +258,11 @@ impl ReplayGuard for MemoryGuard {
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        let renewed = self.change(delivery, fence, |entry, now| {
-            entry.until = if entry.done { entry.until } else { now.saturating_add(self.lease) };
-            !entry.done
-        });
-        Box::pin(ready(renewed))
+        Box::pin(ready(self.renew_now(delivery, fence)))
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        let committed = self.change(delivery, fence, |entry, now| {
-            (entry.done, entry.until) = (true, now.saturating_add(self.retention));
-            true
-        });
-        Box::pin(ready(committed))
+        Box::pin(ready(self.commit_now(delivery, fence)))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
@@ -273,7 +270,7 @@ impl ReplayGuard for MemoryGuard {
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        Box::pin(ready(self.remove_if(delivery, |entry, now| entry.done && !entry.is_over(now))))
+        Box::pin(ready(self.forget_now(delivery)))
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {

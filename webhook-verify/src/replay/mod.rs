@@ -14,7 +14,7 @@
 //! | to remember events | use |
 //! |---|---|
 //! | in one process, until it ends | [`MemoryGuard`] |
-//! | on many machines | `RedisGuard` (feature `redis-1`), `PostgresGuard` (feature `sqlx-08`), or a [`ReplayGuard`] of yours |
+//! | on many machines | `RedisGuard` (feature `redis`), `PostgresGuard` (feature `sqlx`), or a [`ReplayGuard`] of yours |
 //!
 //! No guard can rule out that a process dies between a handler's last effect and the commit: the event is handled again. Where
 //! that must not happen, effect and mark must commit together ([`TransactionalInbox`]), or the effect must use the event's id as
@@ -23,13 +23,15 @@
 mod guard;
 #[cfg(feature = "tokio")]
 mod handlers;
+#[cfg(feature = "tokio")]
+mod heartbeat;
 mod memory;
-#[cfg(feature = "sqlx-08")]
+#[cfg(feature = "sqlx")]
 mod postgres;
-#[cfg(feature = "redis-1")]
+#[cfg(feature = "redis")]
 mod redis;
 mod run;
-#[cfg(any(feature = "sqlx-08", feature = "redis-1"))]
+#[cfg(any(feature = "sqlx", feature = "redis"))]
 mod store;
 #[cfg(feature = "suite")]
 pub mod suite;
@@ -43,9 +45,9 @@ pub use guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFut
 #[cfg(feature = "tokio")]
 pub use handlers::{Handlers, OnStoreError, StillRunning};
 pub use memory::{MemoryFull, MemoryGuard};
-#[cfg(feature = "sqlx-08")]
+#[cfg(feature = "sqlx")]
 pub use postgres::PostgresGuard;
-#[cfg(feature = "redis-1")]
+#[cfg(feature = "redis")]
 pub use redis::RedisGuard;
 pub use run::{ClaimGuard, HandleError, Handled, once};
 pub use transaction::{InTransaction, Mark, TransactionalInbox, once_in_transaction};

@@ -90,11 +90,12 @@ impl PostgresGuard {
     /// Creates the table, or updates one of an older version.
     ///
     /// # Errors
-    /// When the store cannot be reached, or refuses, or the table is of a version that this release does not know.
+    /// When the store cannot be reached, or rejects, or the table is of a version that this release does not know.
     pub async fn create_table(&self) -> Result<(), GuardError> {
         let creating = async {
-            let mut transaction = self.pool.begin().await?;
-            // Of several processes that start at once, one creates it.
+            // Of several processes that start at once, one creates it, and the others must see that when they get the lock: in
+            // any stricter isolation they would go by a snapshot from before.
+            let mut transaction = self.pool.begin_with("begin isolation level read committed").await?;
             sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
             let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
             if version > Self::SCHEMA_VERSION {
@@ -198,7 +199,7 @@ fn seconds(time: Duration) -> f64 {
 
 /// Converts a fence; one that does not fit was never granted.
 fn number(fence: FencingToken) -> i64 {
-    i64::try_from(fence.0).unwrap_or(-1)
+    i64::try_from(fence.number()).unwrap_or(-1)
 }
 
 impl ReplayGuard for PostgresGuard {

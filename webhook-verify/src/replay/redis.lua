@@ -11,10 +11,11 @@ end
 if step == 'claim' then
   if state == 'done' then return -1 end
   if state == 'claimed' and redis.call('PTTL', key) > tonumber(outlives) then return 0 end
-  if held and tonumber(held) >= tonumber(fence) then fence = string.format('%.0f', held + 1) end
-  set('claimed', fence, lease + retention)
+  local time = redis.call('TIME')
+  local next = math.max(time[1] * 1000000 + time[2], (held or 0) + 1)
+  set('claimed', string.format('%.0f', next), lease + retention)
   -- Less than zero where an earlier claim had run out. A fence is far from 0 and 1.
-  return tonumber(fence) * (state == 'claimed' and -1 or 1)
+  return next * (state == 'claimed' and -1 or 1)
 elseif step == 'forget' then
   if state ~= 'done' then return 0 end
   set('free', held, retention)

@@ -1,29 +1,26 @@
 //! A replay guard on Redis or Valkey, for receivers on many machines.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Script, ServerErrorKind};
+use redis::{Client, ConnectionAddr, IntoConnectionInfo, Script};
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, store_settings};
 
-/// Every step of a guard as one atomic script, with one key for each delivery, so that a cluster works. The usual steps are
-/// cheaper: the first claim of an event is a `SET` with `NX`, and its commit a `SET` with `IFEQ`, where the store has that
-/// (Valkey 8.1, Redis 8.4).
+/// Every step of a guard as one atomic script, with one key for each delivery, so that a cluster works.
 ///
 /// The value is the state, the fence, and how long the key outlives its lease: a claim has expired when no more than that is
-/// left of the key's time to live. So no script reads the clock, which some hosted servers refuse.
+/// left of the key's time to live.
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis.lua")));
 
 /// Remembers events in Redis (6.2 or newer) or Valkey, which all receivers share.
 ///
 /// The store may lose a claim: Redis forgets when it restarts without its data, or fails over to a replica that lags behind.
-/// Fencing tokens grow in any case, so an earlier holder cannot commit afterwards. Set `maxmemory-policy noeviction`, or the
-/// store forgets under memory pressure. Where an effect must happen exactly once, use a [transaction](super::TransactionalInbox).
+/// The event is then handled again. Fencing tokens begin with the store's time, so they still grow unless its clock goes back.
+/// Set `maxmemory-policy noeviction`, or the store forgets under memory pressure. Where an effect must happen exactly once, use a [transaction](super::TransactionalInbox).
 ///
 /// ```no_run
 /// use shared_inbox_webhooks::replay::{Handlers, RedisGuard};
@@ -42,8 +39,6 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("red
 pub struct RedisGuard<C = ConnectionManager> {
     connection: C,
     settings: StoreSettings,
-    /// Whether the store supports `IFEQ`, as far as is known.
-    compares: Arc<AtomicBool>,
 }
 
 impl RedisGuard {
@@ -81,11 +76,7 @@ impl<C> RedisGuard<C> {
     /// Creates a guard on a connection of yours, such as a `redis::cluster_async::ClusterConnection`: every step uses a single
     /// key.
     pub fn new(connection: C) -> Self {
-        Self {
-            connection,
-            settings: StoreSettings::new("shared-inbox:webhook"),
-            compares: Arc::new(AtomicBool::new(true)),
-        }
+        Self { connection, settings: StoreSettings::new("shared-inbox:webhook") }
     }
 
     store_settings!();
@@ -96,44 +87,6 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
         let (endpoint, event) = (delivery.endpoint(), delivery.event());
         // The length separates the endpoint from the event.
         format!("{}:{}:{endpoint}:{event}", self.settings.namespace, endpoint.len())
-    }
-
-    /// Claims an event that the store does not know.
-    async fn first_claim(&self, delivery: &Delivery, fence: u64) -> Result<bool, GuardError> {
-        let life = milliseconds(self.settings.lease) + milliseconds(self.settings.retention);
-        let mut call = redis::cmd("SET");
-        call.arg(self.key(delivery)).arg(self.value("claimed", fence)).arg("NX").arg("PX").arg(life);
-        let mut connection = self.connection.clone();
-        in_time(self.settings.timeout, call.query_async(&mut connection)).await
-    }
-
-    /// Commits such a claim, if the store supports `IFEQ`.
-    async fn first_commit(&self, delivery: &Delivery, fence: u64) -> Result<bool, GuardError> {
-        if !self.compares.load(Ordering::Relaxed) {
-            return Ok(false);
-        }
-        let mut call = redis::cmd("SET");
-        call.arg(self.key(delivery)).arg(self.value("done", fence));
-        call.arg("IFEQ")
-            .arg(self.value("claimed", fence))
-            .arg("PX")
-            .arg(milliseconds(self.settings.retention));
-        let mut connection = self.connection.clone();
-        let marking = async {
-            let marked = call.query_async(&mut connection).await;
-            if matches!(&marked, Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::ResponseError))
-            {
-                self.compares.store(false, Ordering::Relaxed);
-                return Ok(false);
-            }
-            marked
-        };
-        in_time(self.settings.timeout, marking).await
-    }
-
-    /// Returns the value as the script writes it.
-    fn value(&self, state: &str, fence: u64) -> String {
-        format!("{state} {fence} {}", milliseconds(self.settings.retention))
     }
 
     async fn step(&self, step: &str, delivery: &Delivery, fence: u64) -> Result<i64, GuardError> {
@@ -152,19 +105,17 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
         delivery: &Delivery,
         fence: FencingToken,
     ) -> Result<ClaimStatus, GuardError> {
-        Ok(if self.step(step, delivery, fence.0).await? == 1 { ClaimStatus::Held } else { ClaimStatus::Lost })
+        Ok(if self.step(step, delivery, fence.number()).await? == 1 {
+            ClaimStatus::Held
+        } else {
+            ClaimStatus::Lost
+        })
     }
 }
 
 fn milliseconds(time: Duration) -> u64 {
     // What the scripts count with has 53 bits; this is a hundred years.
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, 100 * 365 * 24 * 60 * 60 * 1000)
-}
-
-/// Returns the first fence: microseconds since 1970, so that a store that lost its data grants larger ones than before.
-fn first_fence() -> u64 {
-    let since = UNIX_EPOCH.elapsed().unwrap_or_default().as_micros();
-    u64::try_from(since).unwrap_or_default()
 }
 
 impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGuard<C> {
@@ -174,11 +125,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
-            let fence = first_fence();
-            if self.first_claim(delivery, fence).await? {
-                return Ok(Claim::Granted(FencingToken(fence)));
-            }
-            Ok(match self.step("claim", delivery, fence).await? {
+            Ok(match self.step("claim", delivery, 0).await? {
                 -1 => Claim::Done,
                 0 => Claim::InProgress,
                 fence => granted(delivery, fence, fence < 0),
@@ -191,12 +138,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(async move {
-            match self.first_commit(delivery, fence.0).await? {
-                true => Ok(ClaimStatus::Held),
-                false => self.held("commit", delivery, fence).await,
-            }
-        })
+        Box::pin(self.held("commit", delivery, fence))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {

@@ -54,7 +54,7 @@ pub enum HandleError<E> {
     TimedOut(Duration),
     /// The store was unavailable; the handler did not run.
     Guard(GuardError),
-    /// The program is shutting down; the handler did not run.
+    /// The program is shutting down; the handler did not run, or ended with its runtime.
     ShuttingDown,
 }
 

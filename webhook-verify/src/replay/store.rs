@@ -97,5 +97,5 @@ pub(super) fn granted(delivery: &Delivery, fence: i64, taken_over: bool) -> Clai
             "a webhook's claim ran out before its end was noted: the event is handled again"
         );
     }
-    Claim::Granted(FencingToken(fence.unsigned_abs()))
+    Claim::Granted(FencingToken::new(fence.unsigned_abs()))
 }

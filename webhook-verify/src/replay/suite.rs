@@ -213,8 +213,8 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         let fence = self.granted(&event).await;
         self.release(&event, fence, ClaimStatus::Held).await;
         self.release(&event, fence, ClaimStatus::Lost).await;
-        self.commit(&event, FencingToken(u64::from(u32::MAX)), ClaimStatus::Lost).await;
-        self.commit(&delivery("never_claimed"), FencingToken(1), ClaimStatus::Lost).await;
+        self.commit(&event, FencingToken::new(u64::from(u32::MAX)), ClaimStatus::Lost).await;
+        self.commit(&delivery("never_claimed"), FencingToken::new(1), ClaimStatus::Lost).await;
     }
 
     async fn a_handled_event_is_handled_again_once_it_is_forgotten(&self) {

@@ -3,18 +3,23 @@
 //! The handler runs in a task of its own and is supervised by another, so that a handler that blocks its thread does not block
 //! the renewal.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{pending, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::task::{JoinError, JoinHandle};
+use futures_util::FutureExt;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::Instrument;
 
+use super::RETRY_WINDOW;
 use super::guard::{ClaimStatus, Delivery, GuardError, ReplayGuard};
 use super::run::{ClaimGuard, HandleError, Handled};
 
@@ -49,17 +54,23 @@ pub(super) async fn end<T, E: fmt::Display>(
             Err(HandleError::Handler(error))
         }
         Err(error) if error.is_panic() => {
-            failed(delivery, &format_args!("it panicked: {}", panic_text(error)));
+            failed(delivery, &format_args!("it panicked: {}", panic_text(&*error.into_panic())));
             Err(HandleError::Panicked)
         }
         Err(_) => Err(HandleError::ShuttingDown),
     }
 }
 
-fn panic_text(error: JoinError) -> String {
-    let payload = error.into_panic();
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a text").to_owned()
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a text")
+}
+
+/// Runs a step of a guard. One that panics has failed, like one whose store is unavailable: the handler may have run.
+pub(super) async fn step<T>(step: impl Future<Output = Result<T, GuardError>>) -> Result<T, GuardError> {
+    let outcome = AssertUnwindSafe(step).catch_unwind().await;
+    outcome
+        .unwrap_or_else(|panic| Err(GuardError::new(format!("the guard panicked: {}", panic_text(&*panic)))))
 }
 
 /// A claim that is renewed while something else is waited for.
@@ -67,13 +78,16 @@ pub(super) struct Held<G> {
     guard: Arc<G>,
     delivery: Delivery,
     claim: ClaimGuard,
+    lease: Duration,
     renewal: Pin<Box<dyn Future<Output = Infallible> + Send>>,
 }
 
 impl<G: ReplayGuard + 'static> Held<G> {
-    pub(super) fn new(guard: Arc<G>, delivery: Delivery, claim: ClaimGuard) -> Self {
-        let renewal = Box::pin(renew(Arc::clone(&guard), delivery.clone(), claim.clone()));
-        Self { guard, delivery, claim, renewal }
+    pub(super) fn new(guard: Arc<G>, delivery: Delivery, claim: ClaimGuard, lease: Duration) -> Self {
+        // A longer one outlasts the event's last attempt, and could not be added to a time.
+        let lease = lease.clamp(Duration::from_millis(12), RETRY_WINDOW);
+        let renewal = Box::pin(renew(Arc::clone(&guard), delivery.clone(), claim.clone(), lease));
+        Self { guard, delivery, claim, lease, renewal }
     }
 
     /// Waits for `work` and renews the claim meanwhile.
@@ -98,10 +112,11 @@ impl<G: ReplayGuard + 'static> Held<G> {
             Ok(ClaimStatus::Held) => Handled::Ran(value),
             Ok(ClaimStatus::Lost) => Handled::Overtaken(value),
             Err(error) => {
-                tokio::spawn(async move {
+                let later = async move {
                     let _counted = counted;
                     self.commit_later().await;
-                });
+                };
+                tokio::spawn(later.in_current_span());
                 Handled::RanUnrecorded(value, error)
             }
         }
@@ -110,10 +125,11 @@ impl<G: ReplayGuard + 'static> Held<G> {
     async fn try_commit(&mut self) -> Result<ClaimStatus, GuardError> {
         let (guard, delivery) = (Arc::clone(&self.guard), self.delivery.clone());
         let fence = self.claim.fencing_token();
-        let committed = self.renewed_during(guard.commit(&delivery, fence)).await;
+        let commit = step(async { guard.commit(&delivery, fence).await });
+        let committed = self.renewed_during(commit).await;
         match &committed {
             Ok(ClaimStatus::Held) => {}
-            Ok(ClaimStatus::Lost) => warn(&delivery, "commit", &"the claim had gone to another try"),
+            Ok(ClaimStatus::Lost) => warn(&delivery, "commit", &"another attempt has taken the claim"),
             Err(error) => warn(&delivery, "commit", error),
         }
         committed
@@ -121,7 +137,7 @@ impl<G: ReplayGuard + 'static> Held<G> {
 
     /// Repeats the commit until the store has responded.
     async fn commit_later(mut self) {
-        let last = Instant::now() + self.guard.lease_time().saturating_mul(COMMIT_LEASES);
+        let last = Instant::now() + self.lease * COMMIT_LEASES;
         let [mut pause, longest] = COMMIT_BACKOFF;
         while Instant::now() < last {
             self.renewed_during(sleep(pause)).await;
@@ -133,15 +149,16 @@ impl<G: ReplayGuard + 'static> Held<G> {
         warn(
             &self.delivery,
             "commit",
-            &"given up: when its claim runs out, the event is handled again if it comes again",
+            &"given up: once the claim has expired, the event's next attempt is handled again",
         );
     }
 
     /// Releases the claim, so that the next attempt is handled.
     pub(super) async fn release<E>(self, failure: HandleError<E>) -> HandleError<E> {
-        let Self { guard, delivery, claim, renewal } = self;
+        let Self { guard, delivery, claim, renewal, .. } = self;
         drop(renewal);
-        match (guard.release(&delivery, claim.fencing_token()).await, failure) {
+        let released = step(async { guard.release(&delivery, claim.fencing_token()).await }).await;
+        match (released, failure) {
             (Ok(ClaimStatus::Held | ClaimStatus::Lost), failure) => failure,
             (Err(error), failure) => {
                 warn(&delivery, "release", &error);
@@ -155,24 +172,35 @@ impl<G: ReplayGuard + 'static> Held<G> {
 }
 
 /// Renews a claim three times in a lease, and more often when the store fails.
-async fn renew<G: ReplayGuard>(guard: Arc<G>, delivery: Delivery, claim: ClaimGuard) -> Infallible {
-    let lease = guard.lease_time().max(Duration::from_millis(12));
+async fn renew<G: ReplayGuard>(
+    guard: Arc<G>,
+    delivery: Delivery,
+    claim: ClaimGuard,
+    lease: Duration,
+) -> Infallible {
     let mut pause = lease / 3;
     loop {
         let due = Instant::now() + pause;
         sleep(pause).await;
         let late = due.elapsed();
         if late > lease / 3 {
-            let error = format!("{late:?} late: do handlers block the threads of their runtime?");
-            warn(&delivery, "renew", &error);
+            let (endpoint, event, event_type) =
+                (delivery.endpoint(), delivery.event(), delivery.event_type());
+            tracing::warn!(
+                endpoint,
+                event,
+                event_type,
+                ?late,
+                "a webhook's claim is renewed late: do handlers block all threads of their runtime?"
+            );
         }
-        match guard.renew(&delivery, claim.fencing_token()).await {
+        match step(async { guard.renew(&delivery, claim.fencing_token()).await }).await {
             Ok(ClaimStatus::Held) => pause = lease / 3,
             Ok(ClaimStatus::Lost) => {
                 // A commit in flight may have been first, and reports the claim itself.
                 if !claim.is_settled() {
                     claim.lose();
-                    warn(&delivery, "renew", &"the claim has gone to another try");
+                    warn(&delivery, "renew", &"another attempt has taken the claim");
                 }
                 return pending().await;
             }
@@ -190,8 +218,8 @@ fn failed(delivery: &Delivery, error: &dyn fmt::Display) {
     tracing::error!(endpoint, event, event_type, %error, "a webhook's handler failed");
 }
 
-/// Logs a step that the store could not do.
+/// Logs a step of the guard that failed.
 pub(super) fn warn(delivery: &Delivery, step: &'static str, error: &dyn fmt::Display) {
     let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
-    tracing::warn!(endpoint, event, event_type, step, %error, "a webhook's claim");
+    tracing::warn!(endpoint, event, event_type, step, %error, "a step of a webhook's replay guard failed");
 }

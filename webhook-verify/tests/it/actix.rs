@@ -66,7 +66,7 @@ async fn an_app_without_a_receiver_answers_with_500() {
 }
 
 #[tokio::test]
-async fn a_refused_sender_gets_a_bare_status() {
+async fn a_rejected_sender_gets_a_bare_status() {
     let body = Bytes::from(BODY);
     let missing = TestRequest::post().set_payload(body.clone());
     let old = with_headers(&Signer::new([current()]).sign(ID, NOW - 301, &body)).set_payload(body.clone());
@@ -89,7 +89,7 @@ async fn extract(request: TestRequest, mut payload: Payload) -> Result<Webhook<E
 }
 
 #[tokio::test]
-async fn bad_headers_are_refused_before_the_body_is_read() {
+async fn bad_headers_are_rejected_before_the_body_is_read() {
     let polled = Rc::new(Cell::new(false));
     let flag = Rc::clone(&polled);
     let body: Pin<Box<dyn Stream<Item = _>>> = Box::pin(stream::poll_fn(move |_| {
@@ -119,7 +119,7 @@ async fn a_body_over_the_limit_is_answered_with_413() {
 }
 
 #[tokio::test]
-async fn a_length_announced_over_the_limit_is_refused_unread() {
+async fn a_length_announced_over_the_limit_is_rejected_unread() {
     let request = signed(BODY).insert_header(("content-length", "1048577"));
     assert_eq!(answer(receiver(), request).await.0, StatusCode::PAYLOAD_TOO_LARGE);
 }
@@ -182,7 +182,7 @@ async fn actix_answers_a_body_that_stops_short_when_its_time_is_over_and_hangs_u
         HttpResponse::Ok().finish()
     }
     // Its workers have runtimes of their own, whose time goes by itself.
-    let receiver = Receiver::new(verifier()).body_time(Duration::from_millis(20));
+    let receiver = Receiver::new(verifier()).body_timeout(Duration::from_millis(20));
     let app = move || App::new().app_data(receiver.clone()).route("/", web::post().to(ok));
     let server = HttpServer::new(app).workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
     let address = server.addrs()[0];

@@ -211,7 +211,7 @@ fn any_type_that_reads_the_envelope_will_do() {
 }
 
 #[test]
-fn a_body_that_is_no_event_is_refused_without_repeating_it() {
+fn a_body_that_is_no_event_is_rejected_without_repeating_it() {
     let secret_word = "confidential";
     for (body, code) in [
         (String::new(), "body_not_json"),
@@ -251,7 +251,7 @@ fn hard_to_read() -> Vec<String> {
 }
 
 #[test]
-fn a_genuine_event_is_never_refused_because_of_what_stands_in_it() {
+fn a_genuine_event_is_never_rejected_because_of_what_stands_in_it() {
     for value in hard_to_read() {
         let shown = &value[..value.len().min(60)];
         let envelope = BODY.replacen('{', &format!(r#"{{"new":{value},"#), 1);

@@ -12,7 +12,7 @@ mod replay;
 mod request;
 mod secrets;
 mod sockets;
-#[cfg(all(unix, feature = "redis-1", feature = "sqlx-08"))]
+#[cfg(all(unix, feature = "redis", feature = "sqlx"))]
 mod stores;
 mod stream;
 mod supervision;

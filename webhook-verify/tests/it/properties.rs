@@ -2,11 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sha2::Sha256;
-use shared_inbox_webhooks::{Backend, RawHeaders, Secret, Signer, Verifier, VerifyError};
+use shared_inbox_webhooks::{RawHeaders, Secret, Signer, Verifier, VerifyError};
 
 use crate::fixture::{NOW, at, current, verifier};
 
@@ -16,10 +14,6 @@ fn secret() -> impl Strategy<Value = Secret> {
 
 fn id() -> impl Strategy<Value = String> {
     "[!-\\-/-~]{1,256}"
-}
-
-fn backend() -> impl Strategy<Value = Backend> {
-    prop::sample::select(Backend::ALL)
 }
 
 proptest! {
@@ -32,11 +26,9 @@ proptest! {
         body in vec(any::<u8>(), 0..2000),
         timestamp in NOW - 300..=NOW + 300,
         cut in any::<prop::sample::Index>(),
-        signs in backend(),
-        verifies in backend(),
     ) {
-        let headers = Signer::with_backend(signs, [secret.clone()]).sign(&id, timestamp, &body);
-        let verifier = at(Verifier::with_backend(verifies, [current(), secret]), NOW);
+        let headers = Signer::new([secret.clone()]).sign(&id, timestamp, &body);
+        let verifier = at(Verifier::new([current(), secret]), NOW);
         let matched = verifier.verify(&headers, &body).unwrap().matched_signature();
         prop_assert_eq!((matched.id(), matched.timestamp(), matched.secret()), (id.as_str(), timestamp, 1));
 
@@ -55,17 +47,14 @@ proptest! {
         body in vec(any::<u8>(), 0..1500),
     ) {
         let secret = Secret::from_bytes_allowing_short(&key).unwrap();
-        let mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
-        let mac = mac.chain_update(format!("{id}.{timestamp}.")).chain_update(&body).finalize().into_bytes();
-        for backend in Backend::ALL {
-            let signer = Signer::with_backend(*backend, [secret.clone()]);
-            let signature = signer.sign_text(&id, &timestamp, &body).signature;
-            prop_assert_eq!(signature, format!("v1,{}", STANDARD.encode(mac)), "{:?}", backend);
-        }
+        let message = [format!("{id}.{timestamp}.").as_bytes(), &body].concat();
+        let mac = ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &key), &message);
+        let signature = Signer::new([secret]).sign_text(&id, &timestamp, &body).signature;
+        prop_assert_eq!(signature, format!("v1,{}", STANDARD.encode(mac)));
     }
 
     #[test]
-    fn a_flipped_bit_anywhere_is_refused(
+    fn a_flipped_bit_anywhere_is_rejected(
         id in id(),
         body in vec(any::<u8>(), 1..500),
         bit in 0..8u8,
@@ -84,14 +73,14 @@ proptest! {
         }
         prop_assert_ne!(&flipped, &parts);
         let judge = |[id, timestamp, signature, body]: &[Vec<u8>; 4]| {
-            verifier().verify(RawHeaders { id, timestamp, signature }, body).map(|verified| verified.matched_signature().secret())
+            verifier().verify(RawHeaders::new(id, timestamp, signature), body).map(|verified| verified.matched_signature().secret())
         };
         prop_assert_eq!(judge(&parts), Ok(0));
         prop_assert!(judge(&flipped).is_err());
     }
 
     #[test]
-    fn a_cut_off_or_longer_request_is_refused(
+    fn a_cut_off_or_longer_request_is_rejected(
         body in vec(any::<u8>(), 1..500),
         cut in any::<prop::sample::Index>(),
         more in vec(any::<u8>(), 1..20),
@@ -111,7 +100,7 @@ proptest! {
         signature in prop_oneof![vec(any::<u8>(), 0..5000), "(v1,[A-Za-z0-9+/]{43}= ?){0,20}".prop_map(String::into_bytes)],
         body in vec(any::<u8>(), 0..300),
     ) {
-        let parts = RawHeaders { id: &id, timestamp: &timestamp, signature: &signature };
+        let parts = RawHeaders::new(&id, &timestamp, &signature);
         let error = verifier().verify(parts, &body).unwrap_err();
         prop_assert!([400, 401].contains(&error.status()));
         let diagnosis = verifier().diagnose(parts, &body);
@@ -171,19 +160,5 @@ proptest! {
         let headers = Signer::new([current()]).sign("evt_1", NOW, b"another body");
         let diagnosis = verifier().diagnose(&headers, &body);
         prop_assert_eq!(diagnosis.verdict(), Err(VerifyError::Mismatch));
-    }
-}
-
-/// Every border between the blocks of the hash, and between what is put together first and what is not.
-#[test]
-fn bodies_of_every_length_have_the_hmac_that_others_compute() {
-    let key = Hmac::<Sha256>::new_from_slice(&[7; 24]).unwrap();
-    let signer = Signer::new([Secret::from_bytes(&[7; 24]).unwrap()]);
-    let body: Vec<u8> = (0..1300u32).map(|n| n as u8).collect();
-    for length in 0..=body.len() {
-        let body = &body[..length];
-        let mac = key.clone().chain_update(b"evt_1.1700000000.").chain_update(body).finalize().into_bytes();
-        let signature = signer.sign("evt_1", 1_700_000_000, body).signature;
-        assert_eq!(signature, format!("v1,{}", STANDARD.encode(mac)), "{length} bytes");
     }
 }

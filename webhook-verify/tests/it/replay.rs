@@ -71,8 +71,8 @@ impl ReplayGuard for Careless {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
             Ok(match (self.guard.claim(delivery).await?, self.fault) {
-                (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken(1)),
-                (Claim::InProgress, "two at once") => Claim::Granted(FencingToken(u64::MAX)),
+                (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken::new(1)),
+                (Claim::InProgress, "two at once") => Claim::Granted(FencingToken::new(u64::MAX)),
                 (claim, _) => claim,
             })
         })
@@ -290,29 +290,15 @@ async fn the_oldest_handled_event_goes_first_when_the_guard_is_full() {
 }
 
 #[tokio::test]
-async fn a_large_guard_knows_each_event_once_also_after_its_capacity_was_changed() {
-    let guard = MemoryGuard::new().capacity(1_000_000);
-    let events: Vec<_> = (0..2_000).map(|n| delivery(&format!("evt_{n}"))).collect();
-    for event in &events {
-        ran(&guard, event).await;
-    }
-    let guard = guard.capacity(100_000);
-    assert_eq!((guard.len(), guard.forgotten_early()), (2_000, 0));
-    for event in &events {
-        assert_eq!(claim(&guard, event).await, Claim::Done);
-    }
-}
-
-#[tokio::test]
 async fn a_claim_in_progress_is_never_given_up_for_another() {
     let (guard, advance) = with_clock();
     let guard = guard.capacity(2);
     granted(&guard, &delivery("evt_1")).await;
     let second = granted(&guard, &delivery("evt_2")).await;
     let third = delivery("evt_3");
-    let refused = once(&guard, &third, async |_| Ok::<_, Infallible>(())).await.unwrap_err();
-    assert_eq!(refused.status(), 503);
-    let HandleError::Guard(error) = refused else { panic!("{refused:?}") };
+    let rejected = once(&guard, &third, async |_| Ok::<_, Infallible>(())).await.unwrap_err();
+    assert_eq!(rejected.status(), 503);
+    let HandleError::Guard(error) = rejected else { panic!("{rejected:?}") };
     assert_eq!(error.cause::<MemoryFull>(), Some(&MemoryFull));
     assert_eq!(guard.release(&delivery("evt_2"), second).await.unwrap(), ClaimStatus::Held);
     let third = granted(&guard, &third).await;
@@ -385,7 +371,7 @@ impl ReplayGuard for Store {
     }
 
     fn claim<'a>(&'a self, _: &'a Delivery) -> GuardFuture<'a, Claim> {
-        Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(FencingToken(1))) })
+        Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(FencingToken::new(1))) })
     }
 
     fn renew<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> GuardFuture<'a, ClaimStatus> {

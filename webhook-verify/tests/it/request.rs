@@ -12,7 +12,7 @@ use shared_inbox_webhooks::replay::Delivery;
 use shared_inbox_webhooks::{Event, EventKind, Receiver, Signer, Verified, VerifyLayer};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::fixture::{BODY, ID, NOW, current, foreign, verifier};
+use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
 
 fn receiver() -> Receiver {
     Receiver::new(verifier())
@@ -89,4 +89,44 @@ async fn the_layer_stands_in_front_of_a_router() {
     assert_eq!(said, format!("webhook.test {}", BODY.len()));
     let forged = app.oneshot(signed(foreign(), axum::body::Body::from(BODY))).await.unwrap();
     assert_eq!(forged.status(), StatusCode::UNAUTHORIZED);
+}
+
+/// Runs in a process of its own, with the variable that the test below sets.
+#[test]
+#[ignore = "started by the_secrets_come_from_the_environment"]
+fn from_env() {
+    match Receiver::from_env() {
+        Ok(receiver) => println!("<{receiver:?}>"),
+        Err(error) => println!("<{error}>"),
+    }
+}
+
+#[test]
+fn the_secrets_come_from_the_environment() {
+    let said = |value: Option<&str>| {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "request::from_env", "--ignored", "--nocapture"]);
+        child.env_remove("SHARED_INBOX_WEBHOOK_SECRET");
+        child.envs(value.map(|value| ("SHARED_INBOX_WEBHOOK_SECRET", value)));
+        String::from_utf8(child.output().unwrap().stdout).unwrap()
+    };
+    let (one, two) = (current().reveal(), previous().reveal());
+    for (value, secrets) in [
+        (format!("{}\n", *one), 1),
+        (format!("{},{}", *one, *two), 2),
+        (format!(" {}, {} ", *one, *two), 2),
+        (format!("{} {}", *one, *two), 2),
+    ] {
+        let said = said(Some(&value));
+        assert!(said.contains(&format!("secrets: {secrets},")), "{said}");
+    }
+    for value in [None, Some(""), Some(" , ")] {
+        let said = said(value);
+        assert!(said.contains("<`SHARED_INBOX_WEBHOOK_SECRET` is not set"), "{said}");
+    }
+    let said = said(Some(&format!("{},{}", *one, &two[..20])));
+    assert!(
+        said.contains("<`SHARED_INBOX_WEBHOOK_SECRET`: what follows") && !said.contains(&two[6..20]),
+        "{said}"
+    );
 }

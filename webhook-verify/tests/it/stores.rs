@@ -3,18 +3,18 @@
 //! Time is moved and not waited for: what a store counts down is put back by as much.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redis::AsyncCommands;
-use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{
     Claim, ClaimStatus, Delivery, FencingToken, HandleError, Handled, Handlers, Mark, OnStoreError,
     PostgresGuard, RETRY_WINDOW, RedisGuard, ReplayGuard, TransactionalInbox, suite,
 };
 use sqlx::PgPool;
-use sqlx::postgres::PgPoolOptions;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::replay::{delivery, one};
@@ -85,37 +85,6 @@ async fn a_guard_on_redis_keeps_every_rule_of_a_guard_on_the_oldest_and_the_newe
     }
 }
 
-/// How often a command was asked for, and how often in vain, as the store counted.
-async fn asked(connection: &mut MultiplexedConnection, command: &str) -> (u64, u64) {
-    let told: String = redis::cmd("INFO").arg("commandstats").query_async(connection).await.unwrap();
-    let line = told.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:")));
-    let figure = |name: &str| {
-        let fields = line.into_iter().flat_map(|line| line.split(','));
-        fields.filter_map(|field| field.strip_prefix(name)).find_map(|it| it.parse().ok()).unwrap_or(0)
-    };
-    (figure("calls="), figure("failed_calls="))
-}
-
-#[tokio::test]
-async fn a_new_event_takes_two_commands_and_a_store_that_cannot_compare_is_asked_to_once() {
-    let handle = async |guard: &RedisGuard, event: &str| {
-        let delivery = delivery(event);
-        let fence = granted(guard, &delivery).await;
-        assert_eq!(guard.commit(&delivery, fence).await.unwrap(), ClaimStatus::Held);
-    };
-    let Some(store) = stores::valkey() else { return };
-    let (guard, mut connection) = redis(&store).await;
-    handle(&guard, "evt_1").await;
-    assert_eq!(asked(&mut connection, "set").await, (2, 0));
-    assert_eq!(asked(&mut connection, "evalsha").await, (0, 0), "no script");
-
-    let Some(store) = stores::redis() else { return };
-    let (guard, mut connection) = redis(&store).await;
-    handle(&guard, "evt_1").await;
-    handle(&guard, "evt_2").await;
-    assert_eq!(asked(&mut connection, "set").await.1, 1, "it does not compare, and that is remembered");
-}
-
 /// So a store that has forgotten an event gives a larger one than before.
 #[tokio::test]
 async fn a_first_fence_is_the_time_in_microseconds() {
@@ -124,7 +93,7 @@ async fn a_first_fence_is_the_time_in_microseconds() {
     let (Some(valkey), Some(other)) = (stores::valkey(), stores::postgres()) else { return };
     for guard in [&redis(&valkey).await.0 as &dyn ReplayGuard, &postgres(&other).await] {
         let before = now();
-        let FencingToken(fence) = granted(guard, &one()).await;
+        let fence = granted(guard, &one()).await.number();
         assert!((before - second..=now() + second).contains(&fence), "{fence} at {before}");
     }
 }
@@ -193,6 +162,50 @@ async fn a_redis_that_lost_everything_gives_larger_fences_than_before() {
     assert_eq!(guard.commit(&one(), after).await.unwrap(), ClaimStatus::Held);
 }
 
+/// A connection that notes the numbers in what is asked of the store.
+#[derive(Clone)]
+struct Noting(MultiplexedConnection, Arc<Mutex<Vec<u64>>>);
+
+impl ConnectionLike for Noting {
+    fn req_packed_command<'a>(&'a mut self, command: &'a redis::Cmd) -> redis::RedisFuture<'a, redis::Value> {
+        for argument in command.args_iter() {
+            let redis::Arg::Simple(text) = argument else { continue };
+            let numbers =
+                text.split(|byte| !byte.is_ascii_digit()).filter_map(|digits| str::from_utf8(digits).ok());
+            self.1.lock().unwrap().extend(numbers.filter_map(|digits| digits.parse::<u64>().ok()));
+        }
+        self.0.req_packed_command(command)
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a redis::Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> redis::RedisFuture<'a, Vec<redis::Value>> {
+        self.0.req_packed_commands(pipeline, offset, count)
+    }
+
+    fn get_db(&self) -> i64 {
+        self.0.get_db()
+    }
+}
+
+/// Receivers' clocks differ: one that is behind would grant a smaller one after the store has lost its data.
+#[tokio::test]
+async fn a_fence_comes_from_the_clock_of_redis_and_not_from_the_receivers() {
+    for store in [stores::redis(), stores::valkey()] {
+        let Some(store) = store else { return };
+        let noted = Arc::<Mutex<Vec<u64>>>::default();
+        let guard = RedisGuard::new(Noting(redis(&store).await.1, Arc::clone(&noted))).timeout(PATIENCE);
+        let now = u64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_micros()).unwrap();
+        granted(&guard, &one()).await;
+        let noted = noted.lock().unwrap();
+        let hour = 3_600_000_000;
+        assert!(!noted.is_empty() && !noted.iter().any(|number| number.abs_diff(now) < hour), "{noted:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_guard_on_postgres_goes_on_when_the_store_is_back_and_remembers() {
     let Some(mut store) = stores::postgres() else { return };
@@ -214,20 +227,20 @@ async fn a_guard_on_postgres_goes_on_when_the_store_is_back_and_remembers() {
 /// What an event comes to while its store is away.
 async fn while_away<G: ReplayGuard + 'static>(guard: G) {
     let guard = Arc::new(guard);
-    let refusing = Handlers::new(guard.clone());
-    let refused = refusing.once(one(), async |_| Ok::<_, Infallible>(())).await;
-    assert!(matches!(&refused, Err(HandleError::Guard(_))), "{refused:?}");
-    assert_eq!(refused.unwrap_err().status(), 503);
+    let rejecting = Handlers::new(guard.clone());
+    let rejected = rejecting.once(one(), async |_| Ok::<_, Infallible>(())).await;
+    assert!(matches!(&rejected, Err(HandleError::Guard(_))), "{rejected:?}");
+    assert_eq!(rejected.unwrap_err().status(), 503);
     let open = Handlers::new(guard).on_store_error(OnStoreError::LetThrough);
     let through = open.once(one(), async |claim| Ok::<_, Infallible>(claim.fencing_token())).await;
-    assert!(matches!(&through, Ok(Handled::RanUnrecorded(FencingToken(0), _))), "{through:?}");
+    assert!(matches!(&through, Ok(Handled::RanUnrecorded(token, _)) if token.number() == 0), "{through:?}");
     assert_eq!(through.unwrap().status(), 200);
     let failed = open.once(one(), async |_| Err::<(), _>("no")).await;
     assert!(matches!(&failed, Err(HandleError::Handler("no"))), "{failed:?}");
 }
 
 #[tokio::test]
-async fn while_the_store_is_away_an_event_is_refused_or_let_through_as_the_caller_chose() {
+async fn while_the_store_is_away_an_event_is_rejected_or_let_through_as_the_caller_chose() {
     if let Some(mut store) = stores::valkey() {
         let (guard, _) = redis(&store).await;
         store.kill();
@@ -302,6 +315,44 @@ async fn a_table_is_made_once_by_many_at_once_and_its_file_can_be_run_again() {
     assert_eq!(guard.claim(&one()).await.unwrap(), Claim::InProgress, "nothing was lost");
 }
 
+/// A guard with a pool of its own, as another process has, and with this default for its transactions.
+async fn postgres_with_isolation(store: &Store, isolation: &str) -> PostgresGuard {
+    let options: PgConnectOptions = store.url().parse().unwrap();
+    let options = options.options([("default_transaction_isolation", isolation)]);
+    let pool = PgPoolOptions::new().acquire_timeout(PATIENCE).connect_with(options).await.unwrap();
+    PostgresGuard::new(pool).timeout(PATIENCE)
+}
+
+#[tokio::test]
+async fn processes_that_start_at_once_make_the_table_whatever_their_transactions_isolation() {
+    let Some(store) = stores::postgres() else { return };
+    let own = pool(&store).await;
+    for isolation in ["read\\ committed", "repeatable\\ read", "serializable"] {
+        for before in ["", VERSION_1] {
+            sqlx::raw_sql("drop table if exists shared_inbox_webhooks").execute(&own).await.unwrap();
+            sqlx::raw_sql(before).execute(&own).await.unwrap();
+            let starting = (0..8).map(async |_| postgres_with_isolation(&store, isolation).await);
+            let guards = futures_util::future::join_all(starting).await;
+            // Each holds its connection when the others do, so that all begin before one is done.
+            let mut first = own.begin().await.unwrap();
+            let lock = "select pg_advisory_xact_lock(hashtextextended('shared_inbox_webhooks', 0))";
+            sqlx::query(lock).execute(&mut *first).await.unwrap();
+            let making = futures_util::future::join_all(guards.iter().map(PostgresGuard::create_table));
+            let let_go = async {
+                let waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted";
+                while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&own).await.unwrap() < 8 {}
+                first.commit().await.unwrap();
+            };
+            for made in tokio::join!(making, let_go).0 {
+                made.unwrap_or_else(|error| panic!("{isolation}, from {before:?}: {error}"));
+            }
+            for guard in guards {
+                guard.pool().close().await;
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_stay() {
     let Some(store) = stores::postgres() else { return };
@@ -316,7 +367,7 @@ async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_stay()
     let micros = passed.as_micros() as u64;
     let older = "update shared_inbox_webhooks set fence = fence - $1";
     sqlx::query(older).bind(micros as i64).execute(first.pool()).await.unwrap();
-    let held = FencingToken(held.0 - micros);
+    let held = FencingToken::new(held.number() - micros);
     let fence = granted(&first, &young).await;
     assert_eq!(ReplayGuard::commit(&first, &young, fence).await.unwrap(), ClaimStatus::Held);
     // Another process, which has not looked yet.

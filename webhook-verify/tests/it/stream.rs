@@ -20,7 +20,7 @@ fn every_way_to_cut_a_body_gives_the_same_proof() {
 }
 
 #[test]
-fn a_body_cut_short_or_made_longer_is_refused() {
+fn a_body_cut_short_or_made_longer_is_rejected() {
     let timestamp = NOW.to_string();
     let signature = signature(previous(), ID, &timestamp, BODY.as_bytes());
     let headers = (ID, timestamp.as_str(), signature.as_str());
@@ -33,7 +33,7 @@ fn a_body_cut_short_or_made_longer_is_refused() {
 }
 
 #[test]
-fn a_stream_with_a_foreign_signature_is_refused() {
+fn a_stream_with_a_foreign_signature_is_rejected() {
     let timestamp = NOW.to_string();
     let signature = signature(foreign(), ID, &timestamp, BODY.as_bytes());
     let verifier = verifier();

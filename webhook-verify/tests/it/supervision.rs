@@ -14,15 +14,17 @@ use shared_inbox_webhooks::replay::{
 use shared_inbox_webhooks::{Event, Signer, Verified};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
+use tracing::Instrument;
 
 use crate::fixture::{BODY, ID, NOW, current, verifier};
 use crate::handlers::{Database, guard};
 use crate::replay::{Down, one};
 use crate::trace::Trace;
 
-/// A guard in memory whose commits fail or take their time, and which tells of renewals.
+/// A guard in memory whose commits fail or take their time, which panics where it is told to, and which tells of renewals.
 struct Unsteady {
     guard: MemoryGuard,
+    panics_in: &'static str,
     failing_commits: AtomicUsize,
     commit_time: Duration,
     renewed: Mutex<Option<mpsc::Sender<()>>>,
@@ -31,7 +33,11 @@ struct Unsteady {
 impl Unsteady {
     fn new(guard: MemoryGuard) -> Self {
         let (failing_commits, commit_time) = (AtomicUsize::new(0), Duration::ZERO);
-        Self { guard, failing_commits, commit_time, renewed: Mutex::default() }
+        Self { guard, panics_in: "", failing_commits, commit_time, renewed: Mutex::default() }
+    }
+
+    fn panic_in(&self, step: &str) {
+        assert_ne!(self.panics_in, step, "by mistake");
     }
 }
 
@@ -41,6 +47,7 @@ impl ReplayGuard for Unsteady {
     }
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
+        self.panic_in("claim");
         self.guard.claim(delivery)
     }
 
@@ -48,12 +55,14 @@ impl ReplayGuard for Unsteady {
         if let Some(renewed) = &*self.renewed.lock().unwrap() {
             _ = renewed.send(());
         }
+        self.panic_in("renew");
         self.guard.renew(delivery, fence)
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             sleep(self.commit_time).await;
+            self.panic_in("commit");
             let failing = &self.failing_commits;
             if failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
                 return Err(GuardError::new(Down));
@@ -63,6 +72,7 @@ impl ReplayGuard for Unsteady {
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
+        self.panic_in("release");
         self.guard.release(delivery, fence)
     }
 
@@ -252,6 +262,96 @@ async fn a_handler_that_blocks_its_thread_keeps_its_claim() {
         (0..3).try_for_each(|_| renewals.recv_timeout(Duration::from_secs(60)))
     });
     assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
+}
+
+/// The thread that runs a handler after an await is the one that watched the runtime's timers until then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_awaits_and_then_blocks_keeps_its_claim() {
+    let store = Unsteady::new(MemoryGuard::new().lease(Duration::from_millis(300)));
+    let (renewed, renewals) = mpsc::channel();
+    *store.renewed.lock().unwrap() = Some(renewed);
+    let handlers = Handlers::new(store);
+    let outcome = handlers.once(one(), async move |_| {
+        sleep(Duration::from_millis(20)).await;
+        (0..3).try_for_each(|_| renewals.recv_timeout(Duration::from_secs(10)))
+    });
+    let outcome = outcome.await;
+    assert!(matches!(outcome, Ok(Handled::Ran(()))), "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_panics_is_a_store_that_fails_and_not_a_program_that_is_shutting_down() {
+    let run = async |step, handler: Result<u8, &'static str>| {
+        let mut store = Unsteady::new(guard());
+        store.panics_in = step;
+        let handlers = Handlers::new(store);
+        let outcome = handlers.once(one(), async move |claim| {
+            sleep(Duration::from_secs(90)).await;
+            assert!(!claim.is_lost());
+            handler
+        });
+        let outcome = outcome.await;
+        handlers.shutdown(Duration::from_secs(3600)).await.unwrap();
+        outcome
+    };
+    let outcome = run("claim", Ok(7)).await;
+    assert!(matches!(&outcome, Err(HandleError::Guard(_))), "{outcome:?}");
+    assert!(outcome.unwrap_err().to_string().contains("panicked"));
+    let outcome = run("renew", Ok(7)).await;
+    assert!(matches!(&outcome, Ok(Handled::Ran(7))), "{outcome:?}");
+    let outcome = run("commit", Ok(7)).await;
+    assert!(matches!(&outcome, Ok(Handled::RanUnrecorded(7, _))), "{outcome:?}");
+    let outcome = run("release", Err("no")).await;
+    assert!(matches!(&outcome, Err(HandleError::HandlerUnreleased("no", _))), "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_commit_is_repeated_also_where_claims_never_expire() {
+    let store = Unsteady::new(guard().lease(Duration::MAX));
+    store.failing_commits.store(1, Ordering::SeqCst);
+    let handlers = Handlers::new(store);
+    let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(())).await;
+    assert!(matches!(outcome, Ok(Handled::RanUnrecorded(..))), "{outcome:?}");
+    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
+}
+
+#[tokio::test]
+async fn a_handler_and_what_is_said_of_it_stand_in_the_span_of_the_request() {
+    let trace = Trace::start();
+    let log = || tracing::info!(target: "shared_inbox_webhooks::tests", "in the handler");
+    let handlers = Handlers::new(guard());
+    let failed = handlers.once(one(), async move |_| {
+        log();
+        Err::<(), _>("database down")
+    });
+    failed.instrument(tracing::info_span!("request", request_id = 1)).await.unwrap_err();
+    let handlers = Handlers::new(Database::default());
+    let failed = handlers.once_in_transaction(one(), move |_| {
+        Box::pin(async move {
+            log();
+            Err::<(), _>("database down")
+        })
+    });
+    failed.instrument(tracing::info_span!("request", request_id = 2)).await.unwrap_err();
+    let lines = trace.lines();
+    let ids = lines.iter().map(|line| line.rsplit(' ').next().unwrap());
+    assert!(ids.eq(["request_id=1", "request_id=1", "request_id=2", "request_id=2"]), "{lines:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_the_store_could_not_do_is_told_in_a_sentence() {
+    let store = Unsteady::new(guard());
+    store.failing_commits.store(1, Ordering::SeqCst);
+    let (handlers, trace) = (Handlers::new(store), Trace::start());
+    let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(())).await;
+    assert!(matches!(outcome, Ok(Handled::RanUnrecorded(..))), "{outcome:?}");
+    let lines = trace.lines();
+    let sentence = "message=a step of a webhook's replay guard failed";
+    assert!(
+        matches!(&lines[..], [line] if line.contains(sentence) && line.contains("step=\"commit\"")),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! A table of oddities in headers and bodies, each with its verdict and the reason for it.
 //!
 //! Unless a row says otherwise its signature is right for exactly the id, timestamp and body it carries, so a row is
-//! refused for the reason it names and not because a signature did not fit. The cases of the public libraries' own suites
+//! rejected for the reason it names and not because a signature did not fit. The cases of the public libraries' own suites
 //! are among them; where such a suite changes a timestamp and keeps the signature, it is signed again here.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use shared_inbox_webhooks::{Header, RawHeaders, Secret, Verifier, VerifyError, W
 
 use crate::fixture::{BODY, ID, NOW, current, foreign, previous, signature, verifier};
 
-/// Accepted by the secret at this place, or refused with this code.
+/// Accepted by the secret at this place, or rejected with this code.
 type Verdict = Result<usize, &'static str>;
 
 struct Row {
@@ -440,7 +440,7 @@ fn a_sender_learns_no_more_than_400_or_401() {
 
 /// Differences must not make up for each other in a comparison that adds them up.
 #[test]
-fn a_signature_that_differs_in_two_bytes_alike_is_refused() {
+fn a_signature_that_differs_in_two_bytes_alike_is_rejected() {
     let good = STANDARD.decode(bare(current())).unwrap();
     for first in 0..good.len() {
         for second in first + 1..good.len() {
@@ -455,7 +455,7 @@ fn a_signature_that_differs_in_two_bytes_alike_is_refused() {
 }
 
 #[test]
-fn a_verifier_without_secrets_refuses_everything() {
+fn a_verifier_without_secrets_rejects_everything() {
     let none = crate::fixture::at(Verifier::new([]), NOW);
     let signature = by(current());
     let headers = (ID, &*NOW.to_string(), signature.as_str());

@@ -179,13 +179,13 @@ impl Effects {
                      return redis.call('HINCRBY', KEYS[1], 'count', 1)",
                 );
                 let mut call = script.key(format!("effect:{event}"));
-                let fence = fence.map_or_else(|| "none".to_owned(), |fence| fence.0.to_string());
+                let fence = fence.map_or_else(|| "none".to_owned(), |fence| fence.number().to_string());
                 let _: i64 = call.arg(fence).invoke_async(&mut connection.clone()).await?;
             }
             Self::Postgres(pool) => {
                 let count = "insert into effects as e values ($1, $2, 1) on conflict (event) do update
                     set fence = excluded.fence, count = e.count + 1 where e.fence < excluded.fence or $2 is null";
-                let fence = fence.map(|fence| i64::try_from(fence.0)).transpose()?;
+                let fence = fence.map(|fence| i64::try_from(fence.number())).transpose()?;
                 sqlx::query(count).bind(event).bind(fence).execute(pool).await?;
             }
         }

@@ -98,7 +98,7 @@ impl ClientBuilder {
     ///
     /// Build it with `redirect(Policy::none())` and `retry(reqwest::retry::never())`, as this crate does for its own: a
     /// followed redirect is an error, and only this crate's retries know what may be repeated.
-    #[cfg(feature = "reqwest-013")]
+    #[cfg(feature = "reqwest")]
     pub fn http_client(mut self, client: reqwest::Client) -> Self {
         self.http = Some(client);
         self
@@ -249,7 +249,7 @@ impl Client {
 fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
     let tls = cfg!(any(feature = "rustls", feature = "rustls-no-provider", feature = "native-tls"));
     if !tls && base.as_str().starts_with("https:") {
-        let problem = "https needs TLS: turn on the feature `rustls` or `native-tls`, or pass an `http_client` (feature `reqwest-013`)";
+        let problem = "https needs TLS: turn on the feature `rustls` or `native-tls`, or pass an `http_client` (feature `reqwest`)";
         return Err(Error::config("base URL", problem));
     }
     #[cfg(all(feature = "rustls-ring", not(feature = "rustls")))]
