@@ -155,17 +155,16 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
     if write.is_some() {
         return match client.write(&launch, &path) {
             Ok(Written::Unchanged) => said(&format!("{} has these settings already.", path.display())),
-            Ok(Written::Changed { backup, changes, exposed }) => {
+            Ok(Written::Changed { backup, changes, closed }) => {
                 let did = if backup.is_some() { "was changed" } else { "was made" };
                 eprintln!("{} {did}:", path.display());
                 changes.iter().for_each(|change| eprintln!("  {change}"));
                 if let Some(backup) = backup {
                     eprintln!("The file as it was: {}", backup.display());
                 }
-                if exposed {
+                if closed {
                     eprintln!(
-                        "WARNING: others on this machine can read this file, and it holds the key. Make it yours alone (chmod 600), \
-                         or name a file that holds the key with --api-key-file."
+                        "Only you can read it now: it holds the key, and others on this machine could have read it."
                     );
                 }
                 said(client.hint(&launch))
@@ -176,9 +175,6 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
     eprintln!("Put this into {}:\n", path.display());
     print(&client.settings(&launch));
     eprintln!("\n{}", client.hint(&launch));
-    if let Some(command) = client.command(&launch) {
-        eprintln!("Or run: {command}");
-    }
     ExitCode::SUCCESS
 }
 

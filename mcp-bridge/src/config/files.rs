@@ -6,8 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shared_inbox::Timestamp;
-
 use super::{For, NotWritten};
 
 pub(super) fn of(client: For) -> Option<PathBuf> {
@@ -61,19 +59,6 @@ pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
     Err(NotWritten::File { path: path.to_owned(), error: io::Error::other("the link leads in a circle") })
 }
 
-pub(super) fn others_can_read(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        _ = path;
-        false
-    }
-}
-
 pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -82,39 +67,47 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
     }
 }
 
-/// Replaces the file atomically, and returns the path of the backup.
-pub(super) fn replace(path: &Path, text: &str) -> Result<Option<PathBuf>, NotWritten> {
+/// What became of a file.
+pub(super) struct Replaced {
+    /// The copy of the file as it was, if there was one.
+    pub(super) backup: Option<PathBuf>,
+    /// Whether others could read it before.
+    pub(super) was_open: bool,
+}
+
+/// Replaces the file atomically, after a copy of it. The copy is its owner's alone, because it may hold an older key; so is the
+/// file, if it is to be private, and otherwise it keeps its mode.
+pub(super) fn replace(path: &Path, text: &str, private: bool) -> Result<Replaced, NotWritten> {
     let failed = |error| NotWritten::File { path: path.to_owned(), error };
-    let target = path;
-    if fs::metadata(target).is_ok_and(|file| file.permissions().readonly()) {
+    let before = fs::metadata(path).ok();
+    if before.as_ref().is_some_and(|file| file.permissions().readonly()) {
         return Err(failed(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "it is read-only, and was left as it is; make it writable, or paste the settings by hand",
         )));
     }
-    if let Some(folder) = target.parent() {
+    if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    let backup = if target.exists() {
-        let stamp: String = Timestamp::now().to_string().chars().filter(char::is_ascii_digit).collect();
-        let backup = beside(target, &format!("backup-{stamp}"));
-        fs::copy(target, &backup).map_err(failed)?;
-        Some(backup)
-    } else {
-        None
-    };
-    let new = beside(target, &format!("new-{}", std::process::id()));
-    let written = write_private(&new, text).and_then(|()| {
-        if backup.is_some() {
-            fs::set_permissions(&new, fs::metadata(target)?.permissions())?;
-        }
-        fs::rename(&new, target)
-    });
-    if written.is_err() {
-        _ = fs::remove_file(&new);
+    let backup = before.as_ref().map(|_| beside(path, "backup"));
+    if let Some(backup) = &backup {
+        let old = fs::read(path).map_err(failed)?;
+        put(backup, &old, None).map_err(failed)?;
     }
-    written.map_err(failed)?;
-    Ok(backup)
+    let kept = before.as_ref().map(fs::Metadata::permissions).filter(|_| !private);
+    put(path, text.as_bytes(), kept).map_err(failed)?;
+    Ok(Replaced { backup, was_open: before.is_some_and(|file| others_can_read(&file)) })
+}
+
+#[cfg(unix)]
+fn others_can_read(file: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn others_can_read(_: &fs::Metadata) -> bool {
+    false
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -123,13 +116,19 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a new file that only its owner can read: it may come to hold a key.
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
+/// Puts a file in the place of another, with these permissions, or readable by its owner alone from its first byte on.
+fn put(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let new = beside(path, &format!("new-{}", std::process::id()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
+    let written = options.open(&new).and_then(|mut file| {
+        file.write_all(content)?;
+        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+        fs::rename(&new, path)
+    });
+    written.inspect_err(|_| _ = fs::remove_file(&new))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::settings::{API_KEY, BASE_URL, variable};
+use crate::settings::{API_KEY, variable};
 
 /// What the server is called in a client's settings.
 pub const NAME: &str = "shared-inbox";
@@ -110,8 +110,8 @@ pub enum Written {
         backup: Option<PathBuf>,
         /// What is different, a line each, without the value of any variable.
         changes: Vec<String>,
-        /// Whether the file now holds the key and others on this machine can read it.
-        exposed: bool,
+        /// Whether others could read the file, and cannot any more because it holds the key.
+        closed: bool,
     },
     /// The file had these settings already.
     Unchanged,
@@ -194,24 +194,6 @@ impl For {
         self.merged("", &launch, key.as_deref()).map(|(file, ..)| file.text()).unwrap_or_default()
     }
 
-    /// Returns the command that sets up Claude Code without a file, for those who prefer it.
-    pub fn command(self, launch: &Launch) -> Option<String> {
-        if self != For::ClaudeCode {
-            return None;
-        }
-        let mut parts = vec!["claude".to_owned(), "mcp".into(), "add".into(), NAME.into()];
-        if let Some(url) = &launch.base_url {
-            parts.extend(["-e".into(), quote(&format!("{BASE_URL}={url}"))]);
-        }
-        if launch.key == Key::InSettings {
-            // The shell puts the key in, so that it is not in this text.
-            parts.extend(["-e".into(), format!("\"{API_KEY}=${API_KEY}\"")]);
-        }
-        parts.extend(["--".into(), quote(&launch.command.to_string_lossy())]);
-        parts.extend(launch.before.iter().chain(&launch.args).map(|arg| quote(arg)));
-        Some(parts.join(" "))
-    }
-
     /// Merges the settings into the client's file, which is copied before.
     pub fn write(self, launch: &Launch, path: &Path) -> Result<Written, NotWritten> {
         let key = match launch.key {
@@ -233,10 +215,10 @@ impl For {
         if before.as_deref() == Some(after.as_str()) {
             return Ok(Written::Unchanged);
         }
-        let backup = files::replace(&target, &after)?;
         let holds_key = new["env"].get(API_KEY).is_some() && !self.asks_for_key();
+        let replaced = files::replace(&target, &after, holds_key)?;
         let changes = entry::changes(old.as_ref(), &new);
-        Ok(Written::Changed { backup, changes, exposed: holds_key && files::others_can_read(&target) })
+        Ok(Written::Changed { backup: replaced.backup, changes, closed: holds_key && replaced.was_open })
     }
 
     fn merged(self, text: &str, launch: &Launch, key: Option<&str>) -> Result<Merged, String> {
@@ -265,12 +247,4 @@ impl For {
 
 fn input() -> Value {
     json!({ "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true })
-}
-
-fn quote(word: &str) -> String {
-    if word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,".contains(c)) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
