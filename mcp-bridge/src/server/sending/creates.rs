@@ -131,7 +131,7 @@ impl Sender {
         seen: Option<&Conversation>,
         why: Option<&str>,
     ) -> CallToolResult {
-        let (_in_flight, intent) = match self.begin(create.sends()) {
+        let (_in_flight, intent) = match self.begin(create.sends()).await {
             Ok(begun) => begun,
             Err(result) => return result,
         };
@@ -154,11 +154,16 @@ impl Sender {
     }
 
     /// Begins a create and writes its intent down. The error is why it must not begin.
-    fn begin(&self, sends: bool) -> Result<(TaskTrackerToken, Option<Intent>), CallToolResult> {
+    async fn begin(&self, sends: bool) -> Result<(TaskTrackerToken, Option<Intent>), CallToolResult> {
+        let in_flight = self.creates.token();
         if self.creates.is_closed() {
             return Err(failed("Nothing was done: the bridge is being ended."));
         }
-        let intent = match record::current().map(|record| record.intend(sends)).transpose() {
+        let intent = match record::current() {
+            Some(record) => record.intend(sends).await.map(Some),
+            None => Ok(None),
+        };
+        let intent = match intent {
             Ok(intent) => intent,
             // With an audit every email must be recorded; a note or a draft reaches no customer.
             Err(_) if sends => {
@@ -169,7 +174,7 @@ impl Sender {
             }
             Err(_) => None,
         };
-        Ok((self.creates.token(), intent))
+        Ok((in_flight, intent))
     }
 }
 
