@@ -4,10 +4,8 @@ use std::{env, ffi::OsStr, fmt::Write, path::Path, time::Duration};
 
 use shared_inbox::{Client, Me, Operation, Timestamp, limits, retry::RetryPolicy};
 
-use crate::{
-    consent::{PrivateFile, knows_its_visitors},
-    render::quoted,
-    server::explain,
+use shared_inbox_mcp::{
+    program::{PrivateFile, explain, knows_its_visitors, quoted},
     settings::{ConsentChannel, SendPolicy, Settings},
 };
 
@@ -17,11 +15,11 @@ const MAX_SKEW_SECONDS: i64 = 60;
 const SERVICE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The report of `doctor`.
-pub struct Report {
+pub(crate) struct Report {
     /// The lines to print.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether the bridge works.
-    pub works: bool,
+    pub(crate) works: bool,
 }
 
 impl Report {
@@ -40,7 +38,7 @@ impl Report {
 }
 
 /// Checks everything that must be right for the bridge to work.
-pub async fn examine(settings: &Settings) -> Report {
+pub(crate) async fn examine(settings: &Settings) -> Report {
     let mut report = Report { text: String::new(), works: true };
     match settings.access.connect() {
         Err(why) => report.bad(why),
@@ -121,7 +119,7 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
         SendPolicy::Allow => {
             "sending: allowed without a question (--send=allow), except where there is a risk"
         }
-        SendPolicy::Never => "sending: never (--send=never), every email becomes a draft",
+        _ => "sending: never (--send=never), every email becomes a draft",
     });
 }
 

@@ -1,5 +1,10 @@
 //! The program: serves MCP over stdio, or helps to set that up.
 
+mod cli;
+mod config;
+mod doctor;
+mod logging;
+
 use std::{
     io::{IsTerminal, Write},
     process::ExitCode,
@@ -9,13 +14,12 @@ use std::{
 use rmcp::ServiceExt;
 use shared_inbox_mcp::{
     Bridge,
-    audit::Audit,
-    cli::{self, Cli, Command, Options},
-    config::{For, Written},
-    doctor, logging,
-    settings::{API_KEY, Settings, variable},
-    stdio::Stdio,
+    program::Stdio,
+    settings::{API_KEY, Audit, Settings, variable},
 };
+
+use cli::{Cli, Command, Options};
+use config::{For, Written};
 
 /// How long running calls may take to finish when the client disconnects.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
@@ -32,7 +36,7 @@ fn main() -> ExitCode {
     let cli = Cli::of_process();
     logging::start(cli.options.verbose);
     if let Some(Command::Config { client, write, file }) = cli.command {
-        return config(client, write.then_some(file), &cli.options);
+        return configure(client, write.then_some(file), &cli.options);
     }
     // One thread: the bridge waits for a pipe and a socket, and a desktop runs many such programs.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -137,7 +141,7 @@ async fn sandbox(_settings: &mut Settings) -> Result<(), String> {
     Err("this program was built without the sandbox".into())
 }
 
-fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Options) -> ExitCode {
+fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &Options) -> ExitCode {
     let command = match std::env::current_exe() {
         Ok(command) => command,
         Err(error) => return wrong(&format!("the path of this program is not known: {error}")),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Key, Launch};
-use crate::settings::{API_KEY, BASE_URL};
+use shared_inbox_mcp::settings::{API_KEY, BASE_URL};
 
 /// The fields of an entry that the bridge sets, beside its variables.
 pub(super) const OURS: [&str; 4] = ["type", "command", "args", "tools"];

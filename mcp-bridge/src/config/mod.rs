@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::settings::{API_KEY, variable};
+use shared_inbox_mcp::settings::{API_KEY, variable};
 
 /// What the server is called in a client's settings.
-pub const NAME: &str = "shared-inbox";
+pub(crate) const NAME: &str = "shared-inbox";
 /// The question by which VS Code asks for the key.
 const INPUT: &str = "shared-inbox-api-key";
 
 /// A client that can start the bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum For {
+pub(crate) enum For {
     /// Claude Desktop
     ClaudeDesktop,
     /// Claude Code, for the project in the current folder
@@ -37,19 +37,19 @@ pub enum For {
 
 /// How the bridge is to be started by the client.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// The program.
-    pub command: PathBuf,
+    pub(crate) command: PathBuf,
     /// Arguments that go before the bridge's own: what a program that starts others is to start.
-    pub before: Vec<String>,
+    pub(crate) before: Vec<String>,
     /// Its arguments, without a key among them.
-    pub args: Vec<String>,
+    pub(crate) args: Vec<String>,
     /// Arguments that this client is better off with, for an entry that is new.
-    pub offered: Vec<String>,
+    pub(crate) offered: Vec<String>,
     /// The service's base URL; none in the sandbox.
-    pub base_url: Option<String>,
+    pub(crate) base_url: Option<String>,
     /// Where the key comes from.
-    pub key: Key,
+    pub(crate) key: Key,
 }
 
 /// Returns the command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
@@ -70,7 +70,7 @@ pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
 
 /// Where the bridge gets the key when a client starts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub(crate) enum Key {
     /// The arguments name a file, or none is needed.
     NotNeeded,
     /// The client's settings hold it.
@@ -79,7 +79,7 @@ pub enum Key {
 
 /// Why settings could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum NotWritten {
+pub(crate) enum NotWritten {
     /// Something that must be in the settings is not known.
     #[error("{0}")]
     Missing(String),
@@ -103,7 +103,7 @@ pub enum NotWritten {
 
 /// What writing did.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Written {
+pub(crate) enum Written {
     /// The file was changed.
     Changed {
         /// The copy of the file as it was, if there was one.
@@ -131,12 +131,12 @@ trait SettingsFile {
 
 impl For {
     /// Returns where this client keeps its settings.
-    pub fn file(self) -> Option<PathBuf> {
+    pub(crate) fn file(self) -> Option<PathBuf> {
         files::of(self)
     }
 
     /// Returns what a person should know beside the settings.
-    pub fn hint(self, launch: &Launch) -> &'static str {
+    pub(crate) fn hint(self, launch: &Launch) -> &'static str {
         match self {
             For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
             For::ClaudeDesktop if !launch.offered.is_empty() => {
@@ -169,13 +169,13 @@ impl For {
     }
 
     /// Returns whether this client has no way to ask a person anything.
-    pub fn cannot_ask(self) -> bool {
+    pub(crate) fn cannot_ask(self) -> bool {
         self == For::ClaudeDesktop
     }
 
     /// Returns whether this client gives a model both forms of a result, so that every word is paid for twice.
     /// A client belongs here only when it is known to show the text: most show one form, and several the structured one.
-    pub fn shows_both_forms(self) -> bool {
+    pub(crate) fn shows_both_forms(self) -> bool {
         self == For::CopilotCli
     }
 
@@ -184,7 +184,7 @@ impl For {
     }
 
     /// Returns the settings to paste, with a place for the key to fill in.
-    pub fn settings(self, launch: &Launch) -> String {
+    pub(crate) fn settings(self, launch: &Launch) -> String {
         let mut launch = launch.clone();
         if launch.base_url.is_none() && launch.key == Key::InSettings {
             launch.base_url = Some("<the service's address, which ends in /api/v1>".into());
@@ -195,7 +195,7 @@ impl For {
     }
 
     /// Merges the settings into the client's file, which is copied before.
-    pub fn write(self, launch: &Launch, path: &Path) -> Result<Written, NotWritten> {
+    pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Written, NotWritten> {
         let key = match launch.key {
             Key::NotNeeded => None,
             Key::InSettings if self.asks_for_key() => Some(self.key()),

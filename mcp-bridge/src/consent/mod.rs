@@ -11,7 +11,8 @@ mod visible;
 
 pub(crate) use closing::ClosingPage;
 pub(crate) use ledger::{ConsentError, ConsentLedger, OpenConsent};
-pub(crate) use page::{Page, PageQuestion, PrivateFile, knows_its_visitors, remove_leftovers};
+pub(crate) use page::{Page, PageQuestion, remove_leftovers};
+pub use page::{PrivateFile, knows_its_visitors};
 pub(crate) use preview::{EmailPreview, last_inbound};
 
 use std::time::Duration;

@@ -78,7 +78,7 @@ impl Connector {
 }
 
 /// Returns what went wrong, and what a person can do about it.
-pub(crate) fn explain(error: &shared_inbox::Error) -> String {
+pub fn explain(error: &shared_inbox::Error) -> String {
     let advice = if error.is_unauthorized() {
         // Every failure passes here on its way to the client.
         if let Some(record) = record::current() {

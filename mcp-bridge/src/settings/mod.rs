@@ -11,10 +11,10 @@ use shared_inbox::{
     retry::{Clock, TokioClock},
 };
 
-use crate::{audit::Audit, digest::Digest};
+use crate::digest::Digest;
 use rate_limit::WaitingLimiter;
 
-pub use crate::consent::ConsentChannel;
+pub use crate::{audit::Audit, consent::ConsentChannel};
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";

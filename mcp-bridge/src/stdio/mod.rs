@@ -4,22 +4,17 @@
 //! Requests beyond the limit are queued. The answer to a question, or a cancellation, passes them, because running calls wait for
 //! it. A client that does not read its responses is not read from either.
 
-mod batch;
 mod in_flight;
 mod lines;
 mod numbers;
 mod outline;
 mod refusal;
 
-use std::{
-    collections::{HashSet, VecDeque},
-    io,
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 use rmcp::{
     RoleServer,
-    model::{ClientNotification, ErrorCode, JsonRpcMessage, ProtocolVersion, RequestId, ServerResult},
+    model::{ClientNotification, ErrorCode, JsonRpcMessage},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{
         Transport,
@@ -33,7 +28,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use batch::{Batches, Outgoing};
 use in_flight::{InFlight, MAX_RUNNING, Queue, REQUEST_TIMEOUT};
 use lines::{Line, Lines, MAX_LINE_BYTES};
 
@@ -50,9 +44,6 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
     room: Arc<Semaphore>,
     in_flight: Arc<InFlight>,
     queue: Queue,
-    batches: Arc<Batches>,
-    /// What a batch held beside the requests that wait for a place.
-    backlog: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// An answer to what cannot be worked on.
     refusal: Option<String>,
     refusals: Arc<Semaphore>,
@@ -83,8 +74,6 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             room: Arc::new(Semaphore::new(MAX_RUNNING)),
             in_flight: Arc::default(),
             queue: Queue::default(),
-            batches: Arc::default(),
-            backlog: VecDeque::new(),
             refusal: None,
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             begun: false,
@@ -103,10 +92,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             }
         };
         if line.first() == Some(&b'[') {
-            return match refusal::batch(line, self.batches.are_allowed()) {
-                Ok(messages) => self.understand_batch(messages).map(Read::Refusal),
-                Err(answer) => Some(Read::Refusal(answer)),
-            };
+            return Some(Read::Refusal(refusal::error("null", ErrorCode::INVALID_REQUEST, refusal::BATCH)));
         }
         let message = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
             Ok(message) => message,
@@ -142,55 +128,11 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
                 {
                     self.queue.forget(id);
                     self.in_flight.complete(id, "cancelled");
-                    self.refusal = self.batches.forget(id);
                 }
             }
             _ => numbers::restore(&mut message),
         }
         Some(message)
-    }
-
-    /// Takes on the messages of a batch. Gives its answer, if nothing in it has to be waited for.
-    fn understand_batch(&mut self, messages: Vec<serde_json::Value>) -> Option<String> {
-        let (mut waiting, mut answers, mut taken) = (HashSet::new(), Vec::new(), Vec::new());
-        for value in messages {
-            let message = match serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value.clone()) {
-                Ok(message) => message,
-                Err(_) => {
-                    answers.extend(refusal::misread_part(&value));
-                    continue;
-                }
-            };
-            match &message {
-                JsonRpcMessage::Request(request) => {
-                    let id = &request.id;
-                    if self.in_flight.holds(id) || !waiting.insert(id.clone()) {
-                        answers.push(refusal::error(
-                            &as_json(id),
-                            ErrorCode::INVALID_REQUEST,
-                            refusal::IN_FLIGHT,
-                        ));
-                        continue;
-                    }
-                }
-                _ if value.get("id").is_some() && value.get("method").is_some() => {
-                    answers.extend(refusal::misread_part(&value));
-                    continue;
-                }
-                _ => {}
-            }
-            taken.push(message);
-        }
-        let answer = self.batches.open(waiting, answers);
-        for message in taken {
-            if let Some(message) = self.admit(message) {
-                // Their bytes were one line, which has been read.
-                if let Some(message) = self.enter(message, 0) {
-                    self.backlog.push_back(message);
-                }
-            }
-        }
-        answer
     }
 
     /// Gives a message that can be worked on now; a request that needs a place waits for it.
@@ -218,15 +160,9 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
              one: send it again later.",
             REQUEST_TIMEOUT.as_secs()
         );
-        let answer = refusal::error(&as_json(&id), ErrorCode::INTERNAL_ERROR, &why);
-        if let Outgoing::Now(answer) = self.batches.take(&id, answer) {
-            self.refusal = Some(answer);
-        }
+        let id = serde_json::to_string(&id).unwrap_or_else(|_| "null".into());
+        self.refusal = Some(refusal::error(&id, ErrorCode::INTERNAL_ERROR, &why));
     }
-}
-
-fn as_json(id: &RequestId) -> String {
-    serde_json::to_string(id).unwrap_or_else(|_| "null".into())
 }
 
 async fn write<W: AsyncWrite + Unpin>(writer: &AsyncMutex<W>, mut line: Vec<u8>) -> io::Result<()> {
@@ -247,8 +183,7 @@ where
         &mut self,
         mut item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (writer, in_flight, batches) =
-            (self.writer.clone(), self.in_flight.clone(), self.batches.clone());
+        let (writer, in_flight) = (self.writer.clone(), self.in_flight.clone());
         async move {
             numbers::number(&mut item);
             let answered = match &item {
@@ -256,21 +191,7 @@ where
                 JsonRpcMessage::Error(error) => error.id.clone().map(|id| (id, "error")),
                 _ => None,
             };
-            if let JsonRpcMessage::Response(response) = &item
-                && let ServerResult::InitializeResult(result) = &response.result
-                && result.protocol_version == ProtocolVersion::V_2025_03_26
-            {
-                batches.allow();
-            }
-            let line = serde_json::to_string(&item)?;
-            let outgoing = match &answered {
-                Some((id, _)) => batches.take(id, line),
-                None => Outgoing::Now(line),
-            };
-            let written = match outgoing {
-                Outgoing::Now(line) => write(&writer, line.into_bytes()).await,
-                Outgoing::Later => Ok(()),
-            };
+            let written = write(&writer, serde_json::to_vec(&item)?).await;
             if let Some((id, how)) = answered {
                 in_flight.complete(&id, how);
             }
@@ -281,9 +202,6 @@ where
     /// Nothing is lost when this is dropped midway: what was read waits in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(message) = self.backlog.pop_front() {
-                return Some(message);
-            }
             if self.refusal.is_some() {
                 let place = self.refusals.clone().acquire_owned().await.ok();
                 let (writer, answer) = (self.writer.clone(), self.refusal.take()?);

@@ -3,8 +3,10 @@
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 
-use super::{batch::MAX_BATCH, outline::Outline};
+use super::outline::Outline;
 
+/// Why an array is not taken on.
+pub(super) const BATCH: &str = "Batches are not supported: send each message on a line of its own.";
 /// Why a request is not taken on.
 pub(super) const IN_FLIGHT: &str = "A request with this id is still being worked on.";
 
@@ -24,12 +26,6 @@ pub(super) fn misread(line: &[u8], outline: &Outline) -> Option<String> {
     Some(error(outline.id(), code, &why))
 }
 
-/// Returns an error for a part of a batch that is no message.
-pub(super) fn misread_part(value: &Value) -> Option<String> {
-    let id = value.get("id").filter(|id| id.is_string() || id.is_number());
-    misread_as(&id.map_or_else(|| "null".to_owned(), Value::to_string), value)
-}
-
 fn misread_as(id: &str, value: &Value) -> Option<String> {
     let has = |name: &str| value.get(name).is_some();
     if has("method") && !has("id") || has("result") || has("error") {
@@ -44,25 +40,6 @@ fn misread_as(id: &str, value: &Value) -> Option<String> {
         }
         _ => error(id, ErrorCode::INVALID_REQUEST, NO_REQUEST),
     })
-}
-
-/// Parses the messages of a batch. The error is the response to a batch that is refused.
-pub(super) fn batch(line: &[u8], allowed: bool) -> Result<Vec<Value>, String> {
-    let refuse = |code, why: &str| Err(error("null", code, why));
-    if !allowed {
-        let why = "A batch is taken in a session of the protocol version 2025-03-26 only: send each message in a line of its own.";
-        return refuse(ErrorCode::INVALID_REQUEST, why);
-    }
-    match serde_json::from_slice::<Vec<Value>>(line) {
-        Ok(messages) if messages.is_empty() => refuse(ErrorCode::INVALID_REQUEST, "The batch is empty."),
-        Ok(messages) if messages.len() > MAX_BATCH => {
-            refuse(ErrorCode::INVALID_REQUEST, &format!("The batch has more than {MAX_BATCH} messages."))
-        }
-        Ok(messages) => Ok(messages),
-        Err(error) => {
-            refuse(ErrorCode::PARSE_ERROR, &format!("The line is not JSON that can be read: {error}."))
-        }
-    }
 }
 
 /// Returns the response to a line that is refused, unless it is a notification.

@@ -32,8 +32,9 @@ use super::{ANSWER_TIMEOUT, AskMethod, ClosingPage, Decision, EmailPreview, secr
 use guard::Site;
 use visitor::Connections;
 
-pub(crate) use private_file::{PrivateFile, remove_leftovers};
-pub(crate) use visitor::knows_its_visitors;
+pub use private_file::PrivateFile;
+pub(crate) use private_file::remove_leftovers;
+pub use visitor::knows_its_visitors;
 
 /// How long a browser may take to send its request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);

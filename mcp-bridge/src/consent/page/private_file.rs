@@ -15,7 +15,7 @@ const FILE: &str = "open.html";
 const PREFIX: &str = "shared-inbox-question-";
 
 /// The file in a folder of its own; both are gone when this is dropped. As long as it lives, it holds a lock on the file.
-pub(crate) struct PrivateFile {
+pub struct PrivateFile {
     folder: PathBuf,
     path: String,
     _locked: Option<fs::File>,
@@ -27,7 +27,7 @@ impl PrivateFile {
     /// # Errors
     ///
     /// When there is no place for it, or when others could read it there.
-    pub(crate) fn create(content: &str) -> io::Result<Self> {
+    pub fn create(content: &str) -> io::Result<Self> {
         let mut failed = None;
         for place in places() {
             match Self::create_in(&place, content) {

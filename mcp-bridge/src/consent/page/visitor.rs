@@ -21,7 +21,7 @@ impl Connections {
 }
 
 /// Returns whether this machine has a table of connections with their users.
-pub(crate) fn knows_its_visitors() -> bool {
+pub fn knows_its_visitors() -> bool {
     cfg!(target_os = "linux") && !is_in_windows() && fs::metadata(TABLE).is_ok()
 }
 

@@ -30,16 +30,6 @@ impl CustomerEmail {
         Self(Create { id, what: CreateInput::Request(request) })
     }
 
-    /// Returns the conversation, and what the customer is to read.
-    pub(in crate::server) fn words(&self) -> (ConversationId, String) {
-        let words = match &self.0.what {
-            CreateInput::Reply(reply) => &reply.body,
-            CreateInput::Request(request) => request.message.as_deref().unwrap_or_default(),
-            CreateInput::Note(note) => &note.body,
-        };
-        (self.0.id.clone(), words.to_owned())
-    }
-
     pub(super) fn wants_to_send(&self) -> bool {
         self.0.sends()
     }
