@@ -18,7 +18,7 @@ use shared_inbox_mcp::{
     settings::{BASE_URL, ConsentChannel, DEFAULT_MAX_CHARS, SendPolicy, Settings, Structured},
 };
 
-use crate::config::{For, Key, Launch, starting};
+use crate::config::{For, Launch, starting};
 
 const ABOUT: &str = "Connects a desktop MCP client to a shared customer-email inbox, over stdio.";
 
@@ -37,8 +37,9 @@ The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_I
 argument: every program on the machine could read it there. Each option can come from the variable that is named with
 it; the command line goes before it.
 
-What customers wrote comes to the model marked, without hidden characters and live links. An email goes out only
-after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
+What customers wrote comes to the model marked, without hidden characters and live links. Unless you
+say otherwise (--send), an email goes out only after you saw its address, subject and text and agreed; where the client
+cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
 #[derive(Debug, Parser)]
@@ -137,9 +138,6 @@ pub(crate) struct Options {
     /// otherwise
     #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, value_name = "FORM")]
     pub(crate) structured: Option<Structured>,
-    /// The same as --structured=none
-    #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch(), conflicts_with = "structured")]
-    pub(crate) text_only: bool,
     /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and how; never words
     #[arg(long, global = true, env = "SHARED_INBOX_AUDIT", value_name = "FILE")]
     pub(crate) audit: Option<PathBuf>,
@@ -207,15 +205,11 @@ impl Options {
         settings.filter.only = self.tools.clone();
         settings.filter.except = self.exclude_tools.clone();
         settings.max_chars = self.max_chars;
-        settings.structured = self.structured().unwrap_or(settings.structured);
+        settings.structured = self.structured.unwrap_or(settings.structured);
+        settings.filter.in_inboxes = !self.mailbox.is_empty();
         settings.mailboxes = self.mailbox.clone();
         settings.skills = self.skills.clone();
         settings
-    }
-
-    /// Returns the structured form that was set.
-    fn structured(&self) -> Option<Structured> {
-        if self.text_only { Some(Structured::None) } else { self.structured }
     }
 
     /// Returns how this client is to start the bridge so that it runs with these options.
@@ -240,15 +234,15 @@ impl Options {
         ];
         let mailboxes = self.mailbox.iter().map(|address| Some(format!("--mailbox={address}")));
         let last = [
-            choice("--structured", self.structured()),
+            choice("--structured", self.structured),
             path("--audit", &self.audit),
             path("--skills", &self.skills),
         ];
         let args = args.into_iter().chain(mailboxes).chain(last).flatten().collect();
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
-        let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
+        let key = !self.sandbox && self.api_key_file.is_none();
         let asks = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
-        let slims = client.shows_both_forms() && self.structured().is_none();
+        let slims = client.shows_both_forms() && self.structured.is_none();
         let offers = [(asks, "--ask=browser"), (slims, "--structured=slim")];
         let offered =
             offers.into_iter().filter(|(offer, _)| *offer).map(|(_, argument)| argument.to_owned()).collect();

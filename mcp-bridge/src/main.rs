@@ -19,7 +19,7 @@ use shared_inbox_mcp::{
 };
 
 use cli::{Cli, Command, Options};
-use config::{For, Written};
+use config::{Changed, For};
 
 /// How long running calls may take to finish when the client disconnects.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
@@ -132,6 +132,7 @@ async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mock::MockServe
     let started = shared_inbox_mock::MockServer::builder().try_start().await;
     let mock = started.map_err(|error| format!("the sandbox did not start: {error}"))?;
     settings.access.client = Some(mock.client());
+    settings.access.demo = true;
     eprintln!("A demo inbox runs inside this program. To look into it: {}", mock.ready().console_url);
     Ok(mock)
 }
@@ -158,8 +159,8 @@ fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &O
     let path = std::path::absolute(&path).unwrap_or(path);
     if write.is_some() {
         return match client.write(&launch, &path) {
-            Ok(Written::Unchanged) => said(&format!("{} has these settings already.", path.display())),
-            Ok(Written::Changed { backup, changes, closed }) => {
+            Ok(None) => said(&format!("{} has these settings already.", path.display())),
+            Ok(Some(Changed { backup, changes, closed })) => {
                 let did = if backup.is_some() { "was changed" } else { "was made" };
                 eprintln!("{} {did}:", path.display());
                 changes.iter().for_each(|change| eprintln!("  {change}"));
@@ -173,7 +174,7 @@ fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &O
                 }
                 said(client.hint(&launch))
             }
-            Err(error) => wrong(&error.to_string()),
+            Err(why) => wrong(&why),
         };
     }
     eprintln!("Put this into {}:\n", path.display());

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{For, NotWritten};
+use super::For;
 
 pub(super) fn of(client: For) -> Option<PathBuf> {
     let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
@@ -47,7 +47,7 @@ fn from_store(local: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
-pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
+pub(super) fn behind(path: &Path) -> Result<PathBuf, String> {
     const MAX_LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -56,14 +56,14 @@ pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
             Err(_) => return Ok(target),
         }
     }
-    Err(NotWritten::File { path: path.to_owned(), error: io::Error::other("the link leads in a circle") })
+    Err(format!("{}: the link leads in a circle", path.display()))
 }
 
-pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
+pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(NotWritten::File { path: path.to_owned(), error }),
+        Err(error) => Err(format!("{}: {error}", path.display())),
     }
 }
 
@@ -77,14 +77,12 @@ pub(super) struct Replaced {
 
 /// Replaces the file atomically, after a copy of it. The copy is its owner's alone, because it may hold an older key; so is the
 /// file, if it is to be private, and otherwise it keeps its mode.
-pub(super) fn replace(path: &Path, text: &str, private: bool) -> Result<Replaced, NotWritten> {
-    let failed = |error| NotWritten::File { path: path.to_owned(), error };
+pub(super) fn replace(path: &Path, text: &str, private: bool) -> Result<Replaced, String> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
     let before = fs::metadata(path).ok();
     if before.as_ref().is_some_and(|file| file.permissions().readonly()) {
-        return Err(failed(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "it is read-only, and was left as it is; make it writable, or paste the settings by hand",
-        )));
+        let why = "it is read-only, and was left as it is; make it writable, or paste the settings by hand";
+        return Err(format!("{}: {why}", path.display()));
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;

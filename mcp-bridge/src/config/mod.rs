@@ -48,8 +48,9 @@ pub(crate) struct Launch {
     pub(crate) offered: Vec<String>,
     /// The service's base URL; none in the sandbox.
     pub(crate) base_url: Option<String>,
-    /// Where the key comes from.
-    pub(crate) key: Key,
+    /// Whether the client's settings hold the key, or say where the client gets it. If not, the arguments name a file, or none is
+    /// needed.
+    pub(crate) key: bool,
 }
 
 /// Returns the command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
@@ -68,53 +69,14 @@ pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
     (program, Vec::new())
 }
 
-/// Where the bridge gets the key when a client starts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Key {
-    /// The arguments name a file, or none is needed.
-    NotNeeded,
-    /// The client's settings hold it.
-    InSettings,
-}
-
-/// Why settings could not be written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NotWritten {
-    /// Something that must be in the settings is not known.
-    #[error("{0}")]
-    Missing(String),
-    /// The file cannot be read or written.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        error: std::io::Error,
-    },
-    /// What is in the file is not understood.
-    #[error("{}: {why}; it was left as it is, paste the settings by hand", path.display())]
-    NotUnderstood {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-}
-
-/// What writing did.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Written {
-    /// The file was changed.
-    Changed {
-        /// The copy of the file as it was, if there was one.
-        backup: Option<PathBuf>,
-        /// What is different, a line each, without the value of any variable.
-        changes: Vec<String>,
-        /// Whether others could read the file, and cannot any more because it holds the key.
-        closed: bool,
-    },
-    /// The file had these settings already.
-    Unchanged,
+/// What writing changed.
+pub(crate) struct Changed {
+    /// The copy of the file as it was, if there was one.
+    pub(crate) backup: Option<PathBuf>,
+    /// What is different, a line each, without the value of any variable.
+    pub(crate) changes: Vec<String>,
+    /// Whether others could read the file, and cannot any more because it holds the key.
+    pub(crate) closed: bool,
 }
 
 /// A client's file with the server in it, and the server's entry before and after.
@@ -138,7 +100,8 @@ impl For {
     /// Returns what a person should know beside the settings.
     pub(crate) fn hint(self, launch: &Launch) -> &'static str {
         match self {
-            For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
+            For::ClaudeCode if !launch.key => "Then start Claude Code again, in this folder.",
+            For::Vscode if !launch.key => "Then reload the window of VS Code.",
             For::ClaudeDesktop if !launch.offered.is_empty() => {
                 "Then quit Claude Desktop and start it again.\nIt cannot ask you whether an email may go out, so this program asks on a \
                  page in your browser (--ask=browser); with --ask=client, emails become drafts instead."
@@ -186,39 +149,39 @@ impl For {
     /// Returns the settings to paste, with a place for the key to fill in.
     pub(crate) fn settings(self, launch: &Launch) -> String {
         let mut launch = launch.clone();
-        if launch.base_url.is_none() && launch.key == Key::InSettings {
+        if launch.base_url.is_none() && launch.key {
             launch.base_url = Some("<the service's address, which ends in /api/v1>".into());
         }
-        let key = (launch.key == Key::InSettings).then(|| self.key());
+        let key = launch.key.then(|| self.key());
         // Nothing is in the way in an empty file.
         self.merged("", &launch, key.as_deref()).map(|(file, ..)| file.text()).unwrap_or_default()
     }
 
-    /// Merges the settings into the client's file, which is copied before.
-    pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Written, NotWritten> {
+    /// Merges the settings into the client's file, which is copied before, unless it has them already. The error says why nothing was written.
+    pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Option<Changed>, String> {
         let key = match launch.key {
-            Key::NotNeeded => None,
-            Key::InSettings if self.asks_for_key() => Some(self.key()),
-            Key::InSettings => variable(API_KEY),
+            false => None,
+            true if self.asks_for_key() => Some(self.key()),
+            true => variable(API_KEY),
         };
         let target = files::behind(path)?;
         let before = files::read(&target)?;
         let text = before.as_deref().unwrap_or_default();
-        let (file, old, new) = self
-            .merged(text, launch, key.as_deref())
-            .map_err(|why| NotWritten::NotUnderstood { path: path.to_owned(), why })?;
+        let (file, old, new) = self.merged(text, launch, key.as_deref()).map_err(|why| {
+            format!("{}: {why}; it was left as it is, paste the settings by hand", path.display())
+        })?;
         let missing = entry::missing(&new);
         if !missing.is_empty() {
-            return Err(NotWritten::Missing(missing.join("; ")));
+            return Err(missing.join("; "));
         }
         let after = file.text();
         if before.as_deref() == Some(after.as_str()) {
-            return Ok(Written::Unchanged);
+            return Ok(None);
         }
         let holds_key = new["env"].get(API_KEY).is_some() && !self.asks_for_key();
         let replaced = files::replace(&target, &after, holds_key)?;
         let changes = entry::changes(old.as_ref(), &new);
-        Ok(Written::Changed { backup: replaced.backup, changes, closed: holds_key && replaced.was_open })
+        Ok(Some(Changed { backup: replaced.backup, changes, closed: holds_key && replaced.was_open }))
     }
 
     fn merged(self, text: &str, launch: &Launch, key: Option<&str>) -> Result<Merged, String> {
@@ -226,7 +189,7 @@ impl For {
             For::Codex => Box::new(codex::File::parse(text)?),
             For::Vscode => {
                 let mut file = jsonc::File::parse(text, "servers")?;
-                if launch.key == Key::InSettings {
+                if launch.key {
                     file.ask(&input())?;
                 }
                 Box::new(file)

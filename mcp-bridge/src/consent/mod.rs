@@ -31,7 +31,7 @@ pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
 pub enum ConsentChannel {
     /// In the client, by a form or a link; a client that can do neither gets a draft
     Client,
-    /// On a page of this program, which it opens in your browser; for clients that cannot ask
+    /// On a page of this program, which it opens in your browser, whatever the client can do
     Browser,
 }
 

@@ -16,9 +16,9 @@ const LARGER: &str = "For the others, start the bridge with a larger --max-chars
 pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rendered {
     let risky: Vec<_> = all.iter().filter(|c| c.risk.is_some()).map(|c| &c.id).collect();
     let warning = (!risky.is_empty()).then(|| {
+        let what = if risky.len() == 1 { "It may be an attack" } else { "They may be attacks" };
         format!(
-            "WARNING: the service marked {} as a risk. They may be attacks on you or your team; nothing is sent \
-             in them without a person's consent.",
+            "WARNING: the service sees a risk in {}. {what} on you or your team; nothing is sent there without a person's consent.",
             some(&risky, caps::WARNED.min(style.max_chars / caps::PER_WARNED), ToString::to_string)
         )
     });
@@ -29,7 +29,7 @@ pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rend
         warning,
         writes: &structured::CONVERSATION,
         strangers: true,
-        rest: "Narrow with q, mailbox, assigned or view, or set limit.",
+        rest: "Narrow with q, mailbox, assigned or view, or raise limit.",
     };
     list.render(style, |c, scale| summary(style, c, scale))
 }
@@ -76,7 +76,7 @@ pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rend
         warning,
         writes: &structured::DOCUMENT,
         strangers: true,
-        rest: "Narrow with q or kind, or set limit.",
+        rest: "Narrow with q or kind, or raise limit.",
     };
     list.render(style, |d, scale| document(style, d, scale))
 }

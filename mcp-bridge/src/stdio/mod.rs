@@ -29,7 +29,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use in_flight::{InFlight, MAX_RUNNING, Queue, REQUEST_TIMEOUT};
-use lines::{Line, Lines, MAX_LINE_BYTES};
+use lines::{Lines, MAX_LINE_BYTES};
+use outline::Outline;
 
 pub(crate) use in_flight::MAX_SUBSCRIPTIONS;
 pub use in_flight::QueueWait;
@@ -51,10 +52,8 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
     closed: CancellationToken,
 }
 
-enum Read {
-    Message(Box<RxJsonRpcMessage<RoleServer>>),
-    Refusal(String),
-}
+/// A message, or the response to a line that is none.
+type Read = Result<Box<RxJsonRpcMessage<RoleServer>>, String>;
 
 impl Stdio {
     /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard input.
@@ -84,32 +83,28 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
 
     /// Returns what to do about a line, if anything.
     fn understand(&mut self) -> Option<Read> {
-        let (line, outline) = match self.lines.line() {
-            Line::Whole(line, outline) => (line, outline),
-            Line::TooLong(outline) => {
-                let why = format!("The line is longer than {} MiB.", MAX_LINE_BYTES >> 20);
-                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, &why).map(Read::Refusal);
-            }
+        let Some(line) = self.lines.line() else {
+            let why = format!("The line is longer than {} MiB.", MAX_LINE_BYTES >> 20);
+            return Some(Err(refusal::error("null", ErrorCode::INVALID_REQUEST, &why)));
         };
         if line.first() == Some(&b'[') {
-            return Some(Read::Refusal(refusal::error("null", ErrorCode::INVALID_REQUEST, refusal::BATCH)));
+            return Some(Err(refusal::error("null", ErrorCode::INVALID_REQUEST, refusal::BATCH)));
         }
         let message = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
             Ok(message) => message,
-            Err(_) => return refusal::misread(line, outline).map(Read::Refusal),
+            Err(_) => return refusal::misread(line).map(Err),
         };
         match &message {
             JsonRpcMessage::Request(request) if self.in_flight.holds(&request.id) => {
-                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, refusal::IN_FLIGHT)
-                    .map(Read::Refusal);
+                let id = serde_json::to_string(&request.id).unwrap_or_else(|_| "null".into());
+                return Some(Err(refusal::error(&id, ErrorCode::INVALID_REQUEST, refusal::IN_FLIGHT)));
             }
             // The library takes a request whose id or params have a wrong form for something else.
-            message if !matches!(message, JsonRpcMessage::Request(_)) && outline.is_request() => {
-                return refusal::misread(line, outline).map(Read::Refusal);
-            }
+            JsonRpcMessage::Request(_) => {}
+            _ if Outline::read(line).is_request() => return refusal::misread(line).map(Err),
             _ => {}
         }
-        self.admit(message).map(|message| Read::Message(Box::new(message)))
+        self.admit(message).map(|message| Ok(Box::new(message)))
     }
 
     /// Takes on a message, if there is anything to do about it.
@@ -228,8 +223,8 @@ where
                     self.lines.clear();
                     match read {
                         None => {}
-                        Some(Read::Refusal(answer)) => self.refusal = Some(answer),
-                        Some(Read::Message(message)) => {
+                        Some(Err(answer)) => self.refusal = Some(answer),
+                        Some(Ok(message)) => {
                             if let Some(message) = self.enter(*message, bytes) {
                                 return Some(message);
                             }

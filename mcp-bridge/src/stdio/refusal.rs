@@ -13,42 +13,33 @@ pub(super) const IN_FLIGHT: &str = "A request with this id is still being worked
 const NO_REQUEST: &str = "This is not a request of the protocol: `jsonrpc` must be \"2.0\", `id` a whole number or a text, \
     `method` a text.";
 
-/// Returns an error for a line that is no message.
-pub(super) fn misread(line: &[u8], outline: &Outline) -> Option<String> {
-    let (code, why) = match serde_json::from_slice::<Value>(line) {
-        Err(_) if std::str::from_utf8(line).is_err() => {
-            (ErrorCode::PARSE_ERROR, "The line is not UTF-8.".to_owned())
+/// Returns an error for a line that is no message, if anyone waits for one.
+pub(super) fn misread(line: &[u8]) -> Option<String> {
+    let outline = Outline::read(line);
+    let value = match serde_json::from_slice::<Value>(line) {
+        Ok(value) => value,
+        Err(failed) => {
+            // Such an error names a position in the line, and none of its content.
+            let why = match std::str::from_utf8(line) {
+                Ok(_) => format!("The line is not JSON that can be read: {failed}."),
+                Err(_) => "The line is not UTF-8.".to_owned(),
+            };
+            return Some(error(outline.id(), ErrorCode::PARSE_ERROR, &why));
         }
-        // Such an error names a position in the line, and none of its content.
-        Err(error) => (ErrorCode::PARSE_ERROR, format!("The line is not JSON that can be read: {error}.")),
-        Ok(value) => return misread_as(outline.id(), &value),
     };
-    Some(error(outline.id(), code, &why))
-}
-
-fn misread_as(id: &str, value: &Value) -> Option<String> {
     let has = |name: &str| value.get(name).is_some();
     if has("method") && !has("id") || has("result") || has("error") {
         tracing::debug!("passed over a message that nobody waits for");
         return None;
     }
     // Without a method the id is not a request's.
-    let id = if has("method") { id } else { "null" };
+    let id = if has("method") { outline.id() } else { "null" };
     Some(match value.get("params") {
         Some(params) if !params.is_object() => {
             error(id, ErrorCode::INVALID_PARAMS, "`params` must be an object.")
         }
         _ => error(id, ErrorCode::INVALID_REQUEST, NO_REQUEST),
     })
-}
-
-/// Returns the response to a line that is refused, unless it is a notification.
-pub(super) fn refuse(outline: &Outline, code: ErrorCode, why: &str) -> Option<String> {
-    if outline.is_notification() {
-        return None;
-    }
-    tracing::debug!(code = code.0, "a request was refused");
-    Some(error(if outline.is_request() { outline.id() } else { "null" }, code, why))
 }
 
 /// Returns an error for the request with this id, which is JSON.

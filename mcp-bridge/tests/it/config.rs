@@ -143,9 +143,6 @@ fn the_structured_form_that_was_asked_for_goes_before_the_one_that_suits_the_cli
         let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
         assert_eq!(settings["mcpServers"]["shared-inbox"]["args"], args, "{form}");
     }
-    let output = at(home.path(), &["--text-only", "config", "copilot-cli"]);
-    let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
-    assert_eq!(settings["mcpServers"]["shared-inbox"]["args"], json!(["--structured=none"]));
 }
 
 #[test]

@@ -170,7 +170,7 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
         }
         let result = client.call("reply", arguments).await;
         assert!(
-            is_error(&result) && text(&result).contains("unknown argument `consent`"),
+            is_error(&result) && text(&result).contains("Unknown argument `consent`"),
             "{era:?}: {}",
             text(&result)
         );

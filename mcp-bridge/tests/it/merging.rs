@@ -181,12 +181,6 @@ fn an_argument_that_comes_more_than_once_is_replaced_as_a_whole() {
 }
 
 #[test]
-fn two_arguments_that_set_the_same_do_not_stay_side_by_side() {
-    let after = args_over(&json!(["--text-only", "-v"]), &["--structured=exact"]);
-    assert_eq!(after, json!(["--structured=exact", "-v"]));
-}
-
-#[test]
 fn what_starts_the_bridge_goes_before_its_arguments_once() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let npx = folder.path().join("_npx/0/shared-inbox-mcp");

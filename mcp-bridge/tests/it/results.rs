@@ -59,7 +59,7 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
         (
             "tag_conversation",
             json!({ "id": "cnv_1", "tags": [], "zzz": 1 }),
-            "unknown argument `tags`; did you mean `add`? unknown argument `zzz`. Nothing was done. The tool takes add, id, \
+            "Unknown argument `tags`; did you mean `add`? Unknown argument `zzz`. Nothing was done. The tool takes add, id, \
              remove.",
         ),
     ] {
@@ -261,7 +261,7 @@ async fn the_first_result_says_what_a_model_should_know_from_the_start() {
             "(UTC)",
             "with the scopes read, write, draft, send, record",
             "on live data",
-            "go out after the person at this client agreed",
+            "go out once the person who uses this client has agreed",
             "\"Orders\" orders@shop.example (mbx_",
             "\"Help\" help@shop.example (mbx_",
         ] {
@@ -271,6 +271,61 @@ async fn the_first_result_says_what_a_model_should_know_from_the_start() {
         let second = client.call("list_tags", json!({})).await;
         assert!(second.content.len() == 1 && structured(&second).get("start").is_none(), "{era:?}");
     }
+}
+
+#[tokio::test]
+async fn instructions_and_arguments_say_what_holds_for_the_key_and_the_settings() {
+    let fixture = Fixture::new().await;
+    let reading = fixture.key(&[Scope::Read]).await;
+    let drafting = fixture.key(&[Scope::Read, Scope::Draft]).await;
+    let sending = fixture.key(&[Scope::Read, Scope::Send]).await;
+    let all = fixture.mock.live_key();
+    for (key, says, argument, instructions, send) in [
+        (all, Says::No, "--send=ask", "the person who uses this client has agreed", Some("asks the person")),
+        (all, Says::No, "--ask=browser", "agreed on a page in their browser", Some("asks the person")),
+        (all, Says::No, "--send=allow", "go out without a question", Some("emails the customer")),
+        (all, Says::No, "--send=never", "Nothing is sent", Some("a draft either way")),
+        (all, Says::CannotBeAsked, "--send=ask", "cannot ask a person", Some("a draft either way")),
+        (all, Says::No, "--read-only", "You cannot write to customers", None),
+        (&reading, Says::No, "--send=ask", "You cannot write to customers", None),
+        (&drafting, Says::No, "--send=ask", "You cannot send", Some("may not send")),
+        (&sending, Says::CannotBeAsked, "--send=ask", "You cannot write to customers", Some("may not send")),
+    ] {
+        for era in ERAS {
+            let mut command = fixture.program();
+            command.arg(argument).env("SHARED_INBOX_API_KEY", key);
+            let client = connect(command, &Person::who(says), era).await;
+            let said = client.service.peer_info().unwrap().instructions.clone().unwrap();
+            assert!(said.contains(instructions), "{era:?} {argument}: {said}");
+            assert_eq!(
+                said.contains("agreed"),
+                instructions.contains("agreed"),
+                "{era:?} {argument}: {said}"
+            );
+            let tools = client.service.list_all_tools().await.unwrap();
+            let reply = tools.iter().find(|tool| tool.name == "reply");
+            let described =
+                reply.map(|tool| tool.input_schema["properties"]["send"]["description"].to_string());
+            assert_eq!(described.is_some(), send.is_some(), "{era:?} {argument}");
+            let fits = described.iter().zip(send).all(|(described, send)| described.contains(send));
+            assert!(fits, "{era:?} {argument}: {described:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_draft_says_once_that_a_person_approves_it_and_a_repeat_names_it() {
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let first = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
+    assert_eq!(text(&first).matches("approv").count(), 1, "{}", text(&first));
+    let again = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
+    let id = structured(&first)["messageId"].as_str().unwrap();
+    assert!(
+        text(&again).contains(id) && text(&again).contains("repeats a call of 0 seconds ago"),
+        "{}",
+        text(&again)
+    );
 }
 
 #[tokio::test]

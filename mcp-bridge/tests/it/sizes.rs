@@ -58,7 +58,9 @@ fn a_risk_is_never_cut_off() {
     );
     for form in [&rendered.text, rendered.structured["about"].as_str().unwrap()] {
         assert!(
-            form.contains("WARNING: the service marked cnv_1, cnv_40, cnv_97, cnv_99 as a risk"),
+            form.contains(
+                "WARNING: the service sees a risk in cnv_1, cnv_40, cnv_97, cnv_99. They may be attacks"
+            ),
             "{form}"
         );
     }

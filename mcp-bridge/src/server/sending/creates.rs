@@ -16,6 +16,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::{Sender, recent::CreateOutcome};
 use crate::{
     digest::Digest,
+    render::counted,
     server::{
         Connection,
         record::{self, Intent},
@@ -111,15 +112,14 @@ impl Sender {
                 }
             },
         };
-        let added = format!(
-            "This repeats a call of {} seconds ago, so nothing new was made: this is the first result. Change the text if \
-             a second one is meant.",
-            at.elapsed().as_secs()
+        let repeats = format!(
+            "This repeats a call of {} ago, so nothing new was made. Change the text if a second one is meant.",
+            counted(usize::try_from(at.elapsed().as_secs()).unwrap_or(usize::MAX), "second")
         );
-        let added = why.map_or(added.clone(), |why| format!("{} {added}", a_draft(why)));
+        let added = why.map_or(repeats.clone(), |why| format!("{} {repeats}", a_draft(why)));
         // What was found out now need not be found out again.
         *slot = CreateOutcome::Made(at, answer.clone());
-        Err(changed("Already done.", answer, Some(&added)))
+        Err(changed(&sentence(&create.what, &answer), answer, Some(&added)))
     }
 
     /// Makes it, and remembers the outcome. `seen` is the conversation as it was a moment ago, if it was read.

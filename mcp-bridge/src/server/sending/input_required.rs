@@ -39,14 +39,7 @@ impl Sender {
             Decision::Yes => {
                 // It was read for this call, and is what the person agreed to: the handle was for no other.
                 let conversation = Some(&case.conversation);
-                let result = self.make(&case.connection, &case.mail.0, &mut slot, conversation, None).await;
-                // The yes is spent, so it is not for the call to be made again.
-                Ok(match self.renewed(&case.connection).await {
-                    Some(connection) => {
-                        self.make(&connection, &case.mail.0, &mut slot, conversation, None).await.into()
-                    }
-                    None => result.into(),
-                })
+                Ok(self.make(&case.connection, &case.mail.0, &mut slot, conversation, None).await.into())
             }
             answer => {
                 drop(slot);
