@@ -20,8 +20,6 @@ use shared_inbox_mcp::{
 
 use crate::config::{For, Launch, starting};
 
-const ABOUT: &str = "Connects a desktop MCP client to a shared customer-email inbox, over stdio.";
-
 const MORE: &str = "\
 Clients start this program themselves. To set one up, let it print the settings:
 
@@ -43,7 +41,7 @@ cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
 #[derive(Debug, Parser)]
-#[command(name = "shared-inbox-mcp", version, about = ABOUT, long_about = ABOUT, after_help = MORE, max_term_width = 110)]
+#[command(name = "shared-inbox-mcp", version, after_help = MORE, max_term_width = 110)]
 pub(crate) struct Cli {
     /// What to do instead of serving.
     #[command(subcommand)]

@@ -97,12 +97,9 @@ async fn serve(settings: Settings) -> ExitCode {
             Err(error) => tracing::debug!(%error, "the client went before it said anything"),
         }
     };
-    let signals = async {
-        _ = terminated().await;
-    };
     tokio::select! {
         () = ended => {}
-        () = signals => {}
+        _ = terminated() => {}
         () = async { closed.cancelled().await; tokio::time::sleep(SHUTDOWN_GRACE).await } => {}
     }
     bridge.finish(CREATE_GRACE).await;

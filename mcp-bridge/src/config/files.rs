@@ -8,32 +8,36 @@ use std::{
 
 use super::For;
 
-pub(super) fn of(client: For) -> Option<PathBuf> {
-    let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
-    let roaming = || env::var_os("APPDATA").map(PathBuf::from);
-    let config =
-        || env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".config")));
-    let own =
-        |variable, folder| env::var_os(variable).map(PathBuf::from).or_else(|| Some(home()?.join(folder)));
-    match client {
-        For::ClaudeDesktop => {
-            let local = || env::var_os("LOCALAPPDATA").map(PathBuf::from);
-            let folder = if cfg!(windows) {
-                local().and_then(|local| from_store(&local)).or_else(roaming)
-            } else if cfg!(target_os = "macos") {
-                Some(home()?.join("Library/Application Support"))
-            } else {
-                config()
-            };
-            Some(folder?.join("Claude").join("claude_desktop_config.json"))
+impl For {
+    /// Returns where this client keeps its settings.
+    pub(crate) fn file(self) -> Option<PathBuf> {
+        let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let roaming = || env::var_os("APPDATA").map(PathBuf::from);
+        let config =
+            || env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".config")));
+        let own = |variable, folder| {
+            env::var_os(variable).map(PathBuf::from).or_else(|| Some(home()?.join(folder)))
+        };
+        match self {
+            For::ClaudeDesktop => {
+                let local = || env::var_os("LOCALAPPDATA").map(PathBuf::from);
+                let folder = if cfg!(windows) {
+                    local().and_then(|local| from_store(&local)).or_else(roaming)
+                } else if cfg!(target_os = "macos") {
+                    Some(home()?.join("Library/Application Support"))
+                } else {
+                    config()
+                };
+                Some(folder?.join("Claude").join("claude_desktop_config.json"))
+            }
+            For::ClaudeCode => Some(".mcp.json".into()),
+            For::Cursor => Some(home()?.join(".cursor").join("mcp.json")),
+            For::Vscode => Some(Path::new(".vscode").join("mcp.json")),
+            For::Zed if cfg!(windows) => Some(roaming()?.join("Zed").join("settings.json")),
+            For::Zed => Some(config()?.join("zed").join("settings.json")),
+            For::Codex => Some(own("CODEX_HOME", ".codex")?.join("config.toml")),
+            For::CopilotCli => Some(own("COPILOT_HOME", ".copilot")?.join("mcp-config.json")),
         }
-        For::ClaudeCode => Some(".mcp.json".into()),
-        For::Cursor => Some(home()?.join(".cursor").join("mcp.json")),
-        For::Vscode => Some(Path::new(".vscode").join("mcp.json")),
-        For::Zed if cfg!(windows) => Some(roaming()?.join("Zed").join("settings.json")),
-        For::Zed => Some(config()?.join("zed").join("settings.json")),
-        For::Codex => Some(own("CODEX_HOME", ".codex")?.join("config.toml")),
-        For::CopilotCli => Some(own("COPILOT_HOME", ".copilot")?.join("mcp-config.json")),
     }
 }
 

@@ -92,11 +92,6 @@ trait SettingsFile {
 }
 
 impl For {
-    /// Returns where this client keeps its settings.
-    pub(crate) fn file(self) -> Option<PathBuf> {
-        files::of(self)
-    }
-
     /// Returns what a person should know beside the settings.
     pub(crate) fn hint(self, launch: &Launch) -> &'static str {
         match self {
@@ -190,7 +185,9 @@ impl For {
             For::Vscode => {
                 let mut file = jsonc::File::parse(text, "servers")?;
                 if launch.key {
-                    file.ask(&input())?;
+                    file.ask(&json!({
+                        "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true,
+                    }))?;
                 }
                 Box::new(file)
             }
@@ -206,8 +203,4 @@ impl For {
         file.set(&new)?;
         Ok((file, old, new))
     }
-}
-
-fn input() -> Value {
-    json!({ "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true })
 }

@@ -140,23 +140,3 @@ fn no_connection(error: &shared_inbox::Error) -> &'static str {
     }
     "no connection could be made; check the network"
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_name_no_requests() {
-        for (sentence, plain) in [
-            ("POST /conversations/{id}/notes: no answer in time.", "no answer in time."),
-            (
-                "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
-                "nothing was sent, because a request failed: no answer in time.",
-            ),
-            ("the service responded with 500: Try again.", "the service responded with 500: Try again."),
-            ("", ""),
-        ] {
-            assert_eq!(without_requests(sentence), plain);
-        }
-    }
-}
