@@ -19,7 +19,6 @@ const REFUSAL_TTL: Duration = Duration::from_secs(120);
 const MAX_REFUSALS: usize = 3;
 /// The most questions open at once: a person who sees more stops reading them.
 const MAX_OPEN_QUESTIONS: usize = 3;
-
 /// The most browser windows that are opened without an answer while a refusal holds.
 const MAX_WINDOWS: usize = 3;
 

@@ -18,7 +18,7 @@ const PREFIX: &str = "shared-inbox-question-";
 pub struct PrivateFile {
     folder: PathBuf,
     path: String,
-    _locked: Option<fs::File>,
+    locked: Option<fs::File>,
 }
 
 impl PrivateFile {
@@ -44,7 +44,7 @@ impl PrivateFile {
         let path = folder.join(FILE).into_os_string().into_string();
         let path = path.map_err(|_| io::Error::other("the path is not text"))?;
         make_folder(&folder)?;
-        let mut made = Self { folder, path, _locked: None };
+        let mut made = Self { folder, path, locked: None };
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -53,7 +53,7 @@ impl PrivateFile {
         #[cfg(unix)]
         unix::lock(&file)?;
         file.write_all(content.as_bytes())?;
-        made._locked = Some(file);
+        made.locked = Some(file);
         // Some file systems keep no modes. Elsewhere the folder for temporary files is the user's own.
         #[cfg(unix)]
         unix::check([made.folder.as_path(), made.path.as_ref()])?;
@@ -67,6 +67,8 @@ impl PrivateFile {
 
 impl Drop for PrivateFile {
     fn drop(&mut self) {
+        // Windows removes a folder only after the last handle in it is closed.
+        drop(self.locked.take());
         _ = fs::remove_file(&self.path);
         _ = fs::remove_dir(&self.folder);
     }
