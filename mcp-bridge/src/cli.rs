@@ -13,16 +13,12 @@ use clap::{
 };
 use shared_inbox::Operation;
 
-use crate::{
-    config::{For, Key, Launch, starting},
-    settings::{
-        BASE_URL, ConsentChannel, DEFAULT_MAX_CHARS, SendPolicy, ServiceAccess, Settings, Structured,
-        ToolFilter,
-    },
-    skills,
+use shared_inbox_mcp::{
+    program::check_skills,
+    settings::{BASE_URL, ConsentChannel, DEFAULT_MAX_CHARS, SendPolicy, Settings, Structured},
 };
 
-const ABOUT: &str = "Connects a desktop MCP client to a shared customer-email inbox, over stdio.";
+use crate::config::{For, Launch, starting};
 
 const MORE: &str = "\
 Clients start this program themselves. To set one up, let it print the settings:
@@ -39,25 +35,26 @@ The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_I
 argument: every program on the machine could read it there. Each option can come from the variable that is named with
 it; the command line goes before it.
 
-What customers wrote comes to the model marked, without hidden characters and live links. An email goes out only
-after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
+What customers wrote comes to the model marked, without hidden characters and live links. Unless you
+say otherwise (--send), an email goes out only after you saw its address, subject and text and agreed; where the client
+cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
 #[derive(Debug, Parser)]
-#[command(name = "shared-inbox-mcp", version, about = ABOUT, long_about = ABOUT, after_help = MORE, max_term_width = 110)]
-pub struct Cli {
+#[command(name = "shared-inbox-mcp", version, after_help = MORE, max_term_width = 110)]
+pub(crate) struct Cli {
     /// What to do instead of serving.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub(crate) command: Option<Command>,
     /// Everything else.
     #[command(flatten)]
-    pub options: Options,
+    pub(crate) options: Options,
 }
 
 impl Cli {
     /// Parses the command line of this process. A variable that is set to an empty value is refused: it was meant to restrict
     /// something, and ignoring it would open the bridge wider than intended.
-    pub fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         let mut empty = None;
         let mut command = Self::command().mut_args(|arg| match arg.get_env() {
             Some(name) if set_to_nothing(name) => {
@@ -81,7 +78,7 @@ fn set_to_nothing(variable: &OsStr) -> bool {
 
 /// What to do instead of serving.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Print the settings that a client needs to start this program, and where they go
     ///
     /// The other options that you give here become part of the settings.
@@ -101,56 +98,53 @@ pub enum Command {
 
 /// How the bridge is to run.
 #[derive(Debug, Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The service's address, which ends in /api/v1
     #[arg(long, global = true, env = BASE_URL, value_name = "URL")]
-    pub base_url: Option<String>,
+    pub(crate) base_url: Option<String>,
     /// A file that holds the key and nothing else; read again whenever the service refuses the key
     #[arg(long, global = true, env = "SHARED_INBOX_API_KEY_FILE", value_name = "FILE")]
-    pub api_key_file: Option<PathBuf>,
+    pub(crate) api_key_file: Option<PathBuf>,
     /// Try it with a demo inbox inside this program: no account, no server, no real email
     #[arg(long, global = true, env = "SHARED_INBOX_SANDBOX", value_parser = switch())]
-    pub sandbox: bool,
+    pub(crate) sandbox: bool,
     /// Let the key cross the network unprotected, to a service on plain http, in a network that you trust
     #[arg(long, global = true, env = "SHARED_INBOX_ALLOW_PLAIN_HTTP", value_parser = switch())]
-    pub allow_plain_http: bool,
+    pub(crate) allow_plain_http: bool,
     /// What happens when a model wants to send an email. Nothing that a model says can change it
     #[arg(long, global = true, env = "SHARED_INBOX_SEND", value_enum, default_value_t = SendPolicy::Ask, value_name = "POLICY")]
-    pub send: SendPolicy,
+    pub(crate) send: SendPolicy,
     /// Where you are asked whether an email may go out; in the client unless you say otherwise
     #[arg(long, global = true, env = "SHARED_INBOX_ASK", value_enum, value_name = "WHERE")]
-    pub ask: Option<ConsentChannel>,
+    pub(crate) ask: Option<ConsentChannel>,
     /// Show only the tools that change nothing
     #[arg(long, global = true, env = "SHARED_INBOX_READ_ONLY", value_parser = switch())]
-    pub read_only: bool,
+    pub(crate) read_only: bool,
     /// Show only these tools
     #[arg(long, global = true, env = "SHARED_INBOX_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
-    pub tools: Vec<String>,
+    pub(crate) tools: Vec<String>,
     /// Do not show these tools
     #[arg(long, global = true, env = "SHARED_INBOX_EXCLUDE_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
-    pub exclude_tools: Vec<String>,
+    pub(crate) exclude_tools: Vec<String>,
     /// The most characters that one result may carry: long fields are shortened, items beyond it left out, with a note
     #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = DEFAULT_MAX_CHARS, value_name = "N", value_parser = max_chars)]
-    pub max_chars: usize,
+    pub(crate) max_chars: usize,
     /// Keep the model to the inbox with this address; more than once for more inboxes
     #[arg(long, global = true, env = "SHARED_INBOX_MAILBOX", value_delimiter = ',', value_name = "ADDRESS", value_parser = address)]
-    pub mailbox: Vec<String>,
+    pub(crate) mailbox: Vec<String>,
     /// What the structured form of results holds, which some clients show the model instead of the text; `safe` unless you say
     /// otherwise
     #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, value_name = "FORM")]
-    pub structured: Option<Structured>,
-    /// The same as --structured=none
-    #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch(), conflicts_with = "structured")]
-    pub text_only: bool,
+    pub(crate) structured: Option<Structured>,
     /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and how; never words
     #[arg(long, global = true, env = "SHARED_INBOX_AUDIT", value_name = "FILE")]
-    pub audit: Option<PathBuf>,
+    pub(crate) audit: Option<PathBuf>,
     /// Serve the skills in this folder too: how your team answers, as folders with a SKILL.md
     #[arg(long, global = true, env = "SHARED_INBOX_SKILLS", value_name = "DIR", value_parser = skills_in)]
-    pub skills: Option<PathBuf>,
+    pub(crate) skills: Option<PathBuf>,
     /// Say more on stderr; twice for every request. Never email, names or keys
     #[arg(short, long, global = true, env = "SHARED_INBOX_VERBOSE", action = clap::ArgAction::Count)]
-    pub verbose: u8,
+    pub(crate) verbose: u8,
 }
 
 /// Parses what a variable may hold for a flag without a value; anything else is a mistake and not a guess.
@@ -180,11 +174,11 @@ fn address(text: &str) -> Result<String, String> {
 /// Parses the path of a folder whose skills can all be read.
 fn skills_in(text: &str) -> Result<PathBuf, String> {
     let dir = PathBuf::from(text);
-    skills::read(&dir).map(|_| dir)
+    check_skills(&dir).map(|()| dir)
 }
 
 /// Returns what to say about a key among the arguments, if there is one. It must not be repeated in any message.
-pub fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
+pub(crate) fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
     let key = |argument: &OsString| {
         let text = argument.to_string_lossy();
         let value = text.split_once('=').map_or(&*text, |(_, value)| value);
@@ -198,37 +192,26 @@ pub fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'stat
 
 impl Options {
     /// Returns the settings of the bridge; the sandbox is not started here.
-    pub fn settings(&self) -> Settings {
-        Settings {
-            access: ServiceAccess {
-                base_url: self.base_url.clone(),
-                key_file: self.api_key_file.clone(),
-                plain_http: self.allow_plain_http,
-                client: None,
-            },
-            send: self.send,
-            ask: self.ask.unwrap_or(ConsentChannel::Client),
-            filter: ToolFilter {
-                read_only: self.read_only,
-                only: self.tools.clone(),
-                except: self.exclude_tools.clone(),
-                in_inboxes: !self.mailbox.is_empty(),
-            },
-            max_chars: self.max_chars,
-            structured: self.structured().unwrap_or(Structured::Safe),
-            mailboxes: self.mailbox.clone(),
-            skills: self.skills.clone(),
-            ..Settings::default()
-        }
-    }
-
-    /// Returns the structured form that was set.
-    fn structured(&self) -> Option<Structured> {
-        if self.text_only { Some(Structured::None) } else { self.structured }
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        settings.access.base_url = self.base_url.clone();
+        settings.access.key_file = self.api_key_file.clone();
+        settings.access.plain_http = self.allow_plain_http;
+        settings.send = self.send;
+        settings.ask = self.ask.unwrap_or(settings.ask);
+        settings.filter.read_only = self.read_only;
+        settings.filter.only = self.tools.clone();
+        settings.filter.except = self.exclude_tools.clone();
+        settings.max_chars = self.max_chars;
+        settings.structured = self.structured.unwrap_or(settings.structured);
+        settings.filter.in_inboxes = !self.mailbox.is_empty();
+        settings.mailboxes = self.mailbox.clone();
+        settings.skills = self.skills.clone();
+        settings
     }
 
     /// Returns how this client is to start the bridge so that it runs with these options.
-    pub fn launch(&self, client: For, program: PathBuf) -> Launch {
+    pub(crate) fn launch(&self, client: For, program: PathBuf) -> Launch {
         let flag = |name: &str, set: bool| set.then(|| name.to_owned());
         let list =
             |name, values: &[String]| (!values.is_empty()).then(|| format!("{name}={}", values.join(",")));
@@ -249,15 +232,15 @@ impl Options {
         ];
         let mailboxes = self.mailbox.iter().map(|address| Some(format!("--mailbox={address}")));
         let last = [
-            choice("--structured", self.structured()),
+            choice("--structured", self.structured),
             path("--audit", &self.audit),
             path("--skills", &self.skills),
         ];
         let args = args.into_iter().chain(mailboxes).chain(last).flatten().collect();
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
-        let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
+        let key = !self.sandbox && self.api_key_file.is_none();
         let asks = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
-        let slims = client.shows_both_forms() && self.structured().is_none();
+        let slims = client.shows_both_forms() && self.structured.is_none();
         let offers = [(asks, "--ask=browser"), (slims, "--structured=slim")];
         let offered =
             offers.into_iter().filter(|(offer, _)| *offer).map(|(_, argument)| argument.to_owned()).collect();

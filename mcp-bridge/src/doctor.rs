@@ -2,12 +2,10 @@
 
 use std::{env, ffi::OsStr, fmt::Write, path::Path, time::Duration};
 
-use shared_inbox::{Client, Me, Operation, Timestamp, limits, retry::RetryPolicy};
+use shared_inbox::{Client, Me, Operation, Scope, Timestamp, limits, retry::RetryPolicy};
 
-use crate::{
-    consent::{PrivateFile, knows_its_visitors},
-    render::quoted,
-    server::explain,
+use shared_inbox_mcp::{
+    program::{PrivateFile, explain, knows_its_visitors, quoted},
     settings::{ConsentChannel, SendPolicy, Settings},
 };
 
@@ -17,11 +15,11 @@ const MAX_SKEW_SECONDS: i64 = 60;
 const SERVICE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The report of `doctor`.
-pub struct Report {
+pub(crate) struct Report {
     /// The lines to print.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether the bridge works.
-    pub works: bool,
+    pub(crate) works: bool,
 }
 
 impl Report {
@@ -40,10 +38,10 @@ impl Report {
 }
 
 /// Checks everything that must be right for the bridge to work.
-pub async fn examine(settings: &Settings) -> Report {
+pub(crate) async fn examine(settings: &Settings) -> Report {
     let mut report = Report { text: String::new(), works: true };
     match settings.access.connect() {
-        Err(why) => report.bad(why),
+        Err(why) => report.bad(format!("settings: {why}")),
         Ok(client) => {
             report.good(format!("settings: the address is {}", client.base_url()));
             service(&mut report, settings, &client).await;
@@ -82,17 +80,20 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
         Ok(me) => me,
         Err(error) => return report.bad(format!("{error}. Is this the service's address?")),
     };
-    let data = if me.livemode == Some(false) { "the sandbox" } else { "live data" };
+    let data = settings.access.data(&me);
     report.good(format!("key: accepted, agent {} ({}), on {data}", quoted(&me.agent.name), me.agent.id));
     let scopes: Vec<_> = me.scopes.iter().map(ToString::to_string).collect();
     report.good(format!("scopes: {}", scopes.join(", ")));
     tools(report, settings, &me);
-    if settings.send != SendPolicy::Never {
+    if settings.send != SendPolicy::Never && me.scopes.contains(&Scope::Send) {
         page(report, settings.ask);
     }
     inboxes(report, settings, client).await;
     clock(report, response.headers());
-    rate(report, response.headers());
+    let most = limits::REQUESTS_PER_MINUTE;
+    report.good(format!(
+        "rate limit: there is room now; {most} requests a minute for everything that uses this key"
+    ));
 }
 
 fn tools(report: &mut Report, settings: &Settings, me: &Me) {
@@ -114,6 +115,7 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
         }
     }
     report.good(match settings.send {
+        _ if !me.scopes.contains(&Scope::Send) => "sending: not with this key, which lacks the scope `send`",
         SendPolicy::Ask if settings.ask == ConsentChannel::Browser => {
             "sending: asks a person on a page in the browser (--ask=browser), or makes a draft where none can be opened"
         }
@@ -121,7 +123,7 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
         SendPolicy::Allow => {
             "sending: allowed without a question (--send=allow), except where there is a risk"
         }
-        SendPolicy::Never => "sending: never (--send=never), every email becomes a draft",
+        _ => "sending: never (--send=never), every email becomes a draft",
     });
 }
 
@@ -209,20 +211,6 @@ fn clock(report: &mut Report, headers: &http::HeaderMap) {
             "clock: this machine is {} s {} the service; times in results will look wrong, set the clock",
             off.abs(),
             if off > 0 { "ahead of" } else { "behind" }
-        )),
-    }
-}
-
-/// Shows the rate limit header, which the service does not promise.
-fn rate(report: &mut Report, headers: &http::HeaderMap) {
-    let left = ["ratelimit-remaining", "x-ratelimit-remaining"]
-        .into_iter()
-        .find_map(|name| headers.get(name)?.to_str().ok()?.parse::<u64>().ok());
-    let most = limits::REQUESTS_PER_MINUTE;
-    match left {
-        Some(left) => report.good(format!("rate limit: {left} of {most} requests left this minute")),
-        None => report.good(format!(
-            "rate limit: there is room now; {most} requests a minute for everything that uses this key"
         )),
     }
 }

@@ -1,29 +1,30 @@
 //! A stdio MCP server for a shared customer inbox, for desktop clients, careful with hostile email.
 //!
 //! The program `shared-inbox-mcp` is what most people want; see its `--help`. As a library, [`Bridge`] is the server
-//! behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers wrote. The modules
-//! that are not shown here are the program's own and may change at any time.
+//! behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers wrote.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
-#[doc(hidden)]
-pub mod audit;
-#[doc(hidden)]
-pub mod cli;
-#[doc(hidden)]
-pub mod config;
+mod audit;
 mod consent;
 mod digest;
-#[doc(hidden)]
-pub mod doctor;
-#[doc(hidden)]
-pub mod logging;
 pub mod render;
 mod server;
 pub mod settings;
 mod skills;
-#[doc(hidden)]
-pub mod stdio;
+mod stdio;
 
 pub use server::Bridge;
+
+/// What the program uses beside the API. It may change at any time.
+#[doc(hidden)]
+pub mod program {
+    pub use crate::{
+        consent::{PrivateFile, knows_its_visitors},
+        render::quoted,
+        server::explain,
+        skills::check_skills,
+        stdio::{QueueWait, Stdio},
+    };
+}

@@ -9,7 +9,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Starts logging, more of it the more `-v` were given.
-pub fn start(verbose: u8) {
+pub(crate) fn start(verbose: u8) {
     let own = match verbose {
         0 => LevelFilter::WARN,
         1 => LevelFilter::INFO,

@@ -1,5 +1,10 @@
 //! The program: serves MCP over stdio, or helps to set that up.
 
+mod cli;
+mod config;
+mod doctor;
+mod logging;
+
 use std::{
     io::{IsTerminal, Write},
     process::ExitCode,
@@ -9,13 +14,12 @@ use std::{
 use rmcp::ServiceExt;
 use shared_inbox_mcp::{
     Bridge,
-    audit::Audit,
-    cli::{self, Cli, Command, Options},
-    config::{For, Written},
-    doctor, logging,
-    settings::{API_KEY, Settings, variable},
-    stdio::Stdio,
+    program::Stdio,
+    settings::{API_KEY, Audit, Settings, variable},
 };
+
+use cli::{Cli, Command, Options};
+use config::{Changed, For};
 
 /// How long running calls may take to finish when the client disconnects.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
@@ -32,7 +36,7 @@ fn main() -> ExitCode {
     let cli = Cli::of_process();
     logging::start(cli.options.verbose);
     if let Some(Command::Config { client, write, file }) = cli.command {
-        return config(client, write.then_some(file), &cli.options);
+        return configure(client, write.then_some(file), &cli.options);
     }
     // One thread: the bridge waits for a pipe and a socket, and a desktop runs many such programs.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -93,12 +97,9 @@ async fn serve(settings: Settings) -> ExitCode {
             Err(error) => tracing::debug!(%error, "the client went before it said anything"),
         }
     };
-    let signals = async {
-        _ = terminated().await;
-    };
     tokio::select! {
         () = ended => {}
-        () = signals => {}
+        _ = terminated() => {}
         () = async { closed.cancelled().await; tokio::time::sleep(SHUTDOWN_GRACE).await } => {}
     }
     bridge.finish(CREATE_GRACE).await;
@@ -128,6 +129,7 @@ async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mock::MockServe
     let started = shared_inbox_mock::MockServer::builder().try_start().await;
     let mock = started.map_err(|error| format!("the sandbox did not start: {error}"))?;
     settings.access.client = Some(mock.client());
+    settings.access.demo = true;
     eprintln!("A demo inbox runs inside this program. To look into it: {}", mock.ready().console_url);
     Ok(mock)
 }
@@ -137,7 +139,7 @@ async fn sandbox(_settings: &mut Settings) -> Result<(), String> {
     Err("this program was built without the sandbox".into())
 }
 
-fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Options) -> ExitCode {
+fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &Options) -> ExitCode {
     let command = match std::env::current_exe() {
         Ok(command) => command,
         Err(error) => return wrong(&format!("the path of this program is not known: {error}")),
@@ -154,31 +156,27 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
     let path = std::path::absolute(&path).unwrap_or(path);
     if write.is_some() {
         return match client.write(&launch, &path) {
-            Ok(Written::Unchanged) => said(&format!("{} has these settings already.", path.display())),
-            Ok(Written::Changed { backup, changes, exposed }) => {
+            Ok(None) => said(&format!("{} has these settings already.", path.display())),
+            Ok(Some(Changed { backup, changes, closed })) => {
                 let did = if backup.is_some() { "was changed" } else { "was made" };
                 eprintln!("{} {did}:", path.display());
                 changes.iter().for_each(|change| eprintln!("  {change}"));
                 if let Some(backup) = backup {
                     eprintln!("The file as it was: {}", backup.display());
                 }
-                if exposed {
+                if closed {
                     eprintln!(
-                        "WARNING: others on this machine can read this file, and it holds the key. Make it yours alone (chmod 600), \
-                         or name a file that holds the key with --api-key-file."
+                        "Only you can read it now: it holds the key, and others on this machine could have read it."
                     );
                 }
                 said(client.hint(&launch))
             }
-            Err(error) => wrong(&error.to_string()),
+            Err(why) => wrong(&why),
         };
     }
     eprintln!("Put this into {}:\n", path.display());
     print(&client.settings(&launch));
     eprintln!("\n{}", client.hint(&launch));
-    if let Some(command) = client.command(&launch) {
-        eprintln!("Or run: {command}");
-    }
     ExitCode::SUCCESS
 }
 

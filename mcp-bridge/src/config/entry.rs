@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Key, Launch};
-use crate::settings::{API_KEY, BASE_URL};
+use super::Launch;
+use shared_inbox_mcp::settings::{API_KEY, BASE_URL};
 
 /// The fields of an entry that the bridge sets, beside its variables.
 pub(super) const OURS: [&str; 4] = ["type", "command", "args", "tools"];
@@ -39,7 +39,7 @@ pub(super) fn over(
         // The arguments up to there are those of `npx` or `uvx`.
         args.drain(..=at);
     }
-    if launch.base_url.is_some() && launch.key == Key::InSettings {
+    if launch.base_url.is_some() && launch.key {
         // A service was named: the demo inbox is not meant any more.
         args.retain(|arg| arg != SANDBOX);
     }
@@ -132,12 +132,9 @@ fn texts(list: Option<&Value>) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the option that an argument sets. `--text-only` is a form of `--structured`.
+/// Returns the option that an argument sets.
 fn name(arg: &str) -> &str {
-    match arg.split('=').next().unwrap_or(arg) {
-        "--text-only" => "--structured",
-        name => name,
-    }
+    arg.split('=').next().unwrap_or(arg)
 }
 
 /// Replaces the arguments that set the same options, or appends the new ones. An argument may occur more than once.

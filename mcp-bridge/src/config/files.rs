@@ -6,36 +6,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shared_inbox::Timestamp;
+use super::For;
 
-use super::{For, NotWritten};
-
-pub(super) fn of(client: For) -> Option<PathBuf> {
-    let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
-    let roaming = || env::var_os("APPDATA").map(PathBuf::from);
-    let config =
-        || env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".config")));
-    let own =
-        |variable, folder| env::var_os(variable).map(PathBuf::from).or_else(|| Some(home()?.join(folder)));
-    match client {
-        For::ClaudeDesktop => {
-            let local = || env::var_os("LOCALAPPDATA").map(PathBuf::from);
-            let folder = if cfg!(windows) {
-                local().and_then(|local| from_store(&local)).or_else(roaming)
-            } else if cfg!(target_os = "macos") {
-                Some(home()?.join("Library/Application Support"))
-            } else {
-                config()
-            };
-            Some(folder?.join("Claude").join("claude_desktop_config.json"))
+impl For {
+    /// Returns where this client keeps its settings.
+    pub(crate) fn file(self) -> Option<PathBuf> {
+        let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let roaming = || env::var_os("APPDATA").map(PathBuf::from);
+        let config =
+            || env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".config")));
+        let own = |variable, folder| {
+            env::var_os(variable).map(PathBuf::from).or_else(|| Some(home()?.join(folder)))
+        };
+        match self {
+            For::ClaudeDesktop => {
+                let local = || env::var_os("LOCALAPPDATA").map(PathBuf::from);
+                let folder = if cfg!(windows) {
+                    local().and_then(|local| from_store(&local)).or_else(roaming)
+                } else if cfg!(target_os = "macos") {
+                    Some(home()?.join("Library/Application Support"))
+                } else {
+                    config()
+                };
+                Some(folder?.join("Claude").join("claude_desktop_config.json"))
+            }
+            For::ClaudeCode => Some(".mcp.json".into()),
+            For::Cursor => Some(home()?.join(".cursor").join("mcp.json")),
+            For::Vscode => Some(Path::new(".vscode").join("mcp.json")),
+            For::Zed if cfg!(windows) => Some(roaming()?.join("Zed").join("settings.json")),
+            For::Zed => Some(config()?.join("zed").join("settings.json")),
+            For::Codex => Some(own("CODEX_HOME", ".codex")?.join("config.toml")),
+            For::CopilotCli => Some(own("COPILOT_HOME", ".copilot")?.join("mcp-config.json")),
         }
-        For::ClaudeCode => Some(".mcp.json".into()),
-        For::Cursor => Some(home()?.join(".cursor").join("mcp.json")),
-        For::Vscode => Some(Path::new(".vscode").join("mcp.json")),
-        For::Zed if cfg!(windows) => Some(roaming()?.join("Zed").join("settings.json")),
-        For::Zed => Some(config()?.join("zed").join("settings.json")),
-        For::Codex => Some(own("CODEX_HOME", ".codex")?.join("config.toml")),
-        For::CopilotCli => Some(own("COPILOT_HOME", ".copilot")?.join("mcp-config.json")),
     }
 }
 
@@ -49,7 +51,7 @@ fn from_store(local: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
-pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
+pub(super) fn behind(path: &Path) -> Result<PathBuf, String> {
     const MAX_LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -58,63 +60,56 @@ pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
             Err(_) => return Ok(target),
         }
     }
-    Err(NotWritten::File { path: path.to_owned(), error: io::Error::other("the link leads in a circle") })
+    Err(format!("{}: the link leads in a circle", path.display()))
 }
 
-pub(super) fn others_can_read(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        _ = path;
-        false
-    }
-}
-
-pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
+pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(NotWritten::File { path: path.to_owned(), error }),
+        Err(error) => Err(format!("{}: {error}", path.display())),
     }
 }
 
-/// Replaces the file atomically, and returns the path of the backup.
-pub(super) fn replace(path: &Path, text: &str) -> Result<Option<PathBuf>, NotWritten> {
-    let failed = |error| NotWritten::File { path: path.to_owned(), error };
-    let target = path;
-    if fs::metadata(target).is_ok_and(|file| file.permissions().readonly()) {
-        return Err(failed(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "it is read-only, and was left as it is; make it writable, or paste the settings by hand",
-        )));
+/// What became of a file.
+pub(super) struct Replaced {
+    /// The copy of the file as it was, if there was one.
+    pub(super) backup: Option<PathBuf>,
+    /// Whether others could read it before.
+    pub(super) was_open: bool,
+}
+
+/// Replaces the file atomically, after a copy of it. The copy is its owner's alone, because it may hold an older key; so is the
+/// file, if it is to be private, and otherwise it keeps its mode.
+pub(super) fn replace(path: &Path, text: &str, private: bool) -> Result<Replaced, String> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    let before = fs::metadata(path).ok();
+    if before.as_ref().is_some_and(|file| file.permissions().readonly()) {
+        let why = "it is read-only, and was left as it is; make it writable, or paste the settings by hand";
+        return Err(format!("{}: {why}", path.display()));
     }
-    if let Some(folder) = target.parent() {
+    if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    let backup = if target.exists() {
-        let stamp: String = Timestamp::now().to_string().chars().filter(char::is_ascii_digit).collect();
-        let backup = beside(target, &format!("backup-{stamp}"));
-        fs::copy(target, &backup).map_err(failed)?;
-        Some(backup)
-    } else {
-        None
-    };
-    let new = beside(target, &format!("new-{}", std::process::id()));
-    let written = write_private(&new, text).and_then(|()| {
-        if backup.is_some() {
-            fs::set_permissions(&new, fs::metadata(target)?.permissions())?;
-        }
-        fs::rename(&new, target)
-    });
-    if written.is_err() {
-        _ = fs::remove_file(&new);
+    let backup = before.as_ref().map(|_| beside(path, "backup"));
+    if let Some(backup) = &backup {
+        let old = fs::read(path).map_err(failed)?;
+        put(backup, &old, None).map_err(failed)?;
     }
-    written.map_err(failed)?;
-    Ok(backup)
+    let kept = before.as_ref().map(fs::Metadata::permissions).filter(|_| !private);
+    put(path, text.as_bytes(), kept).map_err(failed)?;
+    Ok(Replaced { backup, was_open: before.is_some_and(|file| others_can_read(&file)) })
+}
+
+#[cfg(unix)]
+fn others_can_read(file: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn others_can_read(_: &fs::Metadata) -> bool {
+    false
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -123,13 +118,19 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a new file that only its owner can read: it may come to hold a key.
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
+/// Puts a file in the place of another, with these permissions, or readable by its owner alone from its first byte on.
+fn put(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let new = beside(path, &format!("new-{}", std::process::id()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
+    let written = options.open(&new).and_then(|mut file| {
+        file.write_all(content)?;
+        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+        fs::rename(&new, path)
+    });
+    written.inspect_err(|_| _ = fs::remove_file(&new))
 }
 
 #[cfg(test)]

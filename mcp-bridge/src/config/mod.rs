@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::settings::{API_KEY, BASE_URL, variable};
+use shared_inbox_mcp::settings::{API_KEY, variable};
 
 /// What the server is called in a client's settings.
-pub const NAME: &str = "shared-inbox";
+pub(crate) const NAME: &str = "shared-inbox";
 /// The question by which VS Code asks for the key.
 const INPUT: &str = "shared-inbox-api-key";
 
 /// A client that can start the bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum For {
+pub(crate) enum For {
     /// Claude Desktop
     ClaudeDesktop,
     /// Claude Code, for the project in the current folder
@@ -37,19 +37,20 @@ pub enum For {
 
 /// How the bridge is to be started by the client.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// The program.
-    pub command: PathBuf,
+    pub(crate) command: PathBuf,
     /// Arguments that go before the bridge's own: what a program that starts others is to start.
-    pub before: Vec<String>,
+    pub(crate) before: Vec<String>,
     /// Its arguments, without a key among them.
-    pub args: Vec<String>,
+    pub(crate) args: Vec<String>,
     /// Arguments that this client is better off with, for an entry that is new.
-    pub offered: Vec<String>,
+    pub(crate) offered: Vec<String>,
     /// The service's base URL; none in the sandbox.
-    pub base_url: Option<String>,
-    /// Where the key comes from.
-    pub key: Key,
+    pub(crate) base_url: Option<String>,
+    /// Whether the client's settings hold the key, or say where the client gets it. If not, the arguments name a file, or none is
+    /// needed.
+    pub(crate) key: bool,
 }
 
 /// Returns the command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
@@ -68,53 +69,14 @@ pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
     (program, Vec::new())
 }
 
-/// Where the bridge gets the key when a client starts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    /// The arguments name a file, or none is needed.
-    NotNeeded,
-    /// The client's settings hold it.
-    InSettings,
-}
-
-/// Why settings could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum NotWritten {
-    /// Something that must be in the settings is not known.
-    #[error("{0}")]
-    Missing(String),
-    /// The file cannot be read or written.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        error: std::io::Error,
-    },
-    /// What is in the file is not understood.
-    #[error("{}: {why}; it was left as it is, paste the settings by hand", path.display())]
-    NotUnderstood {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-}
-
-/// What writing did.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Written {
-    /// The file was changed.
-    Changed {
-        /// The copy of the file as it was, if there was one.
-        backup: Option<PathBuf>,
-        /// What is different, a line each, without the value of any variable.
-        changes: Vec<String>,
-        /// Whether the file now holds the key and others on this machine can read it.
-        exposed: bool,
-    },
-    /// The file had these settings already.
-    Unchanged,
+/// What writing changed.
+pub(crate) struct Changed {
+    /// The copy of the file as it was, if there was one.
+    pub(crate) backup: Option<PathBuf>,
+    /// What is different, a line each, without the value of any variable.
+    pub(crate) changes: Vec<String>,
+    /// Whether others could read the file, and cannot any more because it holds the key.
+    pub(crate) closed: bool,
 }
 
 /// A client's file with the server in it, and the server's entry before and after.
@@ -130,15 +92,11 @@ trait SettingsFile {
 }
 
 impl For {
-    /// Returns where this client keeps its settings.
-    pub fn file(self) -> Option<PathBuf> {
-        files::of(self)
-    }
-
     /// Returns what a person should know beside the settings.
-    pub fn hint(self, launch: &Launch) -> &'static str {
+    pub(crate) fn hint(self, launch: &Launch) -> &'static str {
         match self {
-            For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
+            For::ClaudeCode if !launch.key => "Then start Claude Code again, in this folder.",
+            For::Vscode if !launch.key => "Then reload the window of VS Code.",
             For::ClaudeDesktop if !launch.offered.is_empty() => {
                 "Then quit Claude Desktop and start it again.\nIt cannot ask you whether an email may go out, so this program asks on a \
                  page in your browser (--ask=browser); with --ask=client, emails become drafts instead."
@@ -169,13 +127,13 @@ impl For {
     }
 
     /// Returns whether this client has no way to ask a person anything.
-    pub fn cannot_ask(self) -> bool {
+    pub(crate) fn cannot_ask(self) -> bool {
         self == For::ClaudeDesktop
     }
 
     /// Returns whether this client gives a model both forms of a result, so that every word is paid for twice.
     /// A client belongs here only when it is known to show the text: most show one form, and several the structured one.
-    pub fn shows_both_forms(self) -> bool {
+    pub(crate) fn shows_both_forms(self) -> bool {
         self == For::CopilotCli
     }
 
@@ -184,59 +142,41 @@ impl For {
     }
 
     /// Returns the settings to paste, with a place for the key to fill in.
-    pub fn settings(self, launch: &Launch) -> String {
+    pub(crate) fn settings(self, launch: &Launch) -> String {
         let mut launch = launch.clone();
-        if launch.base_url.is_none() && launch.key == Key::InSettings {
+        if launch.base_url.is_none() && launch.key {
             launch.base_url = Some("<the service's address, which ends in /api/v1>".into());
         }
-        let key = (launch.key == Key::InSettings).then(|| self.key());
+        let key = launch.key.then(|| self.key());
         // Nothing is in the way in an empty file.
         self.merged("", &launch, key.as_deref()).map(|(file, ..)| file.text()).unwrap_or_default()
     }
 
-    /// Returns the command that sets up Claude Code without a file, for those who prefer it.
-    pub fn command(self, launch: &Launch) -> Option<String> {
-        if self != For::ClaudeCode {
-            return None;
-        }
-        let mut parts = vec!["claude".to_owned(), "mcp".into(), "add".into(), NAME.into()];
-        if let Some(url) = &launch.base_url {
-            parts.extend(["-e".into(), quote(&format!("{BASE_URL}={url}"))]);
-        }
-        if launch.key == Key::InSettings {
-            // The shell puts the key in, so that it is not in this text.
-            parts.extend(["-e".into(), format!("\"{API_KEY}=${API_KEY}\"")]);
-        }
-        parts.extend(["--".into(), quote(&launch.command.to_string_lossy())]);
-        parts.extend(launch.before.iter().chain(&launch.args).map(|arg| quote(arg)));
-        Some(parts.join(" "))
-    }
-
-    /// Merges the settings into the client's file, which is copied before.
-    pub fn write(self, launch: &Launch, path: &Path) -> Result<Written, NotWritten> {
+    /// Merges the settings into the client's file, which is copied before, unless it has them already. The error says why nothing was written.
+    pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Option<Changed>, String> {
         let key = match launch.key {
-            Key::NotNeeded => None,
-            Key::InSettings if self.asks_for_key() => Some(self.key()),
-            Key::InSettings => variable(API_KEY),
+            false => None,
+            true if self.asks_for_key() => Some(self.key()),
+            true => variable(API_KEY),
         };
         let target = files::behind(path)?;
         let before = files::read(&target)?;
         let text = before.as_deref().unwrap_or_default();
-        let (file, old, new) = self
-            .merged(text, launch, key.as_deref())
-            .map_err(|why| NotWritten::NotUnderstood { path: path.to_owned(), why })?;
+        let (file, old, new) = self.merged(text, launch, key.as_deref()).map_err(|why| {
+            format!("{}: {why}; it was left as it is, paste the settings by hand", path.display())
+        })?;
         let missing = entry::missing(&new);
         if !missing.is_empty() {
-            return Err(NotWritten::Missing(missing.join("; ")));
+            return Err(missing.join("; "));
         }
         let after = file.text();
         if before.as_deref() == Some(after.as_str()) {
-            return Ok(Written::Unchanged);
+            return Ok(None);
         }
-        let backup = files::replace(&target, &after)?;
         let holds_key = new["env"].get(API_KEY).is_some() && !self.asks_for_key();
+        let replaced = files::replace(&target, &after, holds_key)?;
         let changes = entry::changes(old.as_ref(), &new);
-        Ok(Written::Changed { backup, changes, exposed: holds_key && files::others_can_read(&target) })
+        Ok(Some(Changed { backup: replaced.backup, changes, closed: holds_key && replaced.was_open }))
     }
 
     fn merged(self, text: &str, launch: &Launch, key: Option<&str>) -> Result<Merged, String> {
@@ -244,8 +184,10 @@ impl For {
             For::Codex => Box::new(codex::File::parse(text)?),
             For::Vscode => {
                 let mut file = jsonc::File::parse(text, "servers")?;
-                if launch.key == Key::InSettings {
-                    file.ask(&input())?;
+                if launch.key {
+                    file.ask(&json!({
+                        "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true,
+                    }))?;
                 }
                 Box::new(file)
             }
@@ -260,17 +202,5 @@ impl For {
         }
         file.set(&new)?;
         Ok((file, old, new))
-    }
-}
-
-fn input() -> Value {
-    json!({ "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true })
-}
-
-fn quote(word: &str) -> String {
-    if word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,".contains(c)) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

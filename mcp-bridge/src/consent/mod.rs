@@ -11,7 +11,8 @@ mod visible;
 
 pub(crate) use closing::ClosingPage;
 pub(crate) use ledger::{ConsentError, ConsentLedger, OpenConsent};
-pub(crate) use page::{Page, PageQuestion, PrivateFile, knows_its_visitors, remove_leftovers};
+pub(crate) use page::{Page, PageQuestion, remove_leftovers};
+pub use page::{PrivateFile, knows_its_visitors};
 pub(crate) use preview::{EmailPreview, last_inbound};
 
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
 pub enum ConsentChannel {
     /// In the client, by a form or a link; a client that can do neither gets a draft
     Client,
-    /// On a page of this program, which it opens in your browser; for clients that cannot ask
+    /// On a page of this program, which it opens in your browser, whatever the client can do
     Browser,
 }
 

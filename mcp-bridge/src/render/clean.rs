@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::counted;
+
 /// What cleaning a text took out or broke.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -30,17 +32,17 @@ impl SanitizeReport {
 impl fmt::Display for SanitizeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
-            (self.invisible, "invisible characters removed"),
-            (self.direction, "direction-changing characters removed"),
-            (self.tags, "tag characters removed"),
-            (self.links, "link or image marks defused"),
-            (self.fences, "false fence brackets replaced"),
-            (self.lookalikes, "words with look-alike letters"),
+            (self.invisible, "invisible character", "removed"),
+            (self.direction, "direction-changing character", "removed"),
+            (self.tags, "tag character", "removed"),
+            (self.links, "link or image mark", "defused"),
+            (self.fences, "false fence bracket", "replaced"),
+            (self.lookalikes, "word", "with look-alike letters"),
         ];
-        let mut first = true;
-        for (count, what) in parts.into_iter().filter(|(count, _)| *count > 0) {
-            write!(f, "{}{count} {what}", if first { "" } else { ", " })?;
-            first = false;
+        let mut before = "";
+        for (count, what, how) in parts.into_iter().filter(|(count, ..)| *count > 0) {
+            write!(f, "{before}{} {how}", counted(count, what))?;
+            before = ", ";
         }
         Ok(())
     }

@@ -124,7 +124,7 @@ impl FencedBlock {
 }
 
 /// Returns a short value that the team chose (a name, a tag): on one line, between quotes, not endless.
-pub(crate) fn quoted(value: &str) -> String {
+pub fn quoted(value: &str) -> String {
     format!("\"{}\"", own(value).replace('"', "'"))
 }
 

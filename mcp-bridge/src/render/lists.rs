@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
 use shared_inbox::{ConversationSummary, Document, Mailbox, Tag};
 
 use super::{
-    FencedBlock, Form, LastWords, List, RenderOptions, Rendered, Scale, caps,
+    FencedBlock, List, RenderOptions, Rendered, Scale, caps,
     conversation::{about, some},
     counted, minute, own, quoted, structured,
 };
@@ -17,9 +16,9 @@ const LARGER: &str = "For the others, start the bridge with a larger --max-chars
 pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rendered {
     let risky: Vec<_> = all.iter().filter(|c| c.risk.is_some()).map(|c| &c.id).collect();
     let warning = (!risky.is_empty()).then(|| {
+        let what = if risky.len() == 1 { "It may be an attack" } else { "They may be attacks" };
         format!(
-            "WARNING: the service marked {} as a risk. They may be attacks on you or your team; nothing is sent \
-             in them without a person's consent.",
+            "WARNING: the service sees a risk in {}. {what} on you or your team; nothing is sent there without a person's consent.",
             some(&risky, caps::WARNED.min(style.max_chars / caps::PER_WARNED), ToString::to_string)
         )
     });
@@ -30,27 +29,9 @@ pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rend
         warning,
         writes: &structured::CONVERSATION,
         strangers: true,
-        rest: "Narrow with q, mailbox, assigned or view, or set limit.",
+        rest: "Narrow with q, mailbox, assigned or view, or raise limit.",
     };
-    let mut rendered = list.render(style, |c, scale| summary(style, c, scale));
-    for item in rendered.structured["items"].as_array_mut().into_iter().flatten() {
-        say_whose(style, all, item);
-    }
-    rendered
-}
-
-/// Adds to the JSON who wrote the last message; ours needs no marks.
-fn say_whose(style: &RenderOptions, all: &[ConversationSummary], item: &mut Value) {
-    let Some(c) = all.iter().find(|c| item["id"] == c.id.as_str()) else { return };
-    let Some(whose) = style.last_words.get(&c.id).filter(|_| style.form != Form::Exact) else { return };
-    item["lastWords"] = match whose {
-        LastWords::Ours => "ours",
-        LastWords::Customers => "the customer's",
-    }
-    .into();
-    if *whose == LastWords::Ours && item.get("snippet").is_some() {
-        item["snippet"] = own(&c.snippet).into();
-    }
+    list.render(style, |c, scale| summary(style, c, scale))
 }
 
 fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> String {
@@ -74,19 +55,9 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
     if !c.tags.is_empty() {
         _ = write!(out, " · tags {}", some(&c.tags, scale.of(caps::TAGS), |tag| quoted(tag)));
     }
-    let whose = style.last_words.get(&c.id);
-    if whose == Some(&LastWords::Ours) {
-        _ = write!(out, " · last words, ours: {}", quoted(&c.snippet));
-    }
     out.push('\n');
     let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
-    match whose {
-        Some(LastWords::Ours) => {}
-        Some(LastWords::Customers) => {
-            _ = block.field("last words, the customer's", &c.snippet, caps::SNIPPET)
-        }
-        None => _ = block.field("last words", &c.snippet, caps::SNIPPET),
-    }
+    block.field("latest message", &c.snippet, caps::SNIPPET);
     style.fence.write(&mut out, &block);
     out
 }
@@ -105,7 +76,7 @@ pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rend
         warning,
         writes: &structured::DOCUMENT,
         strangers: true,
-        rest: "Narrow with q or kind, or set limit.",
+        rest: "Narrow with q or kind, or raise limit.",
     };
     list.render(style, |d, scale| document(style, d, scale))
 }

@@ -11,11 +11,8 @@ mod fence;
 mod lists;
 mod structured;
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 use serde_json::{Value, json};
-use shared_inbox::ConversationId;
 
 use budget::{Part, Scale, chars, fit_first, share};
 use structured::Writes;
@@ -23,8 +20,10 @@ use structured::Writes;
 pub(crate) use clean::{Kind, clean_and_cut, kind};
 pub use clean::{SanitizeReport, clean};
 pub use conversation::conversation;
+pub(crate) use fence::own;
+#[doc(hidden)]
+pub use fence::quoted;
 pub use fence::{Fence, FencedBlock};
-pub(crate) use fence::{own, quoted};
 pub use lists::{conversations, documents, mailboxes, tags};
 
 /// A result in both of its forms.
@@ -60,7 +59,6 @@ pub struct RenderOptions {
     max_chars: usize,
     form: Form,
     more: More,
-    last_words: HashMap<ConversationId, LastWords>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,20 +81,10 @@ pub enum More {
     Maybe,
 }
 
-/// Who wrote the last message of a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LastWords {
-    /// The team, or an agent.
-    Ours,
-    /// The customer.
-    Customers,
-}
-
 impl RenderOptions {
     /// Creates options with this fence, and at most so many characters in the text and in the JSON.
     pub fn new(fence: Fence, max_chars: usize) -> Self {
-        Self { fence, max_chars, form: Form::Safe, more: More::No, last_words: HashMap::new() }
+        Self { fence, max_chars, form: Form::Safe, more: More::No }
     }
 
     /// Returns the JSON exactly as the service gave it, for a program: with hidden characters, live links and no marks. An item
@@ -118,13 +106,6 @@ impl RenderOptions {
     #[must_use]
     pub fn more(mut self, more: More) -> Self {
         self.more = more;
-        self
-    }
-
-    /// Sets who wrote the last message of these conversations, as far as it is known.
-    #[must_use]
-    pub fn last_words(mut self, known: HashMap<ConversationId, LastWords>) -> Self {
-        self.last_words = known;
         self
     }
 

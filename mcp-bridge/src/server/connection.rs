@@ -78,7 +78,7 @@ impl Connector {
 }
 
 /// Returns what went wrong, and what a person can do about it.
-pub(crate) fn explain(error: &shared_inbox::Error) -> String {
+pub fn explain(error: &shared_inbox::Error) -> String {
     let advice = if error.is_unauthorized() {
         // Every failure passes here on its way to the client.
         if let Some(record) = record::current() {
@@ -139,24 +139,4 @@ fn no_connection(error: &shared_inbox::Error) -> &'static str {
         }
     }
     "no connection could be made; check the network"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_name_no_requests() {
-        for (sentence, plain) in [
-            ("POST /conversations/{id}/notes: no answer in time.", "no answer in time."),
-            (
-                "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
-                "nothing was sent, because a request failed: no answer in time.",
-            ),
-            ("the service responded with 500: Try again.", "the service responded with 500: Try again."),
-            ("", ""),
-        ] {
-            assert_eq!(without_requests(sentence), plain);
-        }
-    }
 }

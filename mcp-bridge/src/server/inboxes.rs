@@ -169,7 +169,7 @@ impl Inboxes {
         let chosen = self.chosen(client, priority).await?.iter().map(|mailbox| mailbox.id.clone());
         let asked: Vec<_> = chosen.filter(|id| wanted.is_none_or(|wanted| wanted == id)).collect();
         if asked.is_empty() {
-            let why = "mailbox: is not one of the inboxes that the bridge was started with (--mailbox); list_mailboxes has them.";
+            let why = "`mailbox` is not one of the inboxes that the bridge was started with (--mailbox); list_mailboxes has them.";
             return Err(Denied::Inbox(why.into()));
         }
         Ok(asked)

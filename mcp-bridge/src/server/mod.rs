@@ -2,7 +2,6 @@
 
 mod connection;
 mod context;
-mod conversation_cache;
 mod handler;
 mod inboxes;
 mod record;
@@ -31,13 +30,12 @@ use crate::{
     settings::{ConsentChannel, Settings, Structured},
 };
 use connection::{Connection, Connector};
-use conversation_cache::ConversationCache;
 use inboxes::{Inboxes, ReadPriority};
 use record::CallRecord;
 use sending::Sender;
 use watch::watch;
 
-pub(crate) use connection::explain;
+pub use connection::explain;
 
 /// The bridge as an MCP server.
 ///
@@ -59,7 +57,6 @@ pub struct Bridge {
     inboxes: Inboxes,
     /// The names of the tools that were listed last.
     listed: Mutex<Option<Vec<String>>>,
-    cache: ConversationCache,
     /// Whether the introduction has been added to a result.
     introduced: AtomicBool,
 }
@@ -80,7 +77,6 @@ impl Bridge {
             tools: broadcast::Sender::new(1),
             inboxes: Inboxes::new(settings.mailboxes.clone()),
             listed: Mutex::default(),
-            cache: ConversationCache::default(),
             introduced: AtomicBool::new(false),
             settings,
         }

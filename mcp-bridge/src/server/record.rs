@@ -119,10 +119,11 @@ impl CallRecord {
     /// # Errors
     ///
     /// When the line cannot be written.
-    pub(super) fn intend(self: &Arc<Self>, sends: bool) -> std::io::Result<Intent> {
+    pub(super) async fn intend(self: &Arc<Self>, sends: bool) -> std::io::Result<Intent> {
         self.write("intent", None)?;
-        if let Some(audit) = self.audit.as_ref().filter(|_| sends) {
-            audit.sync()?;
+        if let Some(audit) = self.audit.clone().filter(|_| sends) {
+            // A disk may take long, and everything else runs on this thread.
+            tokio::task::spawn_blocking(move || audit.sync()).await??;
         }
         let mut state = self.lock();
         state.creating += 1;

@@ -28,21 +28,16 @@ fn both(rendered: Rendered) -> CallToolResult {
 }
 
 /// Returns the result of a change: a sentence that names it, and the same as JSON. What the bridge adds is in both forms,
-/// because a client may show a model either.
+/// because a client may show a model either. The service's own note is in the JSON alone: the sentence says the same.
 pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> CallToolResult {
     let mut answer = render::answer(answer);
     let mut text = said(sentence);
     if let Some(added) = added {
         text = format!("{text} {added}");
     }
-    if let Value::Object(fields) = &mut answer {
-        let service_said = fields.get("note").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if let Some(added) = added {
-            fields.insert("note".into(), format!("{added} {service_said}").trim_end().into());
-        }
-        if !service_said.is_empty() {
-            text = format!("{text}\n{service_said}");
-        }
+    if let (Value::Object(fields), Some(added)) = (&mut answer, added) {
+        let service_said = fields.get("note").and_then(Value::as_str).unwrap_or_default();
+        fields.insert("note".into(), format!("{added} {service_said}").trim_end().into());
     }
     // Each part is clean by itself, and two may make a link together.
     both(Rendered { text: clean(&text, &mut SanitizeReport::default()), structured: answer })
@@ -95,18 +90,21 @@ pub(super) fn in_words(error: &shared_inbox::Error) -> String {
     if let Some(problems) = error.problems() {
         return wrong(problems);
     }
-    let mut sentence = explain(error);
-    if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
-        sentence.replace_range(..1, &first);
-    }
-    sentence
+    explain(error)
 }
 
 pub(super) fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }
 
-/// Cleans and cuts a sentence that may quote the service, and through it a stranger.
+/// Cleans and cuts a sentence that may quote the service, and through it a stranger. It starts with a capital letter.
 pub(super) fn said(sentence: &str) -> String {
-    clean_and_cut(sentence, MAX_SENTENCE_CHARS, &mut SanitizeReport::default())
+    let mut said = clean_and_cut(sentence, MAX_SENTENCE_CHARS, &mut SanitizeReport::default());
+    // An id stays as it is.
+    if !said.starts_with("cnv_")
+        && let Some(first) = said.get_mut(..1)
+    {
+        first.make_ascii_uppercase();
+    }
+    said
 }

@@ -14,7 +14,6 @@ use crate::{consent::AskMethod, stdio::QueueWait};
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest that a call may take: clients give up after 60 seconds.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(55);
-
 /// How long a create continues after the client cancelled it: it may have taken effect, and most end sooner.
 const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
 

@@ -7,14 +7,14 @@ mod rate_limit;
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{
-    Client, Operation, Scope, limits,
+    Client, Me, Operation, Scope, limits,
     retry::{Clock, TokioClock},
 };
 
-use crate::{audit::Audit, digest::Digest};
+use crate::digest::Digest;
 use rate_limit::WaitingLimiter;
 
-pub use crate::consent::ConsentChannel;
+pub use crate::{audit::Audit, consent::ConsentChannel};
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
@@ -112,8 +112,10 @@ pub struct ServiceAccess {
     pub key_file: Option<PathBuf>,
     /// Whether the key may cross the network unprotected, to a service on plain `http`.
     pub plain_http: bool,
-    /// A client that is ready, as in the sandbox.
+    /// A client that is ready, as for the demo inbox.
     pub client: Option<Client>,
+    /// Whether it is the demo inbox inside the program.
+    pub demo: bool,
 }
 
 impl ServiceAccess {
@@ -143,10 +145,24 @@ impl ServiceAccess {
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
         let client = if self.plain_http { client.allow_plain_http() } else { client };
         client.build().map_err(|error| {
-            // The client names its own method, which is a flag here.
-            let said = error.to_string().replace("`allow_plain_http`", "--allow-plain-http");
+            let said = error.to_string();
+            // What a parser of URLs says helps nobody.
+            let said = match said.split_once("; expected ") {
+                Some((_, form)) => format!("base URL: must be of the form {form}"),
+                // The client names its own method, which is a flag here.
+                None => said.replace("`allow_plain_http`", "--allow-plain-http"),
+            };
             format!("{}.", said.trim_end_matches('.'))
         })
+    }
+
+    /// Returns which data a key works on, in words.
+    pub fn data(&self, me: &Me) -> &'static str {
+        match me.livemode {
+            _ if self.demo => "a demo inbox",
+            Some(false) => "the sandbox",
+            _ => "live data",
+        }
     }
 
     /// Returns a digest of the key, if there is one that may be replaced.

@@ -97,8 +97,13 @@ pub(crate) fn all(dir: Option<&Path>) -> Vec<Skill> {
     all
 }
 
+/// Returns whether all skills in a folder can be read. The error names the file, and says what is wrong with it.
+pub fn check_skills(dir: &Path) -> Result<(), String> {
+    read(dir).map(drop)
+}
+
 /// Returns the skills in a folder, which is one or holds some. The error names the file, and says what is wrong with it.
-pub(crate) fn read(dir: &Path) -> Result<Vec<Skill>, String> {
+fn read(dir: &Path) -> Result<Vec<Skill>, String> {
     let unreadable = |error: io::Error| format!("{}: {error}", dir.display());
     let folders: Vec<PathBuf> = if dir.join("SKILL.md").is_file() {
         vec![dir.canonicalize().map_err(unreadable)?]

@@ -1,8 +1,6 @@
-//! Lines of bounded length, each with its outline.
+//! Lines of bounded length.
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-
-use super::outline::Outline;
 
 /// The longest line that is read. The largest call of the service's own needs less than one of these.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
@@ -13,25 +11,12 @@ pub(super) struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     too_long: bool,
-    outline: Outline,
     ended: bool,
-}
-
-pub(super) enum Line<'a> {
-    Whole(&'a [u8], &'a Outline),
-    /// It was not kept.
-    TooLong(&'a Outline),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self {
-            reader: BufReader::new(reader),
-            line: Vec::new(),
-            too_long: false,
-            outline: Outline::default(),
-            ended: false,
-        }
+        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false, ended: false }
     }
 
     /// Reads to the end of a line that is not empty. Returns false at the end of the input. Cancel-safe.
@@ -47,7 +32,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             };
             let end = available.iter().position(|byte| *byte == b'\n');
             let part = &available[..end.unwrap_or(available.len())];
-            self.outline.read(part);
             if self.line.len() + part.len() > MAX_LINE_BYTES {
                 self.too_long = true;
                 self.line = Vec::new();
@@ -67,13 +51,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         false
     }
 
-    pub(super) fn line(&self) -> Line<'_> {
-        if self.too_long {
-            return Line::TooLong(&self.outline);
-        }
+    /// Returns the line, unless it was too long to be kept.
+    pub(super) fn line(&self) -> Option<&[u8]> {
         let line = self.line.trim_ascii();
         // Some programs begin with a mark that is no JSON.
-        Line::Whole(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line), &self.outline)
+        (!self.too_long).then(|| line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line))
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -84,6 +66,5 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.line.clear();
         self.line.shrink_to(MAX_KEPT_BYTES);
         self.too_long = false;
-        self.outline = Outline::default();
     }
 }

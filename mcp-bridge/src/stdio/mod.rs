@@ -4,22 +4,17 @@
 //! Requests beyond the limit are queued. The answer to a question, or a cancellation, passes them, because running calls wait for
 //! it. A client that does not read its responses is not read from either.
 
-mod batch;
 mod in_flight;
 mod lines;
 mod numbers;
 mod outline;
 mod refusal;
 
-use std::{
-    collections::{HashSet, VecDeque},
-    io,
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 use rmcp::{
     RoleServer,
-    model::{ClientNotification, ErrorCode, JsonRpcMessage, ProtocolVersion, RequestId, ServerResult},
+    model::{ClientNotification, ErrorCode, JsonRpcMessage},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{
         Transport,
@@ -33,9 +28,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use batch::{Batches, Outgoing};
 use in_flight::{InFlight, MAX_RUNNING, Queue, REQUEST_TIMEOUT};
-use lines::{Line, Lines, MAX_LINE_BYTES};
+use lines::{Lines, MAX_LINE_BYTES};
+use outline::Outline;
 
 pub(crate) use in_flight::MAX_SUBSCRIPTIONS;
 pub use in_flight::QueueWait;
@@ -50,9 +45,6 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
     room: Arc<Semaphore>,
     in_flight: Arc<InFlight>,
     queue: Queue,
-    batches: Arc<Batches>,
-    /// What a batch held beside the requests that wait for a place.
-    backlog: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// An answer to what cannot be worked on.
     refusal: Option<String>,
     refusals: Arc<Semaphore>,
@@ -60,10 +52,8 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
     closed: CancellationToken,
 }
 
-enum Read {
-    Message(Box<RxJsonRpcMessage<RoleServer>>),
-    Refusal(String),
-}
+/// A message, or the response to a line that is none.
+type Read = Result<Box<RxJsonRpcMessage<RoleServer>>, String>;
 
 impl Stdio {
     /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard input.
@@ -83,8 +73,6 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             room: Arc::new(Semaphore::new(MAX_RUNNING)),
             in_flight: Arc::default(),
             queue: Queue::default(),
-            batches: Arc::default(),
-            backlog: VecDeque::new(),
             refusal: None,
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             begun: false,
@@ -95,35 +83,28 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
 
     /// Returns what to do about a line, if anything.
     fn understand(&mut self) -> Option<Read> {
-        let (line, outline) = match self.lines.line() {
-            Line::Whole(line, outline) => (line, outline),
-            Line::TooLong(outline) => {
-                let why = format!("The line is longer than {} MiB.", MAX_LINE_BYTES >> 20);
-                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, &why).map(Read::Refusal);
-            }
+        let Some(line) = self.lines.line() else {
+            let why = format!("The line is longer than {} MiB.", MAX_LINE_BYTES >> 20);
+            return Some(Err(refusal::error("null", ErrorCode::INVALID_REQUEST, &why)));
         };
         if line.first() == Some(&b'[') {
-            return match refusal::batch(line, self.batches.are_allowed()) {
-                Ok(messages) => self.understand_batch(messages).map(Read::Refusal),
-                Err(answer) => Some(Read::Refusal(answer)),
-            };
+            return Some(Err(refusal::error("null", ErrorCode::INVALID_REQUEST, refusal::BATCH)));
         }
         let message = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
             Ok(message) => message,
-            Err(_) => return refusal::misread(line, outline).map(Read::Refusal),
+            Err(_) => return refusal::misread(line).map(Err),
         };
         match &message {
             JsonRpcMessage::Request(request) if self.in_flight.holds(&request.id) => {
-                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, refusal::IN_FLIGHT)
-                    .map(Read::Refusal);
+                let id = serde_json::to_string(&request.id).unwrap_or_else(|_| "null".into());
+                return Some(Err(refusal::error(&id, ErrorCode::INVALID_REQUEST, refusal::IN_FLIGHT)));
             }
             // The library takes a request whose id or params have a wrong form for something else.
-            message if !matches!(message, JsonRpcMessage::Request(_)) && outline.is_request() => {
-                return refusal::misread(line, outline).map(Read::Refusal);
-            }
+            JsonRpcMessage::Request(_) => {}
+            _ if Outline::read(line).is_request() => return refusal::misread(line).map(Err),
             _ => {}
         }
-        self.admit(message).map(|message| Read::Message(Box::new(message)))
+        self.admit(message).map(|message| Ok(Box::new(message)))
     }
 
     /// Takes on a message, if there is anything to do about it.
@@ -142,55 +123,11 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
                 {
                     self.queue.forget(id);
                     self.in_flight.complete(id, "cancelled");
-                    self.refusal = self.batches.forget(id);
                 }
             }
             _ => numbers::restore(&mut message),
         }
         Some(message)
-    }
-
-    /// Takes on the messages of a batch. Gives its answer, if nothing in it has to be waited for.
-    fn understand_batch(&mut self, messages: Vec<serde_json::Value>) -> Option<String> {
-        let (mut waiting, mut answers, mut taken) = (HashSet::new(), Vec::new(), Vec::new());
-        for value in messages {
-            let message = match serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value.clone()) {
-                Ok(message) => message,
-                Err(_) => {
-                    answers.extend(refusal::misread_part(&value));
-                    continue;
-                }
-            };
-            match &message {
-                JsonRpcMessage::Request(request) => {
-                    let id = &request.id;
-                    if self.in_flight.holds(id) || !waiting.insert(id.clone()) {
-                        answers.push(refusal::error(
-                            &as_json(id),
-                            ErrorCode::INVALID_REQUEST,
-                            refusal::IN_FLIGHT,
-                        ));
-                        continue;
-                    }
-                }
-                _ if value.get("id").is_some() && value.get("method").is_some() => {
-                    answers.extend(refusal::misread_part(&value));
-                    continue;
-                }
-                _ => {}
-            }
-            taken.push(message);
-        }
-        let answer = self.batches.open(waiting, answers);
-        for message in taken {
-            if let Some(message) = self.admit(message) {
-                // Their bytes were one line, which has been read.
-                if let Some(message) = self.enter(message, 0) {
-                    self.backlog.push_back(message);
-                }
-            }
-        }
-        answer
     }
 
     /// Gives a message that can be worked on now; a request that needs a place waits for it.
@@ -218,15 +155,9 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
              one: send it again later.",
             REQUEST_TIMEOUT.as_secs()
         );
-        let answer = refusal::error(&as_json(&id), ErrorCode::INTERNAL_ERROR, &why);
-        if let Outgoing::Now(answer) = self.batches.take(&id, answer) {
-            self.refusal = Some(answer);
-        }
+        let id = serde_json::to_string(&id).unwrap_or_else(|_| "null".into());
+        self.refusal = Some(refusal::error(&id, ErrorCode::INTERNAL_ERROR, &why));
     }
-}
-
-fn as_json(id: &RequestId) -> String {
-    serde_json::to_string(id).unwrap_or_else(|_| "null".into())
 }
 
 async fn write<W: AsyncWrite + Unpin>(writer: &AsyncMutex<W>, mut line: Vec<u8>) -> io::Result<()> {
@@ -247,8 +178,7 @@ where
         &mut self,
         mut item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (writer, in_flight, batches) =
-            (self.writer.clone(), self.in_flight.clone(), self.batches.clone());
+        let (writer, in_flight) = (self.writer.clone(), self.in_flight.clone());
         async move {
             numbers::number(&mut item);
             let answered = match &item {
@@ -256,21 +186,7 @@ where
                 JsonRpcMessage::Error(error) => error.id.clone().map(|id| (id, "error")),
                 _ => None,
             };
-            if let JsonRpcMessage::Response(response) = &item
-                && let ServerResult::InitializeResult(result) = &response.result
-                && result.protocol_version == ProtocolVersion::V_2025_03_26
-            {
-                batches.allow();
-            }
-            let line = serde_json::to_string(&item)?;
-            let outgoing = match &answered {
-                Some((id, _)) => batches.take(id, line),
-                None => Outgoing::Now(line),
-            };
-            let written = match outgoing {
-                Outgoing::Now(line) => write(&writer, line.into_bytes()).await,
-                Outgoing::Later => Ok(()),
-            };
+            let written = write(&writer, serde_json::to_vec(&item)?).await;
             if let Some((id, how)) = answered {
                 in_flight.complete(&id, how);
             }
@@ -281,9 +197,6 @@ where
     /// Nothing is lost when this is dropped midway: what was read waits in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(message) = self.backlog.pop_front() {
-                return Some(message);
-            }
             if self.refusal.is_some() {
                 let place = self.refusals.clone().acquire_owned().await.ok();
                 let (writer, answer) = (self.writer.clone(), self.refusal.take()?);
@@ -310,8 +223,8 @@ where
                     self.lines.clear();
                     match read {
                         None => {}
-                        Some(Read::Refusal(answer)) => self.refusal = Some(answer),
-                        Some(Read::Message(message)) => {
+                        Some(Err(answer)) => self.refusal = Some(answer),
+                        Some(Ok(message)) => {
                             if let Some(message) = self.enter(*message, bytes) {
                                 return Some(message);
                             }

@@ -170,6 +170,21 @@ async fn doctor_tells_what_is_wrong_with_status_1() {
 }
 
 #[tokio::test]
+async fn doctor_tells_the_form_of_an_address_in_its_own_words() {
+    let fixture = Fixture::new().await;
+    for address in
+        ["inbox.example/api/v1", "https://[::1/api/v1", "https://inbox.example:x/api/v1", "nonsense"]
+    {
+        let output = doctor(&fixture, fixture.mock.live_key(), &["--base-url", address]).await;
+        let said = said(&output);
+        assert!(said.contains("must be of the form https://<host>/api/v1."), "{address}: {said}");
+        for inside in ["relative", "IPv6", "port"] {
+            assert!(!said.contains(inside), "{address}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn doctor_tells_an_unknown_host_a_closed_port_and_tls_to_a_plain_port_apart() {
     let fixture = Fixture::new().await;
     // Too long to be a name: nobody is asked.
@@ -231,4 +246,10 @@ async fn the_sandbox_needs_nothing() {
         "{}",
         text(&result)
     );
+    let start = &result.content[1].as_text().unwrap().text;
+    let mut doctor = crate::program::program();
+    let doctor = said(&doctor.args(["--sandbox", "doctor"]).output().unwrap());
+    for told in [start, &doctor] {
+        assert!(told.contains("on a demo inbox") && !told.contains("live data"), "{told}");
+    }
 }

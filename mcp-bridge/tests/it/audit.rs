@@ -23,7 +23,8 @@ async fn inside(
     file: &Path,
     more: &[&str],
 ) -> Client {
-    fixture.start_in_process(person, era, &[&["--audit", file.to_str().unwrap()], more].concat()).await
+    let audit = format!("--audit={}", file.display());
+    fixture.start_in_process(person, era, &[&[audit.as_str()], more].concat()).await
 }
 
 #[tokio::test]

@@ -46,6 +46,13 @@ impl Opened {
 
     /// What the browser does with the private file.
     pub(crate) async fn from_file(file: &str) -> Result<Self, StatusCode> {
+        let mut window = Self::enter(file, "null").await?;
+        window.show().await;
+        Ok(window)
+    }
+
+    /// Brings the secret of the private file from this origin. The question has not been shown by then.
+    pub(crate) async fn enter(file: &str, origin: &str) -> Result<Self, StatusCode> {
         let (address, secret) = Self::way_in(file);
         let http = reqwest::Client::builder()
             .redirect(Policy::none())
@@ -56,7 +63,7 @@ impl Opened {
         let request = http
             .post(&address)
             .header("content-type", "application/x-www-form-urlencoded")
-            .header("origin", "null")
+            .header("origin", origin)
             .header("sec-fetch-site", "cross-site")
             .body(format!("secret={secret}"));
         let response = request.send().await.unwrap();
@@ -68,16 +75,21 @@ impl Opened {
         let path = page.split("url=").nth(1).unwrap().split('"').next().unwrap();
         let origin = address.rsplit_once('/').unwrap().0.to_owned();
         let url = format!("{origin}{path}");
-        let shown = http.get(&url).header("cookie", &cookie).send().await.unwrap().text().await.unwrap();
-        let token = shown.split("name=\"token\" value=\"").nth(1).unwrap_or_default();
-        let token = token.split('"').next().unwrap().to_owned();
-        Ok(Self { http, url, origin, cookie, token })
+        Ok(Self { http, url, origin, cookie, token: String::new() })
     }
 
-    /// Reads the page until its clock says that more than a second has passed: what is answered sooner does not count.
+    /// Shows the question.
+    pub(crate) async fn show(&mut self) {
+        let shown = self.http.get(&self.url).header("cookie", &self.cookie).send().await.unwrap();
+        let shown = shown.text().await.unwrap();
+        let token = shown.split("name=\"token\" value=\"").nth(1).unwrap_or_default();
+        self.token = token.split('"').next().unwrap().to_owned();
+    }
+
+    /// Waits until the page's clock says that more than a second has passed: what is answered sooner does not count.
     pub(crate) async fn read_first(&self) {
         let clock = async || {
-            let page = self.http.get(&self.url).header("cookie", &self.cookie).send().await.unwrap();
+            let page = self.http.get(format!("{}/favicon.ico", self.origin)).send().await.unwrap();
             let date = page.headers()["date"].to_str().unwrap().to_owned();
             jiff::fmt::rfc2822::parse(&date).unwrap().timestamp()
         };

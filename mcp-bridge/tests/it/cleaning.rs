@@ -55,7 +55,7 @@ fn no_form_of_link_survives() {
 fn a_cut_does_not_put_a_link_together_again() {
     let mut out = String::new();
     Fence::with_marker("m").write(&mut out, FencedBlock::default().field("x", "mailto:e@e.example", 7));
-    assert!(out.contains("(1 link or image marks defused)\n| x: mailto: … (12 more characters)\n"), "{out}");
+    assert!(out.contains("(1 link or image mark defused)\n| x: mailto: … (12 more characters)\n"), "{out}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn settings_are_printed_with_the_programs_own_path_and_without_the_key() {
         assert!(output.status.success(), "{client}");
         let (said, hints) = out(&output);
         assert!(!said.contains(&key()) && !hints.contains(&key()), "{client} printed the key");
+        assert!(!hints.contains("SHARED_INBOX_API_KEY="), "{client}: the key would be an argument: {hints}");
         let (said, hints) = [said, hints]
             .map(|text| {
                 text.replace(env!("CARGO_BIN_EXE_shared-inbox-mcp"), "/path/to/shared-inbox-mcp")
@@ -142,9 +143,6 @@ fn the_structured_form_that_was_asked_for_goes_before_the_one_that_suits_the_cli
         let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
         assert_eq!(settings["mcpServers"]["shared-inbox"]["args"], args, "{form}");
     }
-    let output = at(home.path(), &["--text-only", "config", "copilot-cli"]);
-    let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
-    assert_eq!(settings["mcpServers"]["shared-inbox"]["args"], json!(["--structured=none"]));
 }
 
 #[test]
@@ -247,25 +245,32 @@ fn write_without_key_and_address_keeps_those_in_the_file() {
 
 #[test]
 #[cfg(unix)]
-fn write_keeps_modes_and_warns_of_a_file_that_others_can_read() {
+fn the_file_that_holds_the_key_and_its_one_backup_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let home = tempfile::tempdir().unwrap();
     let path = cursor(home.path(), "{}\n");
-    for (mode, warned) in [(0o644, true), (0o640, true), (0o600, false)] {
-        fs::write(&path, "{}\n").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let (_, said) = out(&at(home.path(), &["config", "cursor", "--write"]));
-        assert_eq!(
-            said.contains("WARNING: others on this machine can read this file"),
-            warned,
-            "{mode:o}: {said}"
-        );
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    let modes = || {
+        let files = fs::read_dir(path.parent().unwrap()).unwrap().map(|file| file.unwrap());
+        let mode = |file: fs::DirEntry| {
+            (file.file_name().into_string().unwrap(), file.metadata().unwrap().permissions().mode() & 0o777)
+        };
+        files.map(mode).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    for (mode, more) in [(0o644, "--send=never"), (0o666, "--read-only"), (0o600, "--send=ask")] {
+        set(mode);
+        let (_, said) = out(&at(home.path(), &[more, "--max-chars=9000", "config", "cursor", "--write"]));
+        assert!(said.contains("was changed"), "{said}");
+        assert_eq!(said.contains("Only you can read it now"), mode != 0o600, "{mode:o}: {said}");
+        let files = [("mcp.json".to_owned(), 0o600), ("mcp.json.backup".to_owned(), 0o600)];
+        assert_eq!(modes(), files.into(), "{mode:o}");
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace("9000", "8000")).unwrap();
     }
     fs::write(&path, "{}\n").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    set(0o644);
     let (_, said) = out(&at(home.path(), &["--sandbox", "config", "cursor", "--write"]));
-    assert!(!said.contains("WARNING"), "without a key there is nothing to hide: {said}");
+    assert!(!said.contains("Only you"), "without a key there is nothing to hide: {said}");
+    assert_eq!(modes(), [("mcp.json".to_owned(), 0o644), ("mcp.json.backup".to_owned(), 0o600)].into());
 }
 
 #[test]

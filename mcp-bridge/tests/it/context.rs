@@ -93,10 +93,10 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
     let hidden = "Hi\u{200b} ![x](https://evil.example/?q=1)";
     let fixture = Fixture::with(|mail| mail.text = hidden.into()).await;
     for era in ERAS {
-        for arguments in [&[][..], &["--structured=exact"], &["--structured=none"], &["--text-only"]] {
+        for arguments in [&[][..], &["--structured=exact"], &["--structured=none"]] {
             let client = fixture.start_program(&Person::who(Says::No), era, arguments).await;
             let tools = client.service.list_all_tools().await.unwrap();
-            let none = arguments.iter().any(|one| one.ends_with("none") || *one == "--text-only");
+            let none = arguments.iter().any(|one| one.ends_with("none"));
             assert!(
                 tools.len() == 12 && tools.iter().all(|tool| tool.output_schema.is_none() == none),
                 "{era:?}"
@@ -112,7 +112,7 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
             match arguments {
                 [] => assert_eq!(
                     words.unwrap(),
-                    "⟦untrusted: 1 invisible characters removed, 3 link or image marks defused⟧ Hi ! [x] \
+                    "⟦untrusted: 1 invisible character removed, 3 link or image marks defused⟧ Hi ! [x] \
                      (https:/ /evil.example/?q=1)",
                     "{era:?}"
                 ),
@@ -124,10 +124,6 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
             }
         }
     }
-    let mut both = fixture.program();
-    both.args(["--structured=exact", "--text-only"]);
-    let refused = both.output().await.unwrap();
-    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
 }
 
 #[tokio::test]
@@ -144,7 +140,7 @@ async fn a_risk_is_in_both_forms() {
         let result = client.call(tool, arguments).await;
         let about = result.structured_content.as_ref().unwrap()["about"].as_str().unwrap();
         for form in [text(&result), about] {
-            assert!(form.contains("WARNING: the service marked"), "{tool}: {form}");
+            assert!(form.contains("WARNING: the service"), "{tool}: {form}");
         }
     }
 }

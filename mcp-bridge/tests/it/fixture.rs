@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::Parser;
+use clap::ValueEnum;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceExt,
     model::{
@@ -27,7 +27,10 @@ use shared_inbox::{
     Scope,
     retry::{BoxFuture, Clock},
 };
-use shared_inbox_mcp::{Bridge, audit::Audit, cli::Cli};
+use shared_inbox_mcp::{
+    Bridge,
+    settings::{Audit, ConsentChannel, SendPolicy, Settings, Structured},
+};
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
 use tokio::{
     process::{Child, Command},
@@ -279,10 +282,7 @@ impl Fixture {
         era: Era,
         arguments: &[&str],
     ) -> Client {
-        let arguments = ["shared-inbox-mcp"].into_iter().chain(arguments.iter().copied());
-        let options = Cli::try_parse_from(arguments).unwrap().options;
-        let mut settings = options.settings();
-        settings.audit = options.audit.map(|file| Audit::open(&file).unwrap().into());
+        let mut settings = settings(arguments);
         settings.access.client = client;
         settings.clock = person.clock.clone();
         let bridge = Bridge::new(settings);
@@ -307,6 +307,31 @@ impl Fixture {
         let conversation = self.mock.client().conversation(&id).get().await.unwrap();
         conversation.timeline.iter().filter_map(|item| Some(item.as_note()?.body.clone())).collect()
     }
+}
+
+/// The settings that these arguments of the program stand for.
+fn settings(arguments: &[&str]) -> Settings {
+    fn choice<T: ValueEnum>(value: &str) -> T {
+        T::from_str(value, false).unwrap()
+    }
+    let mut settings = Settings::default();
+    for argument in arguments {
+        let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
+        match name {
+            "--send" => settings.send = choice::<SendPolicy>(value),
+            "--ask" => settings.ask = choice::<ConsentChannel>(value),
+            "--structured" => settings.structured = choice::<Structured>(value),
+            "--read-only" => settings.filter.read_only = true,
+            "--exclude-tools" => settings.filter.except = vec![value.into()],
+            "--max-chars" => settings.max_chars = value.parse().unwrap(),
+            "--mailbox" => settings.mailboxes.push(value.into()),
+            "--audit" => settings.audit = Some(Audit::open(value.as_ref()).unwrap().into()),
+            "--base-url" => settings.access.base_url = Some(value.into()),
+            "--api-key-file" => settings.access.key_file = Some(value.into()),
+            other => panic!("the fixture does not know {other}"),
+        }
+    }
+    settings
 }
 
 /// What became of the mails.

@@ -66,8 +66,9 @@ async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() 
         let (first, agent) = key(&fixture, &ALL).await;
         fs::write(&file, first).unwrap();
         let person = Person::who_takes_time(Says::Yes);
-        let arguments = ["--base-url", fixture.mock.base_url(), "--api-key-file", file.to_str().unwrap()];
-        let client = fixture.start_over(None, &person, era, &arguments).await;
+        let arguments =
+            [format!("--base-url={}", fixture.mock.base_url()), format!("--api-key-file={}", file.display())];
+        let client = fixture.start_over(None, &person, era, &arguments.each_ref().map(String::as_str)).await;
         let rotate = async {
             until(async || person.questions().len() == 1).await;
             fixture.mock.control().revoke_key(&agent).await.unwrap();

@@ -65,61 +65,18 @@ async fn messages_that_nobody_waits_for_are_passed_over() {
 }
 
 #[tokio::test]
-async fn each_request_of_a_batch_is_answered_in_a_session_of_2025_03_26() {
+async fn a_batch_gets_one_error_in_every_session() {
     let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet_in("2025-03-26", json!({})).await;
-    let call = |id: u64, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
-    let stray = json!({ "jsonrpc": "2.0", "method": "notifications/of_ours" });
-    raw.send(json!([call(2, "list_tags"), stray, call(3, "list_mailboxes"), { "id": 4, "method": "x" }]))
-        .await;
-    let answers: Vec<Value> = serde_json::from_str(&raw.next().await).unwrap();
-    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).expect("an answer");
-    assert_eq!(answers.len(), 3, "{answers:?}");
-    assert!(of(2)["result"]["content"].is_array() && of(3).to_string().contains("Orders"), "{answers:?}");
-    assert_eq!(of(4)["error"]["code"], -32600, "{answers:?}");
-
-    for (batch, code) in [(json!([]), -32600), (json!(vec![call(9, "list_tags"); 300]), -32600)] {
-        raw.send(batch).await;
-        let answer = raw.next().await;
-        assert!(of_nobody(&answer, code), "{answer}");
-    }
-    raw.send(json!([stray])).await;
-    raw.call(5, "list_tags", json!({})).await;
-    assert_eq!(
-        serde_json::from_str::<Value>(&raw.next().await).unwrap()["id"],
-        5,
-        "nobody waits for notifications"
-    );
-}
-
-#[tokio::test]
-async fn a_cancelled_request_of_a_batch_does_not_hold_up_the_others() {
-    let fixture = Fixture::new().await;
-    slow(&fixture, "/tags").await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet_in("2025-03-26", json!({})).await;
-    let call = |id: u64, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
-    raw.send(json!([call(2, "list_tags"), call(3, "list_mailboxes")])).await;
-    under_way(&fixture.mock).await;
-    let cancelled = json!({ "requestId": 2 });
-    raw.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
-    let answers: Vec<Value> = serde_json::from_str(&raw.next().await).unwrap();
-    assert!(answers.len() == 1 && answers[0]["id"] == 3, "{answers:?}");
-}
-
-#[tokio::test]
-async fn a_batch_in_another_session_gets_an_error_without_an_id() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    let batch = json!([{ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }]);
-    for greeted in [false, true] {
-        if greeted {
-            raw.greet().await;
+    for version in ["2025-03-26", "2025-06-18"] {
+        let mut raw = Raw::start(&fixture, &[]);
+        for greeted in [false, true] {
+            if greeted {
+                raw.greet_in(version, json!({})).await;
+            }
+            raw.send(json!([{ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }])).await;
+            let answer = raw.next().await;
+            assert!(of_nobody(&answer, -32600) && answer.contains("on a line of its own"), "{answer}");
         }
-        raw.send(batch.clone()).await;
-        let answer = raw.next().await;
-        assert!(of_nobody(&answer, -32600) && answer.contains("batch"), "{answer}");
     }
 }
 
@@ -217,20 +174,13 @@ async fn an_id_that_is_in_flight_already_gets_an_error_and_the_first_its_answer(
 }
 
 #[tokio::test]
-async fn a_line_of_20_mib_gets_an_error_wherever_its_id_stands() {
+async fn a_line_of_20_mib_gets_an_error_and_does_nothing() {
     let fixture = Fixture::new().await;
     let mut raw = Raw::start(&fixture, &[]);
     raw.greet().await;
-    let body = "x".repeat(20 << 20);
-    let params = json!({ "name": "add_note", "arguments": { "id": fixture.conversation, "body": body } });
-    for line in [
-        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#),
-        format!(r#"{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":2}}"#),
-    ] {
-        raw.line(line.as_bytes()).await;
-        let answer = raw.answer(2).await;
-        assert!(answer["error"]["message"].as_str().unwrap().contains("16 MiB"), "{answer}");
-    }
+    raw.call(2, "add_note", json!({ "id": fixture.conversation, "body": "x".repeat(20 << 20) })).await;
+    let answer = raw.next().await;
+    assert!(of_nobody(&answer, -32600) && answer.contains("16 MiB"), "{answer}");
     raw.call(3, "list_mailboxes", json!({})).await;
     assert!(raw.answer(3).await.to_string().contains("Orders"));
     assert_eq!(fixture.notes().await.len(), 0);

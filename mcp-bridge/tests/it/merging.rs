@@ -1,41 +1,41 @@
 //! What becomes of a client's settings file: the bridge's entry is merged in, and all that is its owner's stays.
 
-use std::fs;
+use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
-use shared_inbox_mcp::config::{For, Key, Launch, Written};
+
+use crate::program::{out, program};
 
 const URL: &str = "https://a.example/api/v1";
+const ADDRESS: &str = "--base-url=https://a.example/api/v1";
 
-fn launch(args: &[&str]) -> Launch {
-    Launch {
-        command: "x".into(),
-        before: Vec::new(),
-        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
-        offered: Vec::new(),
-        base_url: None,
-        key: Key::NotNeeded,
-    }
+/// Merges settings into this file, and returns what the program said about it.
+fn write(mut program: Command, client: &str, file: &Path, arguments: &[&str]) -> Result<String, String> {
+    program.env("HOME", file.parent().unwrap()).args(arguments).args(["config", client, "--write", "--file"]);
+    let output = program.arg(file).output().unwrap();
+    let said = out(&output).1;
+    if output.status.success() { Ok(said) } else { Err(said) }
 }
 
 /// Returns the file after the settings were merged into it. Merging them again changes nothing more.
-fn merge(client: For, before: &str, launch: &Launch) -> Result<String, String> {
+fn merge(client: &str, before: &str, arguments: &[&str]) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings");
     fs::write(&file, before).unwrap();
-    client.write(launch, &file).map_err(|error| error.to_string())?;
-    assert_eq!(client.write(launch, &file).unwrap(), Written::Unchanged);
-    Ok(fs::read_to_string(&file).unwrap())
+    write(program(), client, &file, arguments)?;
+    let again = write(program(), client, &file, arguments)?;
+    assert!(again.contains("has these settings already"), "{again}");
+    Ok(fs::read_to_string(&file).unwrap().replace(env!("CARGO_BIN_EXE_shared-inbox-mcp"), "x"))
 }
 
-fn sandbox(client: For, before: &str) -> Result<String, String> {
-    merge(client, before, &launch(&["--sandbox"]))
+fn sandbox(client: &str, before: &str) -> Result<String, String> {
+    merge(client, before, &["--sandbox"])
 }
 
 #[test]
 fn an_empty_file_gets_an_object() {
     for text in ["", "\n", "// mine\n", "{}"] {
-        let after = sandbox(For::Cursor, text).unwrap();
+        let after = sandbox("cursor", text).unwrap();
         assert!(after.starts_with(text.trim_end_matches("{}").trim_end()), "{after}");
         let value: Value = serde_json::from_str(after.trim_start_matches("// mine")).unwrap();
         let entry = json!({ "command": "x", "args": ["--sandbox"] });
@@ -46,7 +46,7 @@ fn an_empty_file_gets_an_object() {
 #[test]
 fn order_indentation_and_comments_stay() {
     let others = "// mine\n{\n    \"z\": 1, // last\n    \"mcpServers\": {\n        \"other\": { \"command\": \"a\\\"}b\" }, /* keep */\n";
-    let after = sandbox(For::Cursor, &format!("{others}    }},\n}}\n")).unwrap();
+    let after = sandbox("cursor", &format!("{others}    }},\n}}\n")).unwrap();
     let entry = "        \"shared-inbox\": {\n            \"command\": \"x\",\n            \"args\": [";
     assert!(
         after.starts_with(&format!("{others}{entry}")) && after.ends_with("        },\n    },\n}\n"),
@@ -57,7 +57,7 @@ fn order_indentation_and_comments_stay() {
 #[test]
 fn windows_files_stay_windows_files() {
     for (client, before) in
-        [(For::Cursor, "\u{feff}{\r\n  \"a\": 1\r\n}\r\n"), (For::Codex, "# mine\r\nmodel = \"x\"\r\n")]
+        [("cursor", "\u{feff}{\r\n  \"a\": 1\r\n}\r\n"), ("codex", "# mine\r\nmodel = \"x\"\r\n")]
     {
         let after = sandbox(client, before).unwrap();
         assert!(after.starts_with(&before[..5]) && !after.replace("\r\n", "").contains('\n'), "{after:?}");
@@ -67,8 +67,7 @@ fn windows_files_stay_windows_files() {
 #[test]
 fn settings_and_comments_of_the_owner_in_our_entry_stay() {
     let before = "{\"mcpServers\": {\"shared-inbox\": {\n  \"command\": \"old\", // why\n  \"disabled\": true,\n  \"args\": [\n    \"--read-only\", // safe\n    \"--send=ask\"\n  ],\n  \"env\": { \"P\": \"v\" /* mine */, \"SHARED_INBOX_API_KEY\": \"old\" }\n}}}\n";
-    let new = Launch { base_url: Some(URL.into()), ..launch(&["--send=never", "--api-key-file=/k"]) };
-    let after = merge(For::Cursor, before, &new).unwrap();
+    let after = merge("cursor", before, &[ADDRESS, "--send=never", "--api-key-file=/k"]).unwrap();
     let comments = ["// why", "// safe", "/* mine */"];
     assert!(comments.iter().all(|comment| after.contains(comment)), "{after}");
     let plain = comments.iter().fold(after.clone(), |text, comment| text.replace(comment, ""));
@@ -83,7 +82,7 @@ fn settings_and_comments_of_the_owner_in_our_entry_stay() {
 
 #[test]
 fn a_file_with_a_mistake_is_refused_and_the_place_named() {
-    let wrong = |text: &str| sandbox(For::Cursor, text).unwrap_err();
+    let wrong = |text: &str| sandbox("cursor", text).unwrap_err();
     assert!(wrong("{\n\"a\" 1}").contains("line 2"), "{}", wrong("{\n\"a\" 1}"));
     for text in ["{\"b\": nope}", "{} x", "{\"b\": \"open", "{\"b\": [}", "{'b': 1}"] {
         assert!(wrong(text).contains("line 1"), "{text}: {}", wrong(text));
@@ -96,14 +95,13 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
         assert!(wrong(text).contains(why), "{text}: {}", wrong(text));
     }
     for text in ["[[[", "mcp_servers = 1", "[mcp_servers]\nshared-inbox = 1"] {
-        assert!(sandbox(For::Codex, text).is_err(), "{text}");
+        assert!(sandbox("codex", text).is_err(), "{text}");
     }
 }
 
 #[test]
 fn the_question_for_the_key_is_there_once() {
-    let new = Launch { base_url: Some(URL.into()), key: Key::InSettings, ..launch(&[]) };
-    let after = merge(For::Vscode, "{\"inputs\": [{\"id\": \"old\"}]}\n", &new).unwrap();
+    let after = merge("vscode", "{\"inputs\": [{\"id\": \"old\"}]}\n", &[ADDRESS]).unwrap();
     let value: Value = serde_json::from_str(&after).unwrap();
     let ids: Vec<_> = value["inputs"].as_array().unwrap().iter().map(|input| input["id"].clone()).collect();
     assert_eq!(ids, ["old", "shared-inbox-api-key"]);
@@ -112,8 +110,7 @@ fn the_question_for_the_key_is_there_once() {
 #[test]
 fn the_rest_of_a_toml_file_stays() {
     let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"a\" # keep\n";
-    let new = Launch { base_url: Some(URL.into()), ..launch(&["--api-key-file=/k"]) };
-    let after = merge(For::Codex, before, &new).unwrap();
+    let after = merge("codex", before, &[ADDRESS, "--api-key-file=/k"]).unwrap();
     let entry = format!(
         "[mcp_servers.shared-inbox]\ncommand = \"x\"\nargs = [\"--api-key-file=/k\"]\nenv = {{ SHARED_INBOX_BASE_URL = \"{URL}\" }}\n"
     );
@@ -128,7 +125,7 @@ fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() 
         "[mcp_servers]\nshared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } # why\n",
         "mcp_servers = { shared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } } # why\n",
     ] {
-        let after = sandbox(For::Codex, before).unwrap();
+        let after = sandbox("codex", before).unwrap();
         let document: toml_edit::DocumentMut = after.parse().unwrap();
         let entry = &document["mcp_servers"]["shared-inbox"];
         assert_eq!(
@@ -142,22 +139,18 @@ fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() 
     }
 }
 
-/// Returns the bridge's entry for Claude Code, which asks for the key by itself, over one that is there; and the changes.
-fn over(old: &Value, launch: Launch) -> Result<(Value, Vec<String>), String> {
+/// Returns the bridge's entry for Claude Code, which takes the key from its environment, over one that is there; and the changes.
+fn over(program: Command, old: &Value, arguments: &[&str]) -> Result<(Value, String), String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings");
     fs::write(&file, json!({ "mcpServers": { "shared-inbox": old } }).to_string()).unwrap();
-    let launch = Launch { base_url: Some(URL.into()), key: Key::InSettings, ..launch };
-    let changes = match For::ClaudeCode.write(&launch, &file).map_err(|error| error.to_string())? {
-        Written::Changed { changes, .. } => changes,
-        Written::Unchanged => Vec::new(),
-    };
+    let changes = write(program, "claude-code", &file, &[&[ADDRESS], arguments].concat())?;
     let mut after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     Ok((after["mcpServers"]["shared-inbox"].take(), changes))
 }
 
-fn args_over(old: &Value, launch: Launch) -> Value {
-    over(&json!({ "args": old }), launch).unwrap().0["args"].take()
+fn args_over(old: &Value, arguments: &[&str]) -> Value {
+    over(program(), &json!({ "args": old }), arguments).unwrap().0["args"].take()
 }
 
 #[test]
@@ -168,7 +161,7 @@ fn what_is_said_anew_takes_the_place_of_what_was_said() {
         (json!(["-v"]), json!(["-v", "--send=allow"])),
         (json!(["--sandbox"]), json!(["--send=allow"])),
     ] {
-        assert_eq!(args_over(&old, launch(&["--send=allow"])), new, "{old}");
+        assert_eq!(args_over(&old, &["--send=allow"]), new, "{old}");
     }
 }
 
@@ -183,47 +176,49 @@ fn an_argument_that_comes_more_than_once_is_replaced_as_a_whole() {
             json!([new[0], new[1], "-v", "--read-only"]),
         ),
     ] {
-        assert_eq!(args_over(&old, launch(&new)), after, "{old}");
+        assert_eq!(args_over(&old, &new), after, "{old}");
     }
 }
 
 #[test]
-fn two_arguments_that_set_the_same_do_not_stay_side_by_side() {
-    let after = args_over(&json!(["--text-only", "-v"]), launch(&["--structured=exact"]));
-    assert_eq!(after, json!(["--structured=exact", "-v"]));
-}
-
-#[test]
 fn what_starts_the_bridge_goes_before_its_arguments_once() {
-    let npx =
-        |args: &[&str]| Launch { before: vec!["-y".into(), "shared-inbox-mcp@2".into()], ..launch(args) };
-    let first = args_over(&json!([]), npx(&["--read-only"]));
-    assert_eq!(first, json!(["-y", "shared-inbox-mcp@2", "--read-only"]));
-    assert_eq!(args_over(&first, npx(&["--read-only"])), first);
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let npx = folder.path().join("_npx/0/shared-inbox-mcp");
+    fs::create_dir_all(npx.parent().unwrap()).unwrap();
+    fs::hard_link(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &npx).unwrap();
+    let package = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
+    let by_npx = |old: &Value, arguments: &[&str]| {
+        over(Command::new(&npx), &json!({ "args": old }), arguments).unwrap().0["args"].take()
+    };
+    let first = by_npx(&json!([]), &["--read-only"]);
+    assert_eq!(first, json!(["-y", package, "--read-only"]));
+    assert_eq!(by_npx(&first, &["--read-only"]), first);
     let older = json!(["--yes", "shared-inbox-mcp@1", "-v"]);
-    assert_eq!(args_over(&older, npx(&[])), json!(["-y", "shared-inbox-mcp@2", "-v"]));
-    assert_eq!(args_over(&older, launch(&[])), json!(["-v"]), "the path again");
+    assert_eq!(by_npx(&older, &[]), json!(["-y", package, "-v"]));
+    assert_eq!(args_over(&older, &[]), json!(["-v"]), "the path again");
 }
 
 #[test]
 fn an_offer_is_made_once() {
-    let offer = || Launch { offered: vec!["--ask=browser".into()], ..launch(&["--sandbox"]) };
-    let new: Value = serde_json::from_str(&merge(For::Cursor, "{}", &offer()).unwrap()).unwrap();
-    assert_eq!(new["mcpServers"]["shared-inbox"]["args"], json!(["--sandbox", "--ask=browser"]));
-    assert_eq!(args_over(&json!([]), offer()), json!(["--sandbox"]));
+    let args = |before: &str| {
+        let after: Value = serde_json::from_str(&sandbox("claude-desktop", before).unwrap()).unwrap();
+        after["mcpServers"]["shared-inbox"]["args"].clone()
+    };
+    assert_eq!(args("{}"), json!(["--sandbox", "--ask=browser"]));
+    assert_eq!(args("{\"mcpServers\": {\"shared-inbox\": {}}}"), json!(["--sandbox"]));
 }
 
 #[test]
 fn a_key_in_a_file_is_not_copied_into_the_settings() {
     let old = json!({ "args": ["--api-key-file=/k"], "env": { "SHARED_INBOX_API_KEY": "old" } });
-    let (new, changes) = over(&old, launch(&[])).unwrap();
+    let (new, changes) = over(program(), &old, &[]).unwrap();
     assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
-    assert!(changes.contains(&"env: SHARED_INBOX_API_KEY was taken out".to_owned()), "{changes:?}");
+    assert!(changes.contains("env: SHARED_INBOX_API_KEY was taken out"), "{changes}");
 }
 
 #[test]
 fn an_entry_of_another_shape_is_refused() {
     for odd in [json!([]), json!({ "args": "x" }), json!({ "args": [1] }), json!({ "env": [] })] {
-        assert!(over(&odd, launch(&[])).is_err(), "{odd}");
+        assert!(over(program(), &odd, &[]).is_err(), "{odd}");
     }
 }

@@ -1,53 +1,40 @@
-//! The options of the command line and what becomes of them.
+//! The options of the command line, and what becomes of them.
 
-use std::ffi::OsStr;
-
-use clap::{CommandFactory, Parser};
+use serde_json::Value;
 use shared_inbox::{Operation, Scope};
-use shared_inbox_mcp::{
-    cli::{Cli, key_among},
-    config::For,
-    settings::{ToolFilter, ToolHidden},
-};
+use shared_inbox_mcp::settings::{ToolFilter, ToolHidden};
 
-#[test]
-fn the_command_line_is_well_formed() {
-    Cli::command().debug_assert();
-}
+use crate::program::{options, out, program};
 
 #[test]
 fn every_option_has_a_variable_that_is_named_for_it() {
-    for arg in Cli::command().get_arguments() {
-        let Some(long) = arg.get_long().filter(|long| !matches!(*long, "help" | "version")) else {
-            continue;
-        };
-        let name = format!("SHARED_INBOX_{}", long.to_uppercase().replace('-', "_"));
-        assert_eq!(arg.get_env().and_then(OsStr::to_str), Some(name.as_str()), "--{long}");
+    let all = options();
+    assert!(all.len() > 10, "{all:?}");
+    for (option, variable) in all {
+        assert_eq!(
+            variable,
+            format!("SHARED_INBOX_{}", option.to_uppercase().replace('-', "_")),
+            "--{option}"
+        );
     }
-}
-
-#[test]
-fn a_key_among_the_arguments_is_noticed_and_not_repeated() {
-    for argument in ["rk_live_x", "--api-key=rk_live_x", "--api-key", "--token=abc"] {
-        let said = key_among([argument.into()]).expect(argument);
-        assert!(!said.contains("rk_live"), "{said}");
-    }
-    assert_eq!(key_among(["--api-key-file=/k".into(), "doctor".into()]), None);
 }
 
 #[test]
 fn options_travel_into_the_settings_of_a_client() {
-    let cli = Cli::parse_from([
-        "x",
+    let arguments = [
+        "--sandbox",
         "--read-only",
         "--max-chars=9000",
         "config",
         "zed",
         "--exclude-tools",
         "reply,add_note",
-    ]);
-    let launch = cli.options.launch(For::Zed, "/bin/x".into());
-    assert_eq!(launch.args, ["--read-only", "--exclude-tools=reply,add_note", "--max-chars=9000"]);
+    ];
+    let settings: Value = serde_json::from_str(&out(&program().args(arguments).output().unwrap()).0).unwrap();
+    assert_eq!(
+        settings["context_servers"]["shared-inbox"]["args"],
+        serde_json::json!(["--sandbox", "--read-only", "--exclude-tools=reply,add_note", "--max-chars=9000"])
+    );
 }
 
 #[test]

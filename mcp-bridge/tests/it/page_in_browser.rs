@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use shared_inbox_tests::peers;
 
 use crate::{
-    browser::opener,
+    browser::{Opened, opener},
     fixture::{Client, Fixture, Mails, Older, Person, Says, connect, is_error, params, text, until},
     page::{BODY, reply},
 };
@@ -118,8 +118,32 @@ async fn an_opener_that_fails_late_makes_a_draft() {
 async fn in_browser(fixture: &Fixture, folder: &Path, person: &Person) -> Client {
     let mut command = fixture.program();
     let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
-    command.arg("--ask=browser").env("PATH", path).env("HOME", folder);
+    command.arg("--ask=browser").env("PATH", path).env("HOME", folder).env("TMPDIR", folder.join("tmp"));
     connect(command, person, Older).await
+}
+
+#[tokio::test]
+async fn the_second_in_which_no_answer_counts_begins_when_the_question_is_shown() {
+    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
+    let opened = opener(folder.path(), "");
+    let client = in_browser(&fixture, folder.path(), &Person::who(Says::CannotBeAsked)).await;
+    let answered = async {
+        until(async || opened.exists()).await;
+        let file = fs::read_to_string(&opened).unwrap().trim().to_owned();
+        let foreign = Opened::enter(&file, "http://evil.example").await.err();
+        assert_eq!(
+            foreign.map(|status| status.as_u16()),
+            Some(403),
+            "another site does not use the secret up"
+        );
+        let mut window = Opened::enter(&file, "null").await.expect("the file does");
+        window.read_first().await;
+        window.show().await;
+        window.press("send").await;
+    };
+    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), answered);
+    assert!(text(&result).contains("less than a second"), "{}", text(&result));
+    assert_eq!(fixture.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] });
 }
 
 #[tokio::test]
@@ -154,9 +178,18 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
 async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_live_one_needs_is_not() {
     let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     opener(home.path(), "");
+    // One that a killed bridge left among the temporary files, and a link by which a stranger's file would be removed.
+    let leftover = home.path().join("tmp/shared-inbox-question-4000000-a");
+    let elsewhere = home.path().join("tmp/elsewhere");
+    for folder in [&leftover, &elsewhere] {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("open.html"), "").unwrap();
+    }
+    std::os::unix::fs::symlink(&elsewhere, home.path().join("shared-inbox-question-4000000-b")).unwrap();
     let folders = || {
-        let all = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path());
-        all.filter(|path| path.is_dir()).collect::<std::collections::BTreeSet<_>>()
+        let all = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap());
+        let all = all.filter(|entry| entry.file_type().unwrap().is_dir() && entry.file_name() != "tmp");
+        all.map(|entry| entry.path()).collect::<std::collections::BTreeSet<_>>()
     };
     let person = Person::who(Says::CannotBeAsked);
     let ask = async |body: &str, count: usize| {
@@ -171,5 +204,6 @@ async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_liv
     ask("From a bridge that is killed", 2).await.0.kill().await;
     assert_eq!(folders().len(), 2);
     let _next = in_browser(&fixture, home.path(), &person).await;
-    until(async || folders() == lives).await;
+    until(async || folders() == lives && !leftover.exists()).await;
+    assert!(elsewhere.join("open.html").exists(), "links are not followed");
 }

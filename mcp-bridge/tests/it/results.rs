@@ -59,7 +59,7 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
         (
             "tag_conversation",
             json!({ "id": "cnv_1", "tags": [], "zzz": 1 }),
-            "unknown argument `tags`; did you mean `add`? unknown argument `zzz`. Nothing was done. The tool takes add, id, \
+            "Unknown argument `tags`; did you mean `add`? Unknown argument `zzz`. Nothing was done. The tool takes add, id, \
              remove.",
         ),
     ] {
@@ -83,24 +83,18 @@ async fn a_call_that_would_change_nothing_does_not_say_that_it_did() {
 }
 
 #[tokio::test]
-async fn a_change_of_tags_names_the_tags_as_they_are_now() {
+async fn a_change_of_tags_names_the_tags_that_were_changed() {
     let fixture = Fixture::new().await;
     let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
     let result = call(&client, &fixture, "tag_conversation", json!({ "add": ["vip", "needs review"] })).await;
-    let said = format!("{} has \"vip\", \"needs review\" now.", fixture.conversation);
-    assert_eq!(text(&result), said, "what it had before was not read");
-    assert_eq!(structured(&result)["added"], json!(["vip", "needs review"]));
-
-    client.call("get_conversation", json!({ "id": fixture.conversation })).await;
+    assert_eq!(text(&result), format!("{} has \"vip\", \"needs review\" now.", fixture.conversation));
     let result =
         call(&client, &fixture, "tag_conversation", json!({ "add": ["late"], "remove": ["vip"] })).await;
-    assert_eq!(text(&result), format!("Tags of {} now: \"needs review\", \"late\".", fixture.conversation));
-    assert_eq!(structured(&result)["tags"], json!(["needs review", "late"]));
+    let said = format!("{} has \"late\" and no longer has \"vip\" now.", fixture.conversation);
+    assert_eq!(text(&result), said);
+    assert_eq!(structured(&result), &json!({ "ok": true, "added": ["late"], "removed": ["vip"] }));
     let now = fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap();
     assert_eq!(now.tags, ["needs review", "late"]);
-    let result =
-        call(&client, &fixture, "tag_conversation", json!({ "remove": ["late", "needs review"] })).await;
-    assert_eq!(text(&result), format!("Tags of {} now: none.", fixture.conversation));
 }
 
 #[tokio::test]
@@ -124,12 +118,7 @@ async fn a_conversation_is_assigned_to_whoever_is_called_so() {
     control.create_user(NewUser::new("Anna Lund")).await.unwrap();
     control.create_user(NewUser::new("Ben Berg")).await.unwrap();
     let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
-    for (to, name) in [
-        ("Ben".to_owned(), "Ben Berg"),
-        ("anna lund".to_owned(), "Anna Lund"),
-        (anna.to_string(), "Anna Berg"),
-        (format!("user:{anna}"), "Anna Berg"),
-    ] {
+    for (to, name) in [("Ben".to_owned(), "Ben Berg"), ("anna lund".to_owned(), "Anna Lund")] {
         let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
         let said = format!("{} is assigned to \"{name}\" now.", fixture.conversation);
         assert!(text(&result).starts_with(&said), "{to}: {}", text(&result));
@@ -137,6 +126,11 @@ async fn a_conversation_is_assigned_to_whoever_is_called_so() {
         let now =
             fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap();
         assert_eq!(now.assignee.unwrap().name, name, "{to}");
+    }
+    for to in [anna.to_string(), format!("user:{anna}")] {
+        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
+        let said = format!("{} is assigned to user:{anna} now.", fixture.conversation);
+        assert!(text(&result).starts_with(&said), "{to}: {}", text(&result));
     }
     for (to, said) in [
         ("Anna", &["may be one of several", "\"Anna Berg\" (user:usr_", "\"Anna Lund\" (user:usr_"][..]),
@@ -220,27 +214,6 @@ async fn every_status_is_listed_at_once_with_view_any() {
 }
 
 #[tokio::test]
-async fn a_list_tells_the_customers_words_from_ours() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
-    let whose = async || {
-        let result = client.call("list_conversations", json!({})).await;
-        (structured(&result)["items"][0]["lastWords"].clone(), text(&result).to_owned())
-    };
-    assert_eq!(whose().await.0, "the customer's");
-    call(&client, &fixture, "reply", json!({ "body": "It is on\nits way." })).await;
-    let (last, listed) = whose().await;
-    assert_eq!(last, "ours");
-    assert!(listed.contains("· last words, ours: \"It is on its way.\""), "{listed}");
-    let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "Thanks!");
-    mail.conversation_id = Some(fixture.conversation.clone());
-    fixture.mock.control().inbound(mail).await.unwrap();
-    assert_eq!(whose().await.0, Value::Null, "nobody has read it since");
-    client.call("get_conversation", json!({ "id": fixture.conversation })).await;
-    assert_eq!(whose().await.0, "the customer's");
-}
-
-#[tokio::test]
 async fn errors_speak_of_tools_and_never_of_paths() {
     let fixture = Fixture::new().await;
     // A 500 would be tried again for many seconds.
@@ -288,7 +261,7 @@ async fn the_first_result_says_what_a_model_should_know_from_the_start() {
             "(UTC)",
             "with the scopes read, write, draft, send, record",
             "on live data",
-            "go out after the person at this client agreed",
+            "go out once the person who uses this client has agreed",
             "\"Orders\" orders@shop.example (mbx_",
             "\"Help\" help@shop.example (mbx_",
         ] {
@@ -298,6 +271,61 @@ async fn the_first_result_says_what_a_model_should_know_from_the_start() {
         let second = client.call("list_tags", json!({})).await;
         assert!(second.content.len() == 1 && structured(&second).get("start").is_none(), "{era:?}");
     }
+}
+
+#[tokio::test]
+async fn instructions_and_arguments_say_what_holds_for_the_key_and_the_settings() {
+    let fixture = Fixture::new().await;
+    let reading = fixture.key(&[Scope::Read]).await;
+    let drafting = fixture.key(&[Scope::Read, Scope::Draft]).await;
+    let sending = fixture.key(&[Scope::Read, Scope::Send]).await;
+    let all = fixture.mock.live_key();
+    for (key, says, argument, instructions, send) in [
+        (all, Says::No, "--send=ask", "the person who uses this client has agreed", Some("asks the person")),
+        (all, Says::No, "--ask=browser", "agreed on a page in their browser", Some("asks the person")),
+        (all, Says::No, "--send=allow", "go out without a question", Some("emails the customer")),
+        (all, Says::No, "--send=never", "Nothing is sent", Some("a draft either way")),
+        (all, Says::CannotBeAsked, "--send=ask", "cannot ask a person", Some("a draft either way")),
+        (all, Says::No, "--read-only", "You cannot write to customers", None),
+        (&reading, Says::No, "--send=ask", "You cannot write to customers", None),
+        (&drafting, Says::No, "--send=ask", "You cannot send", Some("may not send")),
+        (&sending, Says::CannotBeAsked, "--send=ask", "You cannot write to customers", Some("may not send")),
+    ] {
+        for era in ERAS {
+            let mut command = fixture.program();
+            command.arg(argument).env("SHARED_INBOX_API_KEY", key);
+            let client = connect(command, &Person::who(says), era).await;
+            let said = client.service.peer_info().unwrap().instructions.clone().unwrap();
+            assert!(said.contains(instructions), "{era:?} {argument}: {said}");
+            assert_eq!(
+                said.contains("agreed"),
+                instructions.contains("agreed"),
+                "{era:?} {argument}: {said}"
+            );
+            let tools = client.service.list_all_tools().await.unwrap();
+            let reply = tools.iter().find(|tool| tool.name == "reply");
+            let described =
+                reply.map(|tool| tool.input_schema["properties"]["send"]["description"].to_string());
+            assert_eq!(described.is_some(), send.is_some(), "{era:?} {argument}");
+            let fits = described.iter().zip(send).all(|(described, send)| described.contains(send));
+            assert!(fits, "{era:?} {argument}: {described:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_draft_says_once_that_a_person_approves_it_and_a_repeat_names_it() {
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let first = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
+    assert_eq!(text(&first).matches("approv").count(), 1, "{}", text(&first));
+    let again = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
+    let id = structured(&first)["messageId"].as_str().unwrap();
+    assert!(
+        text(&again).contains(id) && text(&again).contains("repeats a call of 0 seconds ago"),
+        "{}",
+        text(&again)
+    );
 }
 
 #[tokio::test]

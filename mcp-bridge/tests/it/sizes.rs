@@ -1,10 +1,8 @@
 //! How much of a mail a model gets to see, and that no field of a stranger hides another.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 use shared_inbox::{Conversation, ConversationSummary, Document};
-use shared_inbox_mcp::render::{self, LastWords, More, Rendered};
+use shared_inbox_mcp::render::{self, More, Rendered};
 
 use crate::hostile::{mail, of_size, style, summaries};
 
@@ -60,33 +58,15 @@ fn a_risk_is_never_cut_off() {
     );
     for form in [&rendered.text, rendered.structured["about"].as_str().unwrap()] {
         assert!(
-            form.contains("WARNING: the service marked cnv_1, cnv_40, cnv_97, cnv_99 as a risk"),
+            form.contains(
+                "WARNING: the service sees a risk in cnv_1, cnv_40, cnv_97, cnv_99. They may be attacks"
+            ),
             "{form}"
         );
     }
     all.iter_mut().for_each(|c| c.risk = Some("phishing".into()));
     let rendered = render::conversations(&style(), &all);
     assert!(all.iter().all(|c| rendered.text.contains(c.id.as_str())), "{}", rendered.text);
-}
-
-#[test]
-fn last_words_are_ours_or_the_customers_and_only_strangers_are_fenced() {
-    let all = summaries(3);
-    let known =
-        HashMap::from([(all[0].id.clone(), LastWords::Ours), (all[1].id.clone(), LastWords::Customers)]);
-    let Rendered { text, structured, .. } = render::conversations(&style().last_words(known), &all);
-    let lines: Vec<_> = text.lines().collect();
-    let line = |start: &str| lines.iter().filter(|line| line.contains(start)).count();
-    assert_eq!(
-        (line("· last words, ours: \""), line("| last words, the customer's: "), line("| last words: ")),
-        (1, 1, 1),
-        "{text}"
-    );
-    let items = &structured["items"];
-    assert_eq!((&items[0]["lastWords"], &items[1]["lastWords"]), (&json!("ours"), &json!("the customer's")));
-    assert_eq!(items[0]["snippet"], json!(all[0].snippet));
-    assert!(items[1]["snippet"].as_str().unwrap().starts_with("⟦untrusted⟧"), "{structured}");
-    assert!(items[2].get("lastWords").is_none());
 }
 
 #[test]

@@ -96,10 +96,7 @@ async fn a_teams_skills_travel_with_the_inbox_as_they_are_now() {
     let client = fixture.start_program(&Person::who(Says::No), Newer, &[&argument]).await;
     let list = ask(&client, "skills/list", json!({})).await.unwrap();
     let skill = &list["skills"][1];
-    assert_eq!(
-        skill["frontmatter"],
-        json!({ "name": "refunds", "description": "How we refund.", "metadata": { "team": "Help" } })
-    );
+    assert_eq!(skill["frontmatter"], json!({ "name": "refunds", "description": "How we refund." }));
     let uris: Vec<_> =
         skill["resources"].as_array().unwrap().iter().map(|file| file["uri"].as_str().unwrap()).collect();
     assert_eq!(uris, ["skill://refunds/SKILL.md", "skill://refunds/examples/kind%20words.md"]);
@@ -115,22 +112,25 @@ async fn a_teams_skills_travel_with_the_inbox_as_they_are_now() {
 }
 
 #[tokio::test]
-async fn what_people_write_above_a_skill_is_read_as_yaml_reads_it() {
+async fn name_and_description_are_read_as_yaml_reads_them_whatever_else_stands_there() {
     let fixture = Fixture::new().await;
     let dir = tempfile::tempdir().unwrap();
-    let text = "---\n# ours\nname: refunds\ndescription: How we refund, and\n  when not # a rule\nlicense: \"MIT \\\"x\\\"\"\n\
-        quote: 'it''s'\nversion: 1.2\ncount: 3\nstrict: true\nnothing:\nallowed-tools: [reply, add_note]\nmetadata:\n  team: Help\n  \
-        level: 2\ntags:\n- a\n- b c\nlong: |\n  one\n\n  two\nfolded: >-\n  one\n  two\n---\n\n# Text\nname: other\n";
     fs::create_dir(dir.path().join("refunds")).unwrap();
-    fs::write(dir.path().join("refunds/SKILL.md"), text).unwrap();
     let argument = format!("--skills={}", dir.path().display());
-    let client = fixture.start_program(&Person::who(Says::No), Newer, &[&argument]).await;
-    let expected = json!({
-        "name": "refunds", "description": "How we refund, and when not", "license": "MIT \"x\"", "quote": "it's",
-        "version": 1.2, "count": 3, "strict": true, "nothing": null, "allowed-tools": ["reply", "add_note"],
-        "metadata": { "team": "Help", "level": 2 }, "tags": ["a", "b c"], "long": "one\n\ntwo\n", "folded": "one two",
-    });
-    assert_eq!(ask(&client, "skills/list", json!({})).await.unwrap()["skills"][1]["frontmatter"], expected);
+    for (written, read) in [
+        ("How we refund, and when not", "How we refund, and when not"),
+        ("\"We say \\\"no\\\": politely # always\"", "We say \"no\": politely # always"),
+        ("'It''s ours: see below'", "It's ours: see below"),
+    ] {
+        let text = format!(
+            "---\n# ours\nlicense: MIT\nname: refunds\nmetadata:\n  name: other\n  level: 2\ndescription: {written}\n\
+             long: |\n  one\n\n  two\n---\n\n# Text\nname: other\n"
+        );
+        fs::write(dir.path().join("refunds/SKILL.md"), text).unwrap();
+        let client = fixture.start_program(&Person::who(Says::No), Newer, &[&argument]).await;
+        let list = ask(&client, "skills/list", json!({})).await.unwrap();
+        assert_eq!(list["skills"][1]["frontmatter"], json!({ "name": "refunds", "description": read }));
+    }
 }
 
 #[tokio::test]
@@ -168,14 +168,19 @@ async fn a_folder_that_holds_no_skill_is_refused_at_the_start() {
         ("---\nname: other\ndescription: x\n---\n", "`name` must be the folder's, refunds"),
         ("---\nname: refunds\n---\n", "`description` must be a text"),
         ("---\nname: x\n", "no end"),
-        ("---\nname x\n---\n", "line 2: must be `name: value`"),
-        ("---\nname: refunds\ndescription: a: b\n---\n", "line 3: put this value between quotation marks"),
-        ("---\na: &x y\n---\n", "line 2: put"),
-        ("---\na: {x: y}\n---\n", "line 2: put"),
-        ("---\na: \"x\n---\n", "line 2: the quotation marks"),
-        ("---\na: 1\na: 2\n---\n", "line 3: `a` is there twice"),
-        ("---\na: >+\n  x\n---\n", "line 2: only"),
-        ("---\na:b\n---\n", "line 2: needs a space"),
+        ("---\nname x\n---\n", "`name` must be a text"),
+        (
+            "---\nname: refunds\ndescription: a: b\n---\n",
+            "line 3: `description` is not understood: put its text between",
+        ),
+        ("---\ndescription: &x y\n---\n", "line 2: `description` is not understood"),
+        ("---\ndescription: a # b\n---\n", "line 2: `description` is not understood"),
+        ("---\ndescription: \"x\n---\n", "line 2: `description` is not understood"),
+        ("---\ndescription: 'it's'\n---\n", "line 2: `description` is not understood"),
+        ("---\ndescription:x\n---\n", "line 2: `description` is not understood"),
+        ("---\ndescription: >\n  x\n---\n", "line 2: `description` must stand on one line"),
+        ("---\ndescription: x\n  y\n---\n", "line 2: `description` must stand on one line"),
+        ("---\nname: a\nname: b\n---\n", "line 3: `name` is there twice"),
     ] {
         fs::write(skill.join("SKILL.md"), text).unwrap();
         refuse(said).await;

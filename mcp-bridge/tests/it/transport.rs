@@ -7,7 +7,7 @@ use rmcp::{
     transport::Transport as _,
 };
 use serde_json::{Value, json};
-use shared_inbox_mcp::stdio::{QueueWait, Stdio};
+use shared_inbox_mcp::program::{QueueWait, Stdio};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split},
     time::timeout,

@@ -3,8 +3,11 @@
 
 use std::{
     collections::HashMap,
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{BufRead, BufReader},
+    path::Path,
     process::Stdio,
 };
 
@@ -158,6 +161,14 @@ fn a_newcomer_builds_nothing_that_the_tour_does_not_need() {
 async fn the_mcp_settings_in_the_readme_work() {
     let settings: Value = serde_json::from_str(&blocks(&readme(), "json")[0]).expect("the settings are JSON");
     let server = settings["mcpServers"]["shared-inbox"].clone();
+    let mut config = command(program("shared-inbox-mcp"));
+    config.args(["config", "claude-desktop"]).env("SHARED_INBOX_BASE_URL", "https://inbox.example/api/v1");
+    let printed = config.output().expect("the program runs").stdout;
+    let mut printed: Value = serde_json::from_slice(&printed).expect("the settings are JSON");
+    let own = &mut printed["mcpServers"]["shared-inbox"];
+    (own["command"], own["env"]["SHARED_INBOX_API_KEY"]) =
+        (server["command"].clone(), server["env"]["SHARED_INBOX_API_KEY"].clone());
+    assert_eq!(settings, printed, "the README shows what the program prints");
     let mock = MockServer::builder().manual_clock().start().await;
     let real: HashMap<_, _> = [
         ("SHARED_INBOX_BASE_URL", mock.base_url().to_owned()),
@@ -165,7 +176,8 @@ async fn the_mcp_settings_in_the_readme_work() {
     ]
     .into();
     let tools = tokio::task::spawn_blocking(move || {
-        let mut bridge = command(program(server["command"].as_str().expect("a command")));
+        let path = Path::new(server["command"].as_str().expect("a command"));
+        let mut bridge = command(program(path.file_name().and_then(OsStr::to_str).expect("a program")));
         bridge.args(server["args"].as_array().expect("arguments").iter().filter_map(Value::as_str));
         for name in server["env"].as_object().expect("an environment").keys() {
             bridge.env(name, real.get(name.as_str()).expect("a variable that the bridge reads"));

@@ -25,16 +25,7 @@ enum NotTaken {
 }
 
 impl PageServer {
-    /// `stranger` is whether the request comes from another user of this machine.
-    pub(super) async fn answer(&self, request: Request<Incoming>, stranger: bool) -> Reply {
-        if stranger {
-            tracing::warn!("another user of this machine asked for the page");
-            return html::says(
-                StatusCode::FORBIDDEN,
-                "Refused",
-                "This page is for another user of this machine.",
-            );
-        }
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Reply {
         let id = request.uri().path().trim_start_matches('/').to_owned();
         if let Err(why) = self.site.check(request.method(), request.headers(), id == ENTRANCE) {
             tracing::debug!(%why, "a request to the page was refused");
@@ -68,13 +59,13 @@ impl PageServer {
         let mut cases = self.cases();
         let found = cases.iter_mut().find(|(_, case)| case.is_entered_with(secret));
         let Some((id, case)) = found else { return not_here() };
-        if case.opened.is_some() {
+        if case.entered {
             return html::says(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
         }
         if !matches!(*case.stage.borrow(), Stage::Open) {
             return not_here();
         }
-        case.opened = Some(self.clock.now());
+        case.entered = true;
         if let EntryPoint::File { file, .. } = &mut case.entry {
             *file = None;
         }
@@ -88,13 +79,14 @@ impl PageServer {
         {
             let mut cases = self.cases();
             let Some(case) = cases.get_mut(id) else { return not_here() };
-            let first = case.opened.is_none() && matches!(case.entry, EntryPoint::Address);
-            if !first && cookie != Some(case.cookie.as_str()) {
+            let first = !case.entered && matches!(case.entry, EntryPoint::Address);
+            if !first && !case.is_opened_with(cookie) {
                 return html::says(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
             }
             if matches!(*case.stage.borrow(), Stage::Open) {
                 let now = self.clock.now();
-                case.opened.get_or_insert(now);
+                case.entered = true;
+                case.shown.get_or_insert(now);
                 let left = ANSWER_TIMEOUT.saturating_sub(now.saturating_duration_since(case.since));
                 let mut page = html::question(&case.preview, &case.token, left);
                 if first {
@@ -134,14 +126,14 @@ impl PageServer {
         );
         let cases = self.cases();
         let case = cases.get(id).ok_or(NotTaken::Over)?;
-        let opened = case.opened.filter(|_| cookie == Some(case.cookie.as_str()));
-        let (Some(opened), Some(token), Some(answer)) = (opened, form.token, form.answer) else {
+        let shown = case.shown.filter(|_| case.is_opened_with(cookie));
+        let (Some(shown), Some(token), Some(answer)) = (shown, form.token, form.answer) else {
             return Err(FOREIGN_FORM);
         };
-        if !bool::from(token.as_bytes().ct_eq(case.token.as_bytes())) {
+        if !is_equal(&token, &case.token) {
             return Err(FOREIGN_FORM);
         }
-        let answer = answer.after(self.clock.now().saturating_duration_since(opened));
+        let answer = answer.after(self.clock.now().saturating_duration_since(shown));
         let taken = case.stage.send_if_modified(|stage| {
             let open = matches!(stage, Stage::Open);
             if open {
@@ -156,10 +148,19 @@ impl PageServer {
 impl QuestionState {
     fn is_entered_with(&self, brought: &str) -> bool {
         match &self.entry {
-            EntryPoint::File { secret, .. } => bool::from(secret.as_bytes().ct_eq(brought.as_bytes())),
+            EntryPoint::File { secret, .. } => is_equal(secret, brought),
             EntryPoint::Address => false,
         }
     }
+
+    fn is_opened_with(&self, cookie: Option<&str>) -> bool {
+        cookie.is_some_and(|cookie| is_equal(cookie, &self.cookie))
+    }
+}
+
+/// Compares in constant time.
+fn is_equal(brought: &str, secret: &str) -> bool {
+    brought.as_bytes().ct_eq(secret.as_bytes()).into()
 }
 
 async fn read(request: Request<Incoming>) -> Result<guard::Form, &'static str> {

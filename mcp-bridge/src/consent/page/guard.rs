@@ -38,8 +38,7 @@ impl Site {
         &self.origin
     }
 
-    /// Returns whether a request may be answered at all. At the entrance a secret counts and not where it comes from: a file has no
-    /// origin.
+    /// Returns whether a request may be answered at all. The form at the entrance comes from a file, which has no origin.
     pub(super) fn check(
         &self,
         method: &Method,
@@ -67,9 +66,11 @@ impl Site {
             Method::GET if text("origin").is_none_or(ours) => Ok(()),
             Method::GET => Err(RejectedRequest::Origin),
             Method::POST => {
+                let origin = text("origin");
                 let from_here =
-                    text("origin").is_some_and(ours) && fetched.0.is_none_or(|site| site == "same-origin");
-                if !from_here && !entrance {
+                    origin.is_some_and(ours) && fetched.0.is_none_or(|site| site == "same-origin");
+                let from_file = entrance && origin.is_none_or(|origin| origin == "null");
+                if !from_here && !from_file {
                     return Err(RejectedRequest::Origin);
                 }
                 if text("content-type") != Some("application/x-www-form-urlencoded") {
@@ -127,6 +128,11 @@ mod tests {
         };
         let file = [HOST, FORM, ("origin", "null"), ("sec-fetch-site", "cross-site")];
         assert_eq!(check(&file), Ok(()));
+        assert_eq!(check(&[HOST, FORM]), Ok(()));
+        assert_eq!(check(&[HOST, FORM, ("origin", "http://127.0.0.1:4000")]), Ok(()));
+        for foreign in ["http://evil.example", "https://127.0.0.1:4000", "http://127.0.0.1:4001", ""] {
+            assert_eq!(check(&[HOST, FORM, ("origin", foreign)]), Err(RejectedRequest::Origin), "{foreign}");
+        }
         assert_eq!(
             check(&[file[0], file[1], file[2], ("sec-fetch-dest", "iframe")]),
             Err(RejectedRequest::Framed)

@@ -2,7 +2,7 @@
 //!
 //! A person opens it with a secret that the model never sees: by a private file that the bridge opens in their browser, or by an
 //! address that their client shows. The secret works once. The browser that used it gets a cookie, which is required from then
-//! on. On Linux, connections of other users are refused.
+//! on. On Linux, connections of other users are closed at once.
 
 mod answering;
 mod guard;
@@ -12,9 +12,11 @@ mod visitor;
 
 use std::{
     collections::HashMap,
+    future::poll_fn,
     io,
     net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -22,20 +24,24 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use shared_inbox::{Timestamp, retry::Clock};
 use tokio::{
-    net::TcpListener,
-    sync::{OnceCell, Semaphore, watch},
+    net::{TcpListener, TcpStream},
+    sync::{OnceCell, OwnedSemaphorePermit, Semaphore, watch},
 };
 
 use super::{ANSWER_TIMEOUT, AskMethod, ClosingPage, Decision, EmailPreview, secret};
 use guard::Site;
+use visitor::Connections;
 
-pub(crate) use private_file::{PrivateFile, remove_leftovers};
-pub(crate) use visitor::knows_its_visitors;
+pub use private_file::PrivateFile;
+pub(crate) use private_file::remove_leftovers;
+pub use visitor::knows_its_visitors;
 
 /// How long a browser may take to send its request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections are held at once; browsers open a few ahead.
 const MAX_CONNECTIONS: usize = 16;
+/// How many connections are looked up at once.
+const MAX_ARRIVALS: usize = 256;
 
 /// The page, which is served when it is first needed.
 pub(crate) struct Page {
@@ -78,8 +84,10 @@ struct QuestionState {
     token: String,
     /// What the browser that opened the page first must show from then on.
     cookie: String,
-    /// When the page was first opened.
-    opened: Option<Instant>,
+    /// Whether a browser has come in, with the secret or by the address.
+    entered: bool,
+    /// When the question was first shown.
+    shown: Option<Instant>,
     since: Instant,
     stage: watch::Sender<Stage>,
 }
@@ -114,7 +122,8 @@ impl Page {
             entry,
             token,
             cookie,
-            opened: None,
+            entered: false,
+            shown: None,
             since: self.clock.now(),
             stage,
         };
@@ -137,7 +146,7 @@ impl PageQuestion {
     /// Returns a function that checks whether a browser has opened the page.
     pub(crate) fn opened(&self) -> impl Fn() -> bool + use<> {
         let (served, id) = (self.served.clone(), self.id.clone());
-        move || served.cases().get(&id).is_some_and(|case| case.opened.is_some())
+        move || served.cases().get(&id).is_some_and(|case| case.entered)
     }
 
     pub(crate) async fn answer(&mut self) -> Decision {
@@ -171,31 +180,48 @@ async fn serve(clock: Arc<dyn Clock>) -> io::Result<Arc<PageServer>> {
 
 async fn accept(listener: TcpListener, served: Arc<PageServer>) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    while let Ok(place) = room.clone().acquire_owned().await {
-        let (stream, visitor) = match listener.accept().await {
-            Ok(accepted) => accepted,
+    let mut warned = false;
+    loop {
+        let mut arrived = match listener.accept().await {
+            Ok(first) => vec![first],
             // Too many open files, or a browser that went away: neither is fatal.
             Err(_) => {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
-        let served = served.clone();
-        let stranger = visitor::is_another_user(visitor, served.address);
-        tokio::spawn(async move {
-            let answer = service_fn(move |request| {
-                let served = served.clone();
-                async move { Ok::<_, std::convert::Infallible>(served.answer(request, stranger).await) }
-            });
-            let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new())
-                .header_read_timeout(HEADER_READ_TIMEOUT)
-                .max_buf_size(16 * 1024)
-                .keep_alive(false);
-            _ = http.serve_connection(TokioIo::new(stream), answer).await;
-            drop(place);
-        });
+        // A flood costs one look at the table of connections, and not one for each.
+        while arrived.len() < MAX_ARRIVALS
+            && let Poll::Ready(Ok(next)) = poll_fn(|cx| Poll::Ready(listener.poll_accept(cx))).await
+        {
+            arrived.push(next);
+        }
+        let connections = Connections::read().await;
+        for (stream, visitor) in arrived {
+            // Closed before it takes a place: another user must not keep the person's browser out.
+            if connections.is_another_user(visitor, served.address) {
+                if !std::mem::replace(&mut warned, true) {
+                    tracing::warn!("a connection to the page that is not this user's was closed");
+                }
+                continue;
+            }
+            let Ok(place) = room.clone().acquire_owned().await else { return };
+            tokio::spawn(serve_browser(stream, served.clone(), place));
+        }
     }
+}
+
+async fn serve_browser(stream: TcpStream, served: Arc<PageServer>, _place: OwnedSemaphorePermit) {
+    let answer = service_fn(move |request| {
+        let served = served.clone();
+        async move { Ok::<_, std::convert::Infallible>(served.answer(request).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADER_READ_TIMEOUT)
+        .max_buf_size(16 * 1024)
+        .keep_alive(false);
+    _ = http.serve_connection(TokioIo::new(stream), answer).await;
 }
 
 impl PageServer {

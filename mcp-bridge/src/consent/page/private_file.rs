@@ -11,13 +11,14 @@ use crate::consent::secret;
 
 /// The name of the file.
 const FILE: &str = "open.html";
-/// What the names of the folders begin with. The id of the process that made the folder follows.
+/// What the names of the folders begin with.
 const PREFIX: &str = "shared-inbox-question-";
 
-/// The file in a folder of its own; both are gone when this is dropped.
-pub(crate) struct PrivateFile {
+/// The file in a folder of its own; both are gone when this is dropped. As long as it lives, it holds a lock on the file.
+pub struct PrivateFile {
     folder: PathBuf,
     path: String,
+    locked: Option<fs::File>,
 }
 
 impl PrivateFile {
@@ -26,7 +27,7 @@ impl PrivateFile {
     /// # Errors
     ///
     /// When there is no place for it, or when others could read it there.
-    pub(crate) fn create(content: &str) -> io::Result<Self> {
+    pub fn create(content: &str) -> io::Result<Self> {
         let mut failed = None;
         for place in places() {
             match Self::create_in(&place, content) {
@@ -39,73 +40,44 @@ impl PrivateFile {
 
     fn create_in(place: &Path, content: &str) -> io::Result<Self> {
         let random = secret().map_err(io::Error::other)?;
-        let folder = place.join(format!("{PREFIX}{}-{}", std::process::id(), &random[..16]));
+        let folder = place.join(format!("{PREFIX}{}", &random[..16]));
         let path = folder.join(FILE).into_os_string().into_string();
         let path = path.map_err(|_| io::Error::other("the path is not text"))?;
         make_folder(&folder)?;
-        let made = Self { folder, path };
+        let mut made = Self { folder, path, locked: None };
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&made.path)?.write_all(content.as_bytes())?;
-        made.check()?;
+        let mut file = options.open(&made.path)?;
+        #[cfg(unix)]
+        unix::lock(&file)?;
+        file.write_all(content.as_bytes())?;
+        made.locked = Some(file);
+        // Some file systems keep no modes. Elsewhere the folder for temporary files is the user's own.
+        #[cfg(unix)]
+        unix::check([made.folder.as_path(), made.path.as_ref()])?;
         Ok(made)
     }
 
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
-
-    /// Some file systems keep no modes.
-    #[cfg(unix)]
-    fn check(&self) -> io::Result<()> {
-        use std::os::unix::fs::PermissionsExt as _;
-        for path in [self.folder.as_path(), self.path.as_ref()] {
-            if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
-                return Err(io::Error::other("others can read it"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks nothing: here the folder for temporary files is the user's own.
-    #[cfg(not(unix))]
-    fn check(&self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Drop for PrivateFile {
     fn drop(&mut self) {
-        remove(&self.folder);
+        // Windows removes a folder only after the last handle in it is closed.
+        drop(self.locked.take());
+        _ = fs::remove_file(&self.path);
+        _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// Removes what bridges that were killed left in the home of the user. Only Linux lists the processes that are alive, and
-/// elsewhere the folders are among the temporary files, which the system removes.
+/// Removes what bridges that were killed left behind. On Windows the system removes old temporary files.
 pub(crate) fn remove_leftovers() {
-    let processes = Path::new("/proc");
-    if let Some(home) = home()
-        && processes.join("self").exists()
-    {
-        remove_leftovers_in(&home, |process| processes.join(process).exists());
-    }
-}
-
-fn remove_leftovers_in(place: &Path, is_alive: impl Fn(&str) -> bool) {
-    for folder in fs::read_dir(place).into_iter().flatten().flatten() {
-        let name = folder.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        if process.is_some_and(|process| process.parse::<u32>().is_ok() && !is_alive(process)) {
-            remove(&folder.path());
-        }
-    }
-}
-
-fn remove(folder: &Path) {
-    _ = fs::remove_file(folder.join(FILE));
-    _ = fs::remove_dir(folder);
+    #[cfg(unix)]
+    places().for_each(|place| unix::remove_leftovers_in(&place));
 }
 
 fn make_folder(path: &Path) -> io::Result<()> {
@@ -117,16 +89,65 @@ fn make_folder(path: &Path) -> io::Result<()> {
 
 /// Returns where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
 fn places() -> impl Iterator<Item = PathBuf> {
-    home().into_iter().chain([env::temp_dir()])
+    let home = env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute());
+    home.into_iter().chain([env::temp_dir()])
 }
 
-fn home() -> Option<PathBuf> {
-    env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute())
+#[cfg(unix)]
+mod unix {
+    use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
+
+    use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
+
+    use super::{FILE, PREFIX};
+
+    /// Owns a file that was just created. Its lock ends with the process, and holds across process namespaces and shared homes.
+    pub(super) fn lock(file: &fs::File) -> io::Result<()> {
+        flock(file, FlockOperation::NonBlockingLockExclusive)?;
+        match file.metadata()?.nlink() {
+            0 => Err(io::Error::other("another bridge took it for a leftover")),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check(paths: [&Path; 2]) -> io::Result<()> {
+        for path in paths {
+            if fs::metadata(path)?.mode() & 0o077 != 0 {
+                return Err(io::Error::other("others can read it"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove_leftovers_in(place: &Path) {
+        let Ok(opened) = fs::File::open(place) else { return };
+        for folder in fs::read_dir(place).into_iter().flatten().flatten() {
+            let name = folder.file_name();
+            if name.to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+                _ = remove(&opened, Path::new(&name));
+            }
+        }
+    }
+
+    /// Removes a folder whose file nobody holds. No link is followed, neither to the folder nor to the file.
+    fn remove(place: &fs::File, name: &Path) -> rustix::io::Result<()> {
+        let open = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let folder = openat(place, name, open | OFlags::DIRECTORY, Mode::empty())?;
+        match openat(&folder, FILE, open, Mode::empty()) {
+            Ok(file) => {
+                flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+                unlinkat(&folder, FILE, AtFlags::empty())?;
+            }
+            Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(error),
+        }
+        unlinkat(place, name, AtFlags::REMOVEDIR)
+    }
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 
@@ -143,20 +164,25 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_of_dead_processes_are_removed_and_nothing_else() {
-        let place = tempfile::tempdir().unwrap();
+    fn leftovers_are_removed_but_nothing_that_lives_is_linked_or_is_not_ours() {
+        let (place, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let living = PrivateFile::create_in(place.path(), "").unwrap();
-        let others = ["41-ab", "42-cd", "x-ef", "", "43-mine"].map(|end| format!("{PREFIX}{end}"));
-        for name in &others {
-            fs::create_dir(place.path().join(name)).unwrap();
-            fs::write(place.path().join(name).join(FILE), "").unwrap();
+        let at = |name: &str| place.path().join(format!("{PREFIX}{name}"));
+        fs::write(elsewhere.path().join(FILE), "").unwrap();
+        symlink(elsewhere.path(), at("linked")).unwrap();
+        for name in ["left", "empty", "more", "links"] {
+            fs::create_dir(at(name)).unwrap();
         }
-        fs::write(place.path().join(&others[4]).join("preview.txt"), "").unwrap();
-        remove_leftovers_in(place.path(), |process| {
-            process == "42" || process == std::process::id().to_string()
-        });
-        let there = |name: &String| place.path().join(name).exists();
-        assert_eq!(others.each_ref().map(there), [false, true, true, true, true]);
-        assert!(fs::exists(living.path()).unwrap());
+        for folder in [at("left"), at("more"), place.path().join("mine")] {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(FILE), "").unwrap();
+        }
+        fs::write(at("more").join("preview.txt"), "").unwrap();
+        symlink(elsewhere.path().join(FILE), at("links").join(FILE)).unwrap();
+        unix::remove_leftovers_in(place.path());
+        assert!(!at("left").exists() && !at("empty").exists());
+        assert!(at("more").join("preview.txt").exists() && place.path().join("mine").join(FILE).exists());
+        assert!(elsewhere.path().join(FILE).exists(), "links are not followed");
+        assert!(fs::exists(living.path()).unwrap(), "a question that lives is locked");
     }
 }

@@ -4,14 +4,24 @@ use std::{fs, net::SocketAddr};
 
 const TABLE: &str = "/proc/net/tcp";
 
-/// Returns whether the other end of a connection belongs to another user. The superuser is not another user.
-pub(super) fn is_another_user(visitor: SocketAddr, page: SocketAddr) -> bool {
-    knows_its_visitors()
-        && fs::read_to_string(TABLE).is_ok_and(|table| stands_as_another_user(&table, visitor, page))
+/// The connections of this machine and their users, as they are now.
+pub(super) struct Connections(Option<String>);
+
+impl Connections {
+    /// Reads the table, which takes the longer the more connections there are; where there is none, it knows nobody.
+    pub(super) async fn read() -> Self {
+        let read = || knows_its_visitors().then(|| fs::read_to_string(TABLE).ok()).flatten();
+        Self(tokio::task::spawn_blocking(read).await.ok().flatten())
+    }
+
+    /// Returns whether the other end of a connection belongs to another user. The superuser is not another user.
+    pub(super) fn is_another_user(&self, visitor: SocketAddr, page: SocketAddr) -> bool {
+        self.0.as_ref().is_some_and(|table| stands_as_another_user(table, visitor, page))
+    }
 }
 
 /// Returns whether this machine has a table of connections with their users.
-pub(crate) fn knows_its_visitors() -> bool {
+pub fn knows_its_visitors() -> bool {
     cfg!(target_os = "linux") && !is_in_windows() && fs::metadata(TABLE).is_ok()
 }
 
@@ -21,30 +31,20 @@ fn is_in_windows() -> bool {
     release.is_ok_and(|release| release.to_lowercase().contains("microsoft"))
 }
 
-/// A line of the table: the connection's own end, its other end, its owner, and whether a program holds it.
-struct TcpEntry<'a> {
-    local: &'a str,
-    remote: &'a str,
-    user: &'a str,
-    held: bool,
-}
-
-fn entries(table: &str) -> impl Iterator<Item = TcpEntry<'_>> {
-    table.lines().skip(1).filter_map(|line| {
-        let fields: Vec<_> = line.split_ascii_whitespace().take(10).collect();
-        let [_, local, remote, _, _, _, _, user, _, inode] = fields[..] else { return None };
-        Some(TcpEntry { local, remote, user, held: inode != "0" })
-    })
-}
-
 fn stands_as_another_user(table: &str, visitor: SocketAddr, page: SocketAddr) -> bool {
     let (Some(visitor), Some(page)) = (in_table(visitor), in_table(page)) else { return false };
-    let listens = |entry: &TcpEntry<'_>| entry.local == page && entry.remote == "00000000:0000";
     // A table without the page itself is about something else.
-    let Some(ours) = entries(table).find(listens) else { return false };
-    let theirs = entries(table).find(|entry| entry.local == visitor && entry.remote == page);
-    // A connection that was closed already has no owner, or is not in the table.
-    !theirs.is_some_and(|theirs| theirs.held && (theirs.user == ours.user || theirs.user == "0"))
+    let Some((ours, _)) = owner(table, &page, "00000000:0000") else { return false };
+    // A connection that was closed already is held by nobody, or is not in the table.
+    !owner(table, &visitor, &page).is_some_and(|(user, held)| held && (user == ours || user == "0"))
+}
+
+/// Returns the owner of the socket with these two ends, and whether a program holds it.
+fn owner<'a>(table: &'a str, local: &str, remote: &str) -> Option<(&'a str, bool)> {
+    let (_, rest) = table.split_once(&format!(" {local} {remote} "))?;
+    let mut fields = rest.lines().next()?.split_ascii_whitespace().skip(4);
+    let (user, inode) = (fields.next()?, fields.nth(1)?);
+    Some((user, inode != "0"))
 }
 
 /// Returns an address in the form of the table.

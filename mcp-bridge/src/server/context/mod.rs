@@ -2,7 +2,7 @@
 //! result.
 
 mod completions;
-mod introduction;
+pub(super) mod introduction;
 mod prompts;
 pub(super) mod resources;
 pub(super) mod skills;

@@ -129,7 +129,8 @@ impl Bridge {
     }
 
     async fn read(&self, resource: &ResourceUri) -> Result<String, ErrorData> {
-        let connection = self.connector.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
+        let connection =
+            self.connector.get().await.map_err(|why| ErrorData::internal_error(said(&why), None))?;
         let operation = resource.operation();
         if operation != Operation::Me
             && let Some(why) = self.settings.filter.hides(operation, connection.scopes())
@@ -149,7 +150,7 @@ impl Bridge {
     async fn text(&self, resource: &ResourceUri, connection: &Connection) -> Result<String, Denied> {
         let (client, style) = (&connection.client, self.style());
         let rendered = match resource {
-            ResourceUri::Me => return Ok(about(connection)),
+            ResourceUri::Me => return Ok(self.about(connection)),
             ResourceUri::Mailboxes => {
                 render::mailboxes(&style, &self.inboxes.mailboxes(client, ReadPriority::Requested).await?)
             }
@@ -172,19 +173,16 @@ impl Bridge {
         };
         Ok(rendered.text)
     }
-}
 
-fn about(connection: &Connection) -> String {
-    let me = &connection.me;
-    let scopes: Vec<_> = me.scopes.iter().map(|scope| render::quoted(scope.as_str())).collect();
-    let data = match me.livemode {
-        Some(false) => "the sandbox",
-        _ => "live data",
-    };
-    format!(
-        "Agent {} ({}), on {data}. Scopes: {}.\n",
-        render::quoted(&me.agent.name),
-        me.agent.id,
-        scopes.join(", ")
-    )
+    fn about(&self, connection: &Connection) -> String {
+        let me = &connection.me;
+        let scopes: Vec<_> = me.scopes.iter().map(|scope| render::quoted(scope.as_str())).collect();
+        format!(
+            "Agent {} ({}), on {}. Scopes: {}.\n",
+            render::quoted(&me.agent.name),
+            me.agent.id,
+            self.settings.access.data(me),
+            scopes.join(", ")
+        )
+    }
 }

@@ -16,6 +16,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::{Sender, recent::CreateOutcome};
 use crate::{
     digest::Digest,
+    render::counted,
     server::{
         Connection,
         record::{self, Intent},
@@ -111,15 +112,14 @@ impl Sender {
                 }
             },
         };
-        let added = format!(
-            "This repeats a call of {} seconds ago, so nothing new was made: this is the first result. Change the text if \
-             a second one is meant.",
-            at.elapsed().as_secs()
+        let repeats = format!(
+            "This repeats a call of {} ago, so nothing new was made. Change the text if a second one is meant.",
+            counted(usize::try_from(at.elapsed().as_secs()).unwrap_or(usize::MAX), "second")
         );
-        let added = why.map_or(added.clone(), |why| format!("{} {added}", a_draft(why)));
+        let added = why.map_or(repeats.clone(), |why| format!("{} {repeats}", a_draft(why)));
         // What was found out now need not be found out again.
         *slot = CreateOutcome::Made(at, answer.clone());
-        Err(changed("Already done.", answer, Some(&added)))
+        Err(changed(&sentence(&create.what, &answer), answer, Some(&added)))
     }
 
     /// Makes it, and remembers the outcome. `seen` is the conversation as it was a moment ago, if it was read.
@@ -131,7 +131,7 @@ impl Sender {
         seen: Option<&Conversation>,
         why: Option<&str>,
     ) -> CallToolResult {
-        let (_in_flight, intent) = match self.begin(create.sends()) {
+        let (_in_flight, intent) = match self.begin(create.sends()).await {
             Ok(begun) => begun,
             Err(result) => return result,
         };
@@ -154,11 +154,16 @@ impl Sender {
     }
 
     /// Begins a create and writes its intent down. The error is why it must not begin.
-    fn begin(&self, sends: bool) -> Result<(TaskTrackerToken, Option<Intent>), CallToolResult> {
+    async fn begin(&self, sends: bool) -> Result<(TaskTrackerToken, Option<Intent>), CallToolResult> {
+        let in_flight = self.creates.token();
         if self.creates.is_closed() {
             return Err(failed("Nothing was done: the bridge is being ended."));
         }
-        let intent = match record::current().map(|record| record.intend(sends)).transpose() {
+        let intent = match record::current() {
+            Some(record) => record.intend(sends).await.map(Some),
+            None => Ok(None),
+        };
+        let intent = match intent {
             Ok(intent) => intent,
             // With an audit every email must be recorded; a note or a draft reaches no customer.
             Err(_) if sends => {
@@ -169,7 +174,7 @@ impl Sender {
             }
             Err(_) => None,
         };
-        Ok((self.creates.token(), intent))
+        Ok((in_flight, intent))
     }
 }
 

@@ -37,15 +37,9 @@ impl Sender {
         let mut slot = self.claim(&case.connection, &case.mail.0, None).await?;
         match answer {
             Decision::Yes => {
-                let conversation = Some(&*case.reading.conversation);
-                let result = self.make(&case.connection, &case.mail.0, &mut slot, conversation, None).await;
-                // The yes is spent, so it is not for the call to be made again.
-                Ok(match self.renewed(&case.connection).await {
-                    Some(connection) => {
-                        self.make(&connection, &case.mail.0, &mut slot, conversation, None).await.into()
-                    }
-                    None => result.into(),
-                })
+                // It was read for this call, and is what the person agreed to: the handle was for no other.
+                let conversation = Some(&case.conversation);
+                Ok(self.make(&case.connection, &case.mail.0, &mut slot, conversation, None).await.into())
             }
             answer => {
                 drop(slot);

@@ -9,25 +9,21 @@ mod recent;
 mod request;
 mod shared_questions;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ProtocolVersion},
     service::RequestContext,
 };
-use shared_inbox::{Conversation, ConversationId, Scope, retry::Clock};
+use shared_inbox::{Scope, retry::Clock};
 use tokio_util::task::TaskTracker;
 
 use super::{
     Connection, Connector, ReadPriority,
     inboxes::Inboxes,
     record::{self, client_name, note},
-    results::{denied, error, failed},
+    results::{denied, failed},
 };
 use crate::{
     audit::Consent,
@@ -41,10 +37,6 @@ use shared_questions::SharedQuestions;
 pub(super) use creates::Create;
 pub(super) use request::CustomerEmail;
 
-/// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more: a risk,
-/// another contact or a new email may have come while the person was reading.
-const READ_TTL: Duration = Duration::from_secs(3);
-
 /// Creates notes, drafts and emails: knows what was created lately, which questions are open, and what was refused.
 pub(super) struct Sender {
     send: SendPolicy,
@@ -57,20 +49,6 @@ pub(super) struct Sender {
     ledger: ConsentLedger,
     questions: SharedQuestions,
     page: Page,
-    /// What questions were asked about, as it was read: the answer may come with a call of its own.
-    read: Mutex<HashMap<ConversationId, ReadConversation>>,
-}
-
-#[derive(Clone)]
-pub(super) struct ReadConversation {
-    pub(super) conversation: Arc<Conversation>,
-    pub(super) at: Instant,
-}
-
-impl ReadConversation {
-    fn is_fresh(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.at) <= READ_TTL
-    }
 }
 
 type Result<T> = std::result::Result<T, CallToolResult>;
@@ -93,12 +71,11 @@ impl Sender {
             ledger: ConsentLedger::default(),
             questions: SharedQuestions::default(),
             page,
-            read: Mutex::default(),
         }
     }
 
-    /// Makes a draft, or sends, or asks. Only an email that may go out needs the conversation read, and one read serves
-    /// the choice of inboxes, the question and the create.
+    /// Makes a draft, or sends, or asks. Only an email that may go out needs the conversation read: for the question, and once
+    /// more when the yes comes.
     pub(super) async fn mail(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -132,16 +109,14 @@ impl Sender {
             (SendPolicy::Ask, None) => return draft(mail, Some(cannot_ask)).await,
             _ => {}
         }
-        let reading = self.reading(connection, inboxes, &mail.0.id, request).await?;
-        if self.send == SendPolicy::Allow && reading.conversation.risk.is_none() {
+        let read = inboxes.conversation(&connection.client, &mail.0.id, ReadPriority::Requested).await;
+        let conversation = read.map_err(denied)?;
+        if self.send == SendPolicy::Allow && conversation.risk.is_none() {
             let mut slot = self.claim(connection, &mail.0, None).await?;
             note(Consent::Setting);
-            return Ok(self
-                .make(connection, &mail.0, &mut slot, Some(&reading.conversation), None)
-                .await
-                .into());
+            return Ok(self.make(connection, &mail.0, &mut slot, Some(&conversation), None).await.into());
         }
-        let mut case = ConsentRequest::new(connection, mail, reading)?;
+        let mut case = ConsentRequest::new(connection, mail, conversation)?;
         case.preview.client = client_name(ctx);
         let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
         match way {
@@ -152,31 +127,6 @@ impl Sender {
             }
             Some(way) => self.ask(case, way, newer, ctx).await,
         }
-    }
-
-    /// Returns the conversation of an email that may go out: as it was read for the question that this call answers, if that was a
-    /// moment ago, and else as it is now.
-    async fn reading(
-        &self,
-        connection: &Connection,
-        inboxes: &Inboxes,
-        id: &ConversationId,
-        request: &CallToolRequestParams,
-    ) -> Result<ReadConversation> {
-        let now = self.clock.now();
-        let kept = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if request.request_state.is_some()
-            && let Some(reading) = kept().get(id).filter(|reading| reading.is_fresh(now))
-        {
-            return Ok(reading.clone());
-        }
-        let conversation =
-            inboxes.conversation(&connection.client, id, ReadPriority::Requested).await.map_err(denied)?;
-        let reading = ReadConversation { conversation: Arc::new(conversation), at: now };
-        let mut kept = kept();
-        kept.retain(|_, reading| reading.is_fresh(now));
-        kept.insert(id.clone(), reading.clone());
-        Ok(reading)
     }
 
     async fn not_sent(&self, case: &ConsentRequest, answer: Decision) -> CallToolResult {
@@ -234,8 +184,4 @@ impl Sender {
         }
         Ok(opened)
     }
-}
-
-async fn read(connection: &Connection, id: &ConversationId) -> Result<Conversation> {
-    connection.client.conversation(id).get().await.map_err(|e| error(&e))
 }

@@ -9,18 +9,21 @@ use rmcp::{
 };
 
 use super::{
-    ReadConversation, Result, Sender,
+    Result, Sender,
     channel::{self, NO_CLIENT, OpenQuestion, PageDelivery, QuestionOutcome},
     creates::CreateSlot,
     input_required::input_required,
-    note, read,
+    note,
     request::ConsentRequest,
     shared_questions::{QuestionEntry, QuestionOwner, WaitOutcome, into_response},
 };
 use crate::{
     audit::Consent,
     consent::{self, AskMethod, ClosingPage, Decision, OpenConsent},
-    server::{record, results::failed},
+    server::{
+        record,
+        results::{error, failed},
+    },
 };
 
 /// How long the program that opens a browser is watched: it may fail late.
@@ -188,20 +191,16 @@ impl Sender {
         }
     }
 
-    /// Sends once. The contact may have changed, so after a while the conversation is read again.
+    /// Sends once. A risk, another contact or a new email may have come while the person was asked, so the conversation is read
+    /// again.
     async fn send_once(&self, case: &ConsentRequest, slot: &mut CreateSlot) -> Result<CallToolResult> {
-        let now = self.clock.now();
-        let mut reading = case.reading.clone();
-        if !reading.is_fresh(now) {
-            let conversation = Arc::new(read(&case.connection, &case.mail.0.id).await?);
-            reading = ReadConversation { conversation, at: now };
-            if ConsentRequest::new(&case.connection, case.mail.clone(), reading.clone())?.exact != case.exact
-            {
-                return Err(failed(
-                    "Not sent: the conversation changed while the person was asked. Read it again.",
-                ));
-            }
+        let read = case.connection.client.conversation(&case.mail.0.id).get().await;
+        let now = ConsentRequest::new(&case.connection, case.mail.clone(), read.map_err(|e| error(&e))?)?;
+        if now.exact != case.exact {
+            return Err(failed(
+                "Not sent: the conversation changed while the person was asked. Read it again.",
+            ));
         }
-        Ok(self.make(&case.connection, &case.mail.0, slot, Some(&reading.conversation), None).await)
+        Ok(self.make(&case.connection, &case.mail.0, slot, Some(&now.conversation), None).await)
     }
 }

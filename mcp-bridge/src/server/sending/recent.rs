@@ -85,18 +85,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_create_waits_for_the_first_to_finish() {
-        let (recent, now) = (RecentCreates::default(), Instant::now());
-        let mut first = recent.slot(create("a"), now).await;
-        let second = recent.slot(create("a"), now);
-        tokio::pin!(second);
-        assert!(futures_now(&mut second).await.is_none(), "the first is not done");
-        *first = CreateOutcome::Made(now, json!(1));
-        drop(first);
-        assert!(matches!(*second.await, CreateOutcome::Made(..)));
-    }
-
-    #[tokio::test]
     async fn what_is_old_is_forgotten() {
         let (recent, now) = (RecentCreates::default(), Instant::now());
         for i in 0..50 {
@@ -104,10 +92,5 @@ mod tests {
         }
         drop(recent.slot(create("x"), now + CREATE_TTL).await);
         assert_eq!(recent.slots.lock().unwrap().len(), 1);
-    }
-
-    /// Returns the result, if it is there at once.
-    async fn futures_now<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-        tokio::select! { biased; out = future => Some(out), () = std::future::ready(()) => None }
     }
 }

@@ -8,7 +8,7 @@ use shared_inbox::{
 };
 
 use super::{
-    ReadConversation, Result,
+    Result,
     creates::{Create, CreateInput},
 };
 use crate::{
@@ -28,16 +28,6 @@ impl CustomerEmail {
 
     pub(in crate::server) fn request(id: ConversationId, request: RequestDocuments) -> Self {
         Self(Create { id, what: CreateInput::Request(request) })
-    }
-
-    /// Returns the conversation, and what the customer is to read.
-    pub(in crate::server) fn words(&self) -> (ConversationId, String) {
-        let words = match &self.0.what {
-            CreateInput::Reply(reply) => &reply.body,
-            CreateInput::Request(request) => request.message.as_deref().unwrap_or_default(),
-            CreateInput::Note(note) => &note.body,
-        };
-        (self.0.id.clone(), words.to_owned())
     }
 
     pub(super) fn wants_to_send(&self) -> bool {
@@ -71,8 +61,8 @@ impl CustomerEmail {
 pub(super) struct ConsentRequest {
     pub(super) connection: Arc<Connection>,
     pub(super) mail: CustomerEmail,
-    /// The conversation that the person's preview is made from.
-    pub(super) reading: ReadConversation,
+    /// The conversation that the preview is made from.
+    pub(super) conversation: Conversation,
     pub(super) preview: EmailPreview,
     /// What a consent is bound to: what the person sees, what is sent, and the email that it answers.
     pub(super) exact: Digest,
@@ -84,13 +74,13 @@ impl ConsentRequest {
     pub(super) fn new(
         connection: &Arc<Connection>,
         mail: CustomerEmail,
-        reading: ReadConversation,
+        conversation: Conversation,
     ) -> Result<Self> {
-        let preview = mail.preview(&reading.conversation);
+        let preview = mail.preview(&conversation);
         let wrong = |e: serde_json::Error| failed(e.to_string());
-        let answered = last_inbound(&reading.conversation).map(|message| &message.id);
+        let answered = last_inbound(&conversation).map(|message| &message.id);
         let exact = Digest::of(&(&mail.0.id, &mail.0.what, &preview, answered)).map_err(wrong)?;
         let seen = preview.seen().map_err(wrong)?;
-        Ok(Self { connection: connection.clone(), mail, reading, preview, exact, seen })
+        Ok(Self { connection: connection.clone(), mail, conversation, preview, exact, seen })
     }
 }

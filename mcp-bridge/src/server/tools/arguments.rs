@@ -48,8 +48,8 @@ fn collect(schema: &JsonObject, given: &JsonObject, place: &str, problems: &mut 
             // What is not given is no argument: strict modes of model vendors send it for all.
             None if value.is_null() => {}
             None => problems.push(match nearest(schema, name) {
-                Some(meant) => format!("unknown argument `{place}{name}`; did you mean `{place}{meant}`?"),
-                None => format!("unknown argument `{place}{name}`."),
+                Some(meant) => format!("Unknown argument `{place}{name}`; did you mean `{place}{meant}`?"),
+                None => format!("Unknown argument `{place}{name}`."),
             }),
         }
     }

@@ -16,7 +16,7 @@ use shared_inbox::{
     },
 };
 
-use super::arguments;
+use super::{arguments, changes::tagged};
 use crate::{
     render,
     server::{
@@ -56,8 +56,7 @@ impl Bridge {
                 let input = read::<ListConversations>(arguments)?;
                 let listed = self.inboxes.conversations(client, input, views, ReadPriority::Requested).await;
                 let (all, more) = listed.map_err(denied)?;
-                let last_words = self.cache.list(&all, self.settings.clock.now());
-                self.done(render::conversations(&self.style().more(more).last_words(last_words), &all))
+                self.done(render::conversations(&self.style().more(more), &all))
             }
             Operation::SearchDocuments => {
                 let input = read::<SearchDocuments>(arguments)?;
@@ -112,7 +111,6 @@ impl Bridge {
                     .conversation(&connection.client, &id, ReadPriority::Requested)
                     .await
                     .map_err(denied)?;
-                self.cache.read(&c, self.settings.clock.now());
                 self.done(render::conversation(&self.style(), &c, items))
             }
             Operation::SetStatus => {
@@ -131,7 +129,7 @@ impl Bridge {
                 admit(&id).await?;
                 let done = thread(&id).edit_tags().input(input.clone()).await;
                 self.inboxes.admitted(&id, done).map_err(denied)?;
-                self.tagged(&id, &input)
+                tagged(&id, &input)
             }
             Operation::AssignConversation => self.assign(id, arguments, connection).await?,
             Operation::AddNote => {
@@ -141,11 +139,13 @@ impl Bridge {
             }
             Operation::Reply => {
                 let (id, input) = with(id, read_arguments::<Reply>(arguments))?;
-                return self.mail(connection, CustomerEmail::reply(id, input), request, ctx).await;
+                let mail = CustomerEmail::reply(id, input);
+                return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = with(id, read_arguments::<RequestDocuments>(arguments))?;
-                return self.mail(connection, CustomerEmail::request(id, input), request, ctx).await;
+                let mail = CustomerEmail::request(id, input);
+                return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
             _ => failed(format!("This version of the bridge cannot run {}.", request.name)),

@@ -1,10 +1,6 @@
 //! Changes of a conversation, and results that name what is so now.
 
-use rmcp::{
-    RoleServer,
-    model::{CallToolRequestParams, CallToolResponse, CallToolResult},
-    service::RequestContext,
-};
+use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use shared_inbox::{
     AgentId, AssignTo, ConversationId, TeamMember, UserId,
@@ -16,35 +12,24 @@ use crate::{
     render::quoted,
     server::{
         Bridge, Connection, ReadPriority,
-        conversation_cache::members,
         results::{changed, denied, failed},
-        sending::CustomerEmail,
     },
 };
 
 /// How many teammates an error names.
 const MAX_CANDIDATES: usize = 20;
 
-impl Bridge {
-    /// Returns the tags as they are now; where they are not known, those that were changed.
-    pub(in crate::server) fn tagged(&self, id: &ConversationId, input: &TagConversation) -> CallToolResult {
-        let names = |tags: &[String]| tags.iter().map(|tag| quoted(tag)).collect::<Vec<_>>().join(", ");
-        match self.cache.tagged(id, &input.add, &input.remove, self.settings.clock.now()) {
-            Some(tags) => {
-                let shown = if tags.is_empty() { "none".into() } else { names(&tags) };
-                changed(&format!("Tags of {id} now: {shown}."), json!({ "ok": true, "tags": tags }), None)
-            }
-            None => {
-                let (added, removed) = (&input.add, &input.remove);
-                let has = (!added.is_empty()).then(|| format!("has {}", names(added)));
-                let lost = (!removed.is_empty()).then(|| format!("no longer has {}", names(removed)));
-                let now = [has, lost].into_iter().flatten().collect::<Vec<_>>().join(" and ");
-                let answer = json!({ "ok": true, "added": added, "removed": removed });
-                changed(&format!("{id} {now} now."), answer, None)
-            }
-        }
-    }
+/// Returns what changed about the tags of a conversation.
+pub(super) fn tagged(id: &ConversationId, input: &TagConversation) -> CallToolResult {
+    let names = |tags: &[String]| tags.iter().map(|tag| quoted(tag)).collect::<Vec<_>>().join(", ");
+    let (added, removed) = (&input.add, &input.remove);
+    let has = (!added.is_empty()).then(|| format!("has {}", names(added)));
+    let lost = (!removed.is_empty()).then(|| format!("no longer has {}", names(removed)));
+    let now = [has, lost].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    changed(&format!("{id} {now} now."), json!({ "ok": true, "added": added, "removed": removed }), None)
+}
 
+impl Bridge {
     /// Gives a conversation to someone, who may be named by their name.
     pub(in crate::server) async fn assign(
         &self,
@@ -71,7 +56,7 @@ impl Bridge {
         self.inboxes.admitted(&id, done).map_err(denied)?;
         let name = match &input.to {
             AssignTo::Me => Some(connection.me.agent.name.clone()),
-            to => named.or_else(|| self.cache.name(to)),
+            _ => named,
         };
         let assignee = match &input.to {
             AssignTo::Nobody => Value::Null,
@@ -98,35 +83,20 @@ impl Bridge {
         id: &ConversationId,
         name: &str,
     ) -> Result<TeamMember, CallToolResult> {
-        let found = |team: &shared_inbox::Team| {
-            let all: Vec<_> = members(team).cloned().collect();
-            let named: Vec<_> = matching(&all, name).into_iter().cloned().collect();
-            (named, all)
-        };
-        let known = self.cache.team(id).map(|team| found(&team));
-        let (mut named, all) = match known {
-            Some((named, all)) if !named.is_empty() => (named, all),
-            // Somebody may have joined the team since.
-            _ => {
-                let c = self
-                    .inboxes
-                    .conversation(&connection.client, id, ReadPriority::Requested)
-                    .await
-                    .map_err(denied)?;
-                self.cache.read(&c, self.settings.clock.now());
-                found(&c.team)
-            }
-        };
-        let list = |some: &[TeamMember]| {
-            let one = |m: &TeamMember| format!("{} ({})", quoted(&m.name), m.id);
+        let read = self.inboxes.conversation(&connection.client, id, ReadPriority::Requested).await;
+        let team = read.map_err(denied)?.team;
+        let all: Vec<_> = team.people.into_iter().chain(team.agents).collect();
+        let named = matching(&all, name);
+        let list = |some: &[&TeamMember]| {
+            let one = |m: &&TeamMember| format!("{} ({})", quoted(&m.name), m.id);
             some.iter().take(MAX_CANDIDATES).map(one).collect::<Vec<_>>().join(", ")
         };
-        match named.len() {
-            1 => Ok(named.remove(0)),
-            0 => Err(failed(format!(
+        match named[..] {
+            [member] => Ok(member.clone()),
+            [] => Err(failed(format!(
                 "Nothing was done: nobody on the team is called {}. The team: {}.",
                 quoted(name),
-                list(&all)
+                list(&all.iter().collect::<Vec<_>>())
             ))),
             _ => Err(failed(format!(
                 "Nothing was done: {} may be one of several. Call again with an id: {}.",
@@ -134,24 +104,6 @@ impl Bridge {
                 list(&named)
             ))),
         }
-    }
-
-    /// Makes a draft, or sends, or asks; and remembers the text as ours.
-    pub(in crate::server) async fn mail(
-        &self,
-        connection: &std::sync::Arc<Connection>,
-        mail: CustomerEmail,
-        request: &CallToolRequestParams,
-        ctx: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, CallToolResult> {
-        let (id, words) = mail.words();
-        let response = self.sender.mail(connection, &self.inboxes, mail, request, ctx).await?;
-        if let CallToolResponse::Complete(result) = &response
-            && result.is_error != Some(true)
-        {
-            self.cache.wrote(&id, &words);
-        }
-        Ok(response)
     }
 }
 

@@ -13,6 +13,8 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use shared_inbox::Operation;
 
+use super::context::introduction::Sending;
+
 /// The argument of `get_conversation` for a part of the timeline.
 pub(in crate::server) const ITEMS: &str = "items";
 /// The value of `view` in `list_conversations` for every status.
@@ -41,13 +43,36 @@ fn tool(operation: Operation) -> Option<Tool> {
             // With `reference` it is the service's `all`.
             arguments["view"]["enum"] = json!(["open", "waiting", "snoozed", "closed", ANY]);
             arguments["view"]["description"] = "waiting: on the customer; any: every status.".into();
+            arguments["q"]["description"] = "Words to look for in all email text.".into();
         }
         Operation::AssignConversation => {
-            arguments["to"]["description"] = "A name or id from `team`, `me`, or `none` to unassign.".into();
+            arguments["to"]["description"] = "A name or id on the team, `me`, or `none` to unassign.".into();
         }
         _ => {}
     }
     close(&mut input);
+    // Where the bridge does more than the service's own server: it takes names, and makes nothing twice.
+    let description = match operation {
+        Operation::AddNote => {
+            "Adds a note that the team sees and the customer never does; @FirstName mentions a person. The same call again within \
+             two minutes adds no second note."
+        }
+        Operation::AssignConversation => {
+            "Gives a conversation to a person or an agent on its team, to yourself (`me`) or to nobody (`none`). \
+             get_conversation names the team."
+        }
+        Operation::Reply => {
+            "Writes a reply to the customer. Without `send` it is a draft that a person approves: use that unless you were told to \
+             send. With `documents` an upload link is added: do not write one. The same call again within two minutes makes no \
+             second reply."
+        }
+        Operation::RequestDocuments => {
+            "Asks the customer for documents: an email with a checklist and a private upload page, and reminders after 2, 4 and 7 \
+             days. Without `send` it is a draft that a person approves. The same call again within two minutes makes no second \
+             request."
+        }
+        _ => tool.description,
+    };
     // Only annotations that differ from their default: a model pays for every token of this list.
     let mut annotations = ToolAnnotations::new();
     if tool.read_only {
@@ -62,11 +87,19 @@ fn tool(operation: Operation) -> Option<Tool> {
         annotations = annotations.open_world(false);
     }
     Some(
-        Tool::new(tool.name, tool.description, object(input))
+        Tool::new(tool.name, description, object(input))
             .with_title(tool.title)
             .with_raw_output_schema(object(tool.output_schema))
             .with_annotations(annotations),
     )
+}
+
+/// Says of a tool that can send what becomes of an email.
+pub(in crate::server) fn describe_sending(tool: &mut Tool, sending: Sending) {
+    let properties = Arc::make_mut(&mut tool.input_schema).get_mut("properties");
+    if let Some(send) = properties.and_then(|properties| properties.get_mut("send")) {
+        send["description"] = sending.argument().into();
+    }
 }
 
 /// Says of every object that it has no other fields, and leaves out patterns: a model pays for each, and the error of a
