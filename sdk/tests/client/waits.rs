@@ -43,9 +43,10 @@ async fn a_reply_that_shows_late_is_waited_for_also_after_the_customers_own_mail
 async fn a_wait_ends_when_its_time_is_over() {
     let service = Service::start().await;
     let thread = service.client().conversation(&conversation_id());
+    let sent = service.add_message("outbound", Some("sent"), "Which order?");
     let started = service.clock.now();
     let error = thread
-        .wait_for_reply(&id("msg_1"))
+        .wait_for_reply(&id(&sent))
         .within(Duration::from_secs(100))
         .every(Duration::from_secs(15))
         .await
@@ -99,6 +100,26 @@ async fn a_message_that_fails_or_is_gone_is_undelivered() {
     }
     service.world.lock().unwrap().items.clear();
     assert!(waiting.await.unwrap().unwrap_err().is_undelivered());
+}
+
+#[tokio::test]
+async fn a_wait_for_a_reply_ends_when_its_message_is_no_longer_there() {
+    // Discarded before the first read, or after it; and then the customer writes.
+    for seen in [false, true] {
+        let service = Service::start().await;
+        let thread = service.client().conversation(&conversation_id());
+        let draft = service.add_message("outbound", Some("draft"), "Which order?");
+        let waiting = tokio::spawn(thread.wait_for_reply(&id(&draft)).into_future());
+        while seen && service.count("GET") < 2 {
+            service.committed.notified().await;
+        }
+        service.world.lock().unwrap().items.clear();
+        service.add_message("inbound", None, "Number 7");
+        let error =
+            tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it goes on").unwrap();
+        let error = error.unwrap_err();
+        assert!(error.is_undelivered() && error.to_string().contains("no longer"), "{error}");
+    }
 }
 
 #[tokio::test]
