@@ -28,10 +28,13 @@ fn keys_of_every_form_are_accepted_and_others_are_not() {
 }
 
 #[test]
-fn a_rate_limit_of_nothing_is_refused() {
-    let error = Client::builder("https://inbox.example/api/v1", key()).rate_limit(0).build().unwrap_err();
-    assert!(error.is_config() && error.to_string().contains("rate limit"), "{error}");
-    for limit in [1, u32::MAX] {
+fn a_rate_limit_that_leaves_nothing_for_a_read_back_is_refused() {
+    for limit in [0, 1] {
+        let error =
+            Client::builder("https://inbox.example/api/v1", key()).rate_limit(limit).build().unwrap_err();
+        assert!(error.is_config() && error.to_string().contains("at least 2"), "{error}");
+    }
+    for limit in [2, u32::MAX] {
         Client::builder("https://inbox.example/api/v1", key()).rate_limit(limit).build().unwrap();
     }
 }

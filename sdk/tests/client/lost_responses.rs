@@ -11,6 +11,7 @@ use shared_inbox::input::DocumentItem;
 use shared_inbox::{
     Certainty, Client, Conversation, ConversationHandle, Error,
     create::{Lookup, Verification},
+    retry::RetryPolicy,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -171,6 +172,95 @@ async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
         is_honest(&result, &service, &format!("held up by the limit, {way:?}"));
         assert!(result.unwrap(), "{way:?}");
         assert_eq!(service.sent(), 1, "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_last_look_is_made_also_when_nothing_may_be_sent_again() {
+    for deadline in [None, Some(Duration::from_secs(20))] {
+        let service = ForeignService::start().await;
+        service.state().behavior.takes = Duration::ZERO;
+        service.state().behavior.shows_after = Duration::from_millis(8_500);
+        let client = service.builder().build().unwrap();
+        // All but one of the requests that people may make in a minute; read-backs have ten of their own.
+        for _ in 0..109 {
+            client.me().no_wait().await.unwrap();
+        }
+        service.next_posts([Outcome::LostAfter]);
+        let reply = client.conversation(&conversation_id()).reply(TEXT);
+        let reply = match deadline {
+            Some(deadline) => reply.deadline(deadline),
+            None => reply.no_wait(),
+        };
+        let result = reply.await.map(|made| made.recovered());
+        assert!(matches!(result, Ok(true)), "{deadline:?}: {result:?}");
+        assert_eq!(service.sent(), 1, "{deadline:?}");
+    }
+}
+
+#[tokio::test]
+async fn sending_again_what_a_later_look_did_not_find_makes_one() {
+    for way in WAYS {
+        for kind in KINDS {
+            for (outcome, shows_after) in [(Outcome::LostAfter, 6), (Outcome::LostBefore, 0)] {
+                for elsewhere in [false, true] {
+                    let service = way.start().await;
+                    service.state().behavior.shows_after = Duration::from_secs(shows_after);
+                    let client = service.builder().verification(Verification::Never).build().unwrap();
+                    client.me().await.unwrap();
+                    let thread = client.conversation(&conversation_id());
+                    service.next_posts([outcome]);
+                    let error = create(&thread, kind, TEXT).await.unwrap_err();
+                    let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
+                    let looking = if elsewhere { service.builder().build().unwrap() } else { client };
+                    let lookup =
+                        looking.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+                    let case = format!("{outcome:?}, elsewhere: {elsewhere}, {kind:?}, {way:?}: {lookup:?}");
+                    if lookup == Lookup::NotFound {
+                        create(&thread, kind, TEXT).await.unwrap();
+                    }
+                    assert_eq!(service.stored(), 1, "{case}");
+                    assert_eq!(lookup == Lookup::NotFound, outcome == Outcome::LostBefore, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_that_comes_too_early_is_unclear_until_the_item_would_show() {
+    let service = ForeignService::start().await;
+    let hasty = service.builder().verification(Verification::Never).deadline(Duration::from_secs(5));
+    let client = hasty.build().unwrap();
+    client.me().await.unwrap();
+    service.next_posts([Outcome::LostBefore]);
+    let error = create(&client.conversation(&conversation_id()), Kind::Mail, TEXT).await.unwrap_err();
+    let unconfirmed = error.unconfirmed().unwrap();
+    assert_eq!(client.find_unconfirmed(unconfirmed).await.unwrap(), Lookup::Unclear);
+    service.clock.leap(Duration::from_secs(15));
+    assert_eq!(client.find_unconfirmed(unconfirmed).await.unwrap(), Lookup::NotFound);
+}
+
+#[tokio::test]
+async fn no_setting_of_a_client_panics() {
+    let longest = Duration::MAX;
+    for verification in [Verification::ReadBack, Verification::ReadFirst, Verification::Never] {
+        let service = ForeignService::start().await;
+        let retry = RetryPolicy::default().first_delay(longest).max_delay(longest).max_retry_after(longest);
+        let builder =
+            service.builder().timeout(longest).visibility_timeout(longest).verification(verification);
+        let builder = builder.first_connection_timeout(longest).max_answer(usize::MAX).rate_limit(u32::MAX);
+        let client = builder.retry(retry).deadline(Duration::from_secs(60)).build().unwrap();
+        let thread = client.conversation(&conversation_id());
+        service.next_posts([Outcome::AfterAsking(503, u32::MAX), Outcome::LostAfter]);
+        for text in ["One", "Two"] {
+            if let Err(error) = create(&thread, Kind::Draft, text).await {
+                client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+            }
+        }
+        service.state().behavior.gets.extend([Outcome::Before(503)]);
+        let read = thread.get().deadline(Duration::from_secs(30)).await;
+        assert!(read.is_err_and(|error| error.is_server_error()), "there is no time for so long a wait");
     }
 }
 

@@ -195,7 +195,9 @@ async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
     for verification in [Verification::ReadBack, Verification::ReadFirst] {
         let service = Service::start().await;
         service.fail_posts([Fault::DropAfter]);
-        let client = service.builder().rate_limit(1).deadline(Duration::from_secs(3600)).build().unwrap();
+        let limiter = MemoryLimiter::with_clock(1, service.clock.clone());
+        let client = service.builder().rate_limiter(limiter).deadline(Duration::from_secs(3600));
+        let client = client.build().unwrap();
         let reply =
             client.conversation(&conversation_id()).reply("Done.").verification(verification).await.unwrap();
         assert!(reply.recovered(), "{verification:?}");

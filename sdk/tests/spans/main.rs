@@ -58,6 +58,7 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
     thread.reply("Our own words").summary("Our summary").await.unwrap();
     service.fail_gets([Fault::Body("{\"secret\":\"kim@example.com\"}")]);
     let error = client.me().await.unwrap_err();
+    service.builder().max_answer(8).build().unwrap().me().await.unwrap_err();
     drop(guard);
 
     let log = log.text();
@@ -74,6 +75,7 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
         "error.type=\"connection_dropped\"",
         "trying again wait_ms=",
         "error.type=500",
+        "error.type=\"unreadable\"",
     ] {
         assert!(log.contains(expected), "{expected} is missing in:\n{log}");
     }

@@ -101,7 +101,8 @@ impl<I: CreateInput> CreateRequest<I> {
         let whole = self.seen.is_some() && clock.reading().is_none();
         let before = Before::new(self.seen_keys(), whole, self.core.clock.now(), clock);
         let expected = self.input.expected();
-        UnconfirmedCreate { conversation: self.conversation.clone(), expected, before }
+        // When it will be sent is not known yet.
+        UnconfirmedCreate { conversation: self.conversation.clone(), expected, before, sent_by: None }
     }
 
     call_options!();

@@ -2,6 +2,7 @@
 //! learned state.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::sync::OnceCell;
@@ -25,6 +26,7 @@ pub(crate) struct Core {
     pub(crate) limiter: Arc<dyn RateLimiter>,
     pub(crate) options: Options,
     pub(crate) max_body: usize,
+    pub(crate) first_connection_timeout: Duration,
     pub(crate) check_scopes: bool,
     pub(crate) service_clock: Arc<ServiceClock>,
     pub(crate) reads: Arc<Reads>,

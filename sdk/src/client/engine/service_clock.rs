@@ -122,6 +122,11 @@ impl Reading {
         }
     }
 
+    /// Returns the earliest time that the clock can show at this moment.
+    pub(crate) fn earliest(&self, at: Instant) -> Timestamp {
+        self.shows(at, self.low)
+    }
+
     /// Returns the latest time that the clock can show at this moment.
     pub(crate) fn latest(&self, at: Instant) -> Timestamp {
         self.shows(at, self.high)

@@ -158,7 +158,7 @@ impl Error {
             Cause::Timeout(_) => "timeout".into(),
             Cause::Dropped(_) => "connection_dropped".into(),
             Cause::Limit(_) | Cause::Deadline => "not_sent".into(),
-            _ => "unreadable_answer".into(),
+            _ => "unreadable".into(),
         }
     }
 }

@@ -19,6 +19,9 @@ pub struct UnconfirmedCreate {
     pub(crate) conversation: ConversationId,
     pub(crate) expected: Expected,
     pub(crate) before: Before,
+    /// When it was sent at the latest, by the service's clock. `None` if that is not known.
+    #[serde(default)]
+    pub(crate) sent_by: Option<Timestamp>,
 }
 
 /// The state of the conversation before a create.

@@ -145,7 +145,9 @@ impl Client {
 
     /// Looks for a create of unknown effect in its conversation.
     ///
-    /// Give the service a while ([`visibility_timeout`](Self::visibility_timeout)) before you trust a [`Lookup::NotFound`].
+    /// Something that was sent may take a while to show ([`visibility_timeout`](Self::visibility_timeout)). Until that time has
+    /// passed since it was sent, this looks again and again; if the [`deadline`](crate::ClientBuilder::deadline) comes first, it
+    /// returns [`Lookup::Unclear`].
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {

@@ -53,6 +53,11 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
     }
 }
 
+/// Returns the moment after `wait`, or a year from `now` if that is beyond what a clock can hold.
+pub(crate) fn after(now: Instant, wait: Duration) -> Instant {
+    now.checked_add(wait).unwrap_or_else(|| now + Duration::from_secs(365 * 86_400))
+}
+
 /// The clock of the tokio runtime; stands still under `tokio::time::pause`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioClock;

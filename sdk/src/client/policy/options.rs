@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use super::clock::after;
 use super::limiter::Priority;
 use super::retry::RetryPolicy;
 
@@ -71,8 +72,7 @@ impl Default for Options {
 impl Options {
     /// Returns when a call that starts now must end.
     pub(crate) fn ends(&self, now: Instant) -> Instant {
-        // A deadline beyond what the clock can hold is a year.
-        let own = now.checked_add(self.deadline).unwrap_or_else(|| now + Duration::from_secs(365 * 86_400));
+        let own = after(now, self.deadline);
         self.must_end.map_or(own, |ends| ends.min(own))
     }
 
