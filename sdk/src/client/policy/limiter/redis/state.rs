@@ -117,7 +117,8 @@ impl KeyState {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, reply: &Reply, sent_at: Instant) {
+    /// Records the store's reply.
+    pub(super) fn record(&self, reply: &Reply, sent_at: Instant) {
         let (mut known, now) = (self.known(), Instant::now());
         (known.at, known.generation) = (sent_at, reply.generation);
         known.closed_until = known.closed_until.max(now + reply.closed_for);
@@ -175,7 +176,10 @@ impl KeyState {
         let more = Duration::from_millis(self.rules.near() + self.rules.span());
         let given_out = {
             let known = self.known();
-            known.last_slot.saturating_duration_since(now) + known.max_hold
+            // Requests of others take as long as ours, but no longer than half a window; ours are known.
+            let others = known.max_hold.min(Duration::from_millis(self.rules.window / 2));
+            let ours = known.running.values().map(|(_, latest)| latest.saturating_duration_since(now)).max();
+            known.last_slot.saturating_duration_since(now) + ours.unwrap_or_default().max(others)
         };
         self.away.send_if_modified(|away| {
             let first = away.is_none();
