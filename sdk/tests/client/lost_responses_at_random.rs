@@ -10,8 +10,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 
-use crate::foreign_service::{ForeignService, KINDS, Kind, Outcome, rewrites};
-use crate::support::{conversation_id, key};
+use crate::support::{KINDS, Kind, Outcome, Service, conversation_id, key, rewrites};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
     Certainty, ConversationHandle, Error,
@@ -44,8 +43,8 @@ fn outcome(rng: &mut StdRng) -> Outcome {
     .unwrap()
 }
 
-async fn service(rng: &mut StdRng) -> ForeignService {
-    let service = ForeignService::start().await;
+async fn service(rng: &mut StdRng) -> Service {
+    let service = Service::start().await;
     {
         let behavior = &mut service.state().behavior;
         if rng.random_bool(0.4) {
@@ -70,7 +69,7 @@ const SAME_TIME: u64 = 65_000;
 
 /// What else happens before a create. Says whether another process has made the same at the same time, by a clock that may be
 /// off: then theirs may be taken for ours, and the text stands there once.
-fn meanwhile(rng: &mut StdRng, service: &ForeignService, kind: Kind, text: &str) -> bool {
+fn meanwhile(rng: &mut StdRng, service: &Service, kind: Kind, text: &str) -> bool {
     match rng.random_range(0..12) {
         0 => service.teammate_notes("Anna", text, Duration::from_secs(1)),
         1 => service.teammate_notes("Carl", "Called them back", Duration::from_secs(1)),

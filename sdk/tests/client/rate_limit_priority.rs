@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{Fault, Service, conversation_id};
+use crate::support::{Outcome, Service, conversation_id};
 use shared_inbox::{
     Certainty,
     create::Verification,
@@ -169,7 +169,7 @@ async fn clones_share_the_limit_and_no_wait_is_an_error_that_is_not_a_429() {
 async fn a_429_of_the_service_teaches_the_limiter() {
     let service = Service::start().await;
     let client = service.client();
-    service.fail_gets([Fault::Header(429, "retry-after", "30")]);
+    service.next_gets([Outcome::Header(429, "retry-after", "30")]);
     let error = client.me().retry(RetryPolicy::never()).await.unwrap_err();
     assert!(error.is_rate_limited() && !error.is_busy());
     assert_eq!(error.certainty(), Certainty::Rejected);
@@ -182,11 +182,11 @@ async fn a_429_of_the_service_teaches_the_limiter() {
 async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
     for verification in [Verification::ReadBack, Verification::ReadFirst] {
         let service = Service::start().await;
-        service.fail_posts([Fault::DropBefore]);
+        service.next_posts([Outcome::LostBefore]);
         let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
         let thread = client.conversation(&conversation_id());
         let reply = thread.reply("Done.").verification(verification).await.unwrap();
-        assert_eq!((reply.recovered(), service.items().len()), (false, 1));
+        assert_eq!((reply.recovered(), service.stored()), (false, 1));
     }
 }
 
@@ -194,7 +194,7 @@ async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
 async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
     for verification in [Verification::ReadBack, Verification::ReadFirst] {
         let service = Service::start().await;
-        service.fail_posts([Fault::DropAfter]);
+        service.next_posts([Outcome::LostAfter]);
         let limiter = MemoryLimiter::with_clock(1, service.clock.clone());
         let client = service.builder().rate_limiter(limiter).deadline(Duration::from_secs(3600));
         let client = client.build().unwrap();
@@ -210,8 +210,8 @@ async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
 async fn a_read_back_gets_through_when_the_limit_is_used_up() {
     let service = Service::start().await;
     let client = service.builder().rate_limit(24).build().unwrap();
-    service.fail_posts([Fault::DropAfter]);
-    service.world.lock().unwrap().slow = Duration::from_secs(3);
+    service.next_posts([Outcome::LostAfter]);
+    service.state().behavior.takes = Duration::from_secs(3);
     for _ in 0..21 {
         client.mailboxes().await.unwrap();
     }
@@ -249,7 +249,12 @@ async fn the_limiter_hears_how_every_request_ended_that_it_let_through() {
     let doorman = Arc::new(Doorman::default());
     let client = service.builder().rate_limiter(Arc::clone(&doorman)).build().unwrap();
     client.mailboxes().await.unwrap();
-    service.fail_gets([Fault::Before(500), Fault::Header(429, "retry-after", "3"), Fault::None, Fault::Hang]);
+    service.next_gets([
+        Outcome::Before(500),
+        Outcome::Header(429, "retry-after", "3"),
+        Outcome::Good,
+        Outcome::Hangs,
+    ]);
     client.mailboxes().await.unwrap();
     let given_up = tokio::spawn(client.mailboxes().into_future());
     while service.count("GET") < 5 {

@@ -7,9 +7,8 @@ use futures_util::future::join_all;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 
-use crate::foreign_service::losses::{LOSSES, Measured, measure};
-use crate::foreign_service::{ForeignService, KINDS, Outcome, create};
-use crate::support::conversation_id;
+use crate::support::losses::{LOSSES, Measured, measure};
+use crate::support::{KINDS, Outcome, Service, conversation_id, create};
 use shared_inbox::{Certainty, ClientBuilder, create::Verification};
 
 /// Measures all losses for all kinds at once: one of them waits for real seconds.
@@ -59,7 +58,7 @@ async fn when_a_third_of_calls_meets_a_fault_nearly_every_create_is_known() {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut tally = Tally::default();
     for _ in 0..calls.div_ceil(10) {
-        let service = ForeignService::start().await;
+        let service = Service::start().await;
         let thread = service.builder().build().unwrap().conversation(&conversation_id());
         for _ in 0..10 {
             service.clock.leap(Duration::from_millis(rng.random_range(0..20_000)));

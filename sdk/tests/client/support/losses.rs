@@ -5,8 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use shared_inbox::{Certainty, ClientBuilder, create::Lookup, retry::Clock};
 
-use super::{ForeignService, Kind, Outcome, create};
-use crate::support::conversation_id;
+use super::{Kind, Outcome, Service, conversation_id, create};
 
 /// A way to lose a response.
 pub struct Loss {
@@ -63,8 +62,7 @@ pub async fn measure(
 ) -> Measured {
     let mut measured = Measured::default();
     let runs = (0..creates).map(|n| async move {
-        let service = ForeignService::start().await;
-        service.state().behavior.takes = Duration::ZERO;
+        let service = Service::start().await;
         service.state().behavior.lingers = loss.late;
         let mut builder = settings(service.builder());
         if loss.outcome == Outcome::Hangs {
