@@ -1,7 +1,7 @@
 //! The scenario: which mails come, who approves, and what must hold.
 
 use serde_json::{Map, Value, json};
-use shared_inbox::limits;
+use shared_inbox::__spec::limits;
 use toml_edit::{DocumentMut, Item, TableLike};
 
 /// How the app runs.

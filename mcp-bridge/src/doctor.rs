@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, fmt::Write, path::Path, time::Duration};
 
-use shared_inbox::{Client, Me, Operation, Timestamp, limits, retry::RetryPolicy};
+use shared_inbox::{__spec::limits, Client, Me, Operation, Timestamp, retry::RetryPolicy};
 
 use crate::{
     consent::{PrivateFile, knows_its_visitors},

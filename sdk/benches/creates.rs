@@ -8,7 +8,7 @@ mod support;
 
 use std::time::Duration;
 
-use shared_inbox::{ClientBuilder, create::Verification, retry::Clock};
+use shared_inbox::{ClientBuilder, clock::Clock, create::Verification};
 use support::losses::{LOSSES, measure};
 use support::{Kind, Service, conversation_id};
 

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-/// Any JSON, as text without spaces.
+use crate::lone_surrogates::replace_lone_surrogates;
+
+/// JSON of an unknown shape, as text: without spaces in a response, and byte for byte in an event.
 ///
 /// ```
 /// use shared_inbox::Json;
@@ -36,16 +39,33 @@ impl Json {
     /// Returns the field of an object, if it is one and has it.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<Value> {
-        let mut json = serde_json::Deserializer::from_str(&self.0);
-        Field(field).deserialize(&mut json).ok().flatten()
+        self.parse::<Map<String, Value>>().ok()?.remove(field)
     }
 
-    /// Returns all of it as a type: a struct, or a [`Value`].
+    /// Returns all of it as a type: a struct, or a [`Value`]. Escapes that are half of a surrogate pair are read as U+FFFD.
     ///
     /// # Errors
     ///
-    /// When it does not have that shape.
+    /// When it does not have that shape. A [`Value`] takes no more than 128 levels and no number beyond `f64`.
+    ///
+    /// ```
+    /// let event: shared_inbox::event::Event =
+    ///     serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full \ud83d"}"#)?;
+    /// let raw = event.raw.expect("an event of an unknown kind");
+    /// assert!(raw.json.as_str().ends_with(r#""full \ud83d"}"#));
+    /// assert_eq!(raw.json.get("phase"), Some("full \u{fffd}".into()));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&replace_lone_surrogates(&self.0))
+    }
+
+    pub(crate) fn from_raw(json: &RawValue) -> Self {
+        Self(json.get().into())
+    }
+
+    /// Returns the text for a serializer that writes it as it is.
+    pub(crate) fn verbatim(&self) -> Result<&RawValue, serde_json::Error> {
         serde_json::from_str(&self.0)
     }
 
@@ -132,7 +152,7 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 impl schemars::JsonSchema for Json {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Json".into()
@@ -232,33 +252,4 @@ fn close(text: &mut Vec<u8>, end: u8) {
         text.pop();
     }
     text.push(end);
-}
-
-/// One field of an object.
-struct Field<'a>(&'a str);
-
-impl<'de> DeserializeSeed<'de> for Field<'_> {
-    type Value = Option<Value>;
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Option<Value>, D::Error> {
-        d.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Field<'_> {
-    type Value = Option<Value>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Value>, A::Error> {
-        let mut found = None;
-        while let Some(name) = map.next_key::<String>()? {
-            if name == self.0 {
-                found = Some(map.next_value()?);
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(found)
-    }
 }

@@ -7,8 +7,9 @@ mod rate_limit;
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{
-    Client, Operation, Scope, limits,
-    retry::{Clock, TokioClock},
+    __spec::limits,
+    Client, Operation, Scope,
+    clock::{Clock, TokioClock},
 };
 
 use crate::{audit::Audit, digest::Digest};

@@ -104,7 +104,7 @@ static TOOLS: LazyLock<Vec<(Operation, Tool)>> = LazyLock::new(|| {
         .collect()
 });
 
-fn definition(tool: shared_inbox::Tool) -> Tool {
+fn definition(tool: shared_inbox::__spec::Tool) -> Tool {
     let object = |schema: Value| if let Value::Object(schema) = schema { schema } else { Map::new() };
     let hints = ToolAnnotations::new()
         .read_only(tool.read_only)

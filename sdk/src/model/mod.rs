@@ -48,7 +48,7 @@ macro_rules! wire {
         $(#[$doc])*
         #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
-        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "__schemas", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name { $($body)* }
     )*};

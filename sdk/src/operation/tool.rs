@@ -5,14 +5,6 @@ use serde_json::{Value, json};
 use super::{Idempotency, Method, Operation, schema::object_schema};
 
 /// An MCP tool, as both MCP servers of this project show it.
-///
-/// ```
-/// use shared_inbox::Operation;
-/// let tool = Operation::Reply.tool().expect("a reply is a tool");
-/// assert_eq!(tool.name, "reply");
-/// assert_eq!(tool.input_schema["required"], serde_json::json!(["id", "body"]));
-/// assert!(!tool.read_only && !tool.idempotent && tool.open_world);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Tool {

@@ -95,7 +95,7 @@ async fn every_limit_is_checked_before_sending_all_problems_at_once() {
     let thread = client.conversation(&conversation_id());
     let label = "l".repeat(121);
     let errors = [
-        client.conversations().limit(101).q("x".repeat(201)).await.unwrap_err(),
+        client.conversations().limit(101).search("x".repeat(201)).await.unwrap_err(),
         client.conversations().view(View::All).await.unwrap_err(),
         client.documents().limit(0).await.unwrap_err(),
         thread.add_note("").await.unwrap_err(),

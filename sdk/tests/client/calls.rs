@@ -75,7 +75,7 @@ async fn a_successful_call_tells_its_status_headers_and_attempts() {
             .set_body_json(json!([{"id": "tag_1", "name": "refund", "count": 7}]))
     })
     .await;
-    let tags = client.tags().with_details().await.unwrap();
+    let tags = client.tags().send_with_response().await.unwrap();
     assert_eq!(tags[0].name, "refund");
     assert_eq!((tags.status().unwrap().as_u16(), tags.attempts()), (203, 3));
     assert_eq!(tags.headers().unwrap()["x-request-id"], "r-7");

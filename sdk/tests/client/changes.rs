@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use shared_inbox::{
     Client, ConversationSummary,
+    clock::{BoxFuture, Clock},
     follow::Change,
-    retry::{BoxFuture, Clock},
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

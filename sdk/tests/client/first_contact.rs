@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{
-    Certainty, Client, ErrorKind,
-    retry::{Clock, RetryPolicy},
-};
+use shared_inbox::{Certainty, Client, ErrorKind, clock::Clock, retry::RetryPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

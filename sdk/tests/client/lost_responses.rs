@@ -255,7 +255,8 @@ async fn no_setting_of_a_client_panics() {
         let retry = RetryPolicy::default().first_delay(longest).max_delay(longest).max_retry_after(longest);
         let builder =
             service.builder().timeout(longest).visibility_timeout(longest).verification(verification);
-        let builder = builder.first_connection_timeout(longest).max_answer(usize::MAX).rate_limit(u32::MAX);
+        let builder =
+            builder.first_connection_timeout(longest).max_response_bytes(usize::MAX).rate_limit(u32::MAX);
         let client = builder.retry(retry).deadline(Duration::from_secs(60)).build().unwrap();
         let thread = client.conversation(&conversation_id());
         service.next_posts([Outcome::AfterAsking(503, u32::MAX), Outcome::LostAfter]);
@@ -361,29 +362,6 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
 fn reading_first(service: &Service) -> ConversationHandle {
     let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
     client.conversation(&conversation_id())
-}
-
-#[tokio::test]
-async fn a_lost_response_is_recovered_without_a_read_beforehand() {
-    for kind in KINDS {
-        for takes in [0, 1, 3, 30] {
-            for is_first_call in [false, true] {
-                let service = slow_service().await;
-                service.state().behavior.takes = Duration::from_secs(takes);
-                let client = if is_first_call {
-                    service.builder().build().unwrap()
-                } else {
-                    service.known_client().await
-                };
-                service.next_posts([Outcome::LostAfter]);
-                let result = create(&client.conversation(&conversation_id()), kind, TEXT).await;
-                let case = format!("{kind:?}, {takes} s, first call: {is_first_call}");
-                is_honest(&result, &service, &case);
-                assert!(result.unwrap(), "{case}");
-                assert_eq!(service.sent(), 1, "{case}");
-            }
-        }
-    }
 }
 
 #[tokio::test]

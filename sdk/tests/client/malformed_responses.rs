@@ -135,7 +135,7 @@ async fn a_body_without_end_is_read_up_to_the_limit() {
             }
         });
         let client = Client::builder(base_url, key())
-            .max_answer(1024 * 1024)
+            .max_response_bytes(1024 * 1024)
             .retry(shared_inbox::retry::RetryPolicy::never())
             .build()
             .unwrap();

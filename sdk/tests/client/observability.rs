@@ -13,7 +13,7 @@ async fn no_error_in_the_chain_shows_the_words_of_a_search() {
     let nobody = shared_inbox::Client::builder(nobody, key()).build().unwrap();
     for client in [service.client(), service.client(), service.client(), nobody] {
         let search =
-            client.conversations().q("kim@example.com").retry(shared_inbox::retry::RetryPolicy::never());
+            client.conversations().search("kim@example.com").retry(shared_inbox::retry::RetryPolicy::never());
         let error = search.timeout(std::time::Duration::from_millis(300)).await.unwrap_err();
         let mut next: Option<&dyn std::error::Error> = Some(&error);
         let mut depth = 0;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use crate::support::{Outcome, Service, conversation_id};
 use shared_inbox::{
     Certainty,
+    clock::BoxFuture,
     create::Verification,
     rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter},
-    retry::{BoxFuture, RetryPolicy},
+    retry::RetryPolicy,
 };
 use tokio::time::{Instant, sleep};
 
@@ -157,7 +158,7 @@ async fn clones_share_the_limit_and_no_wait_is_an_error_that_is_not_a_429() {
         client.me().no_wait().await.unwrap();
     }
     let error = client.me().no_wait().await.unwrap_err();
-    assert!(error.is_busy() && !error.is_rate_limited());
+    assert!(error.is_rate_limited_locally() && !error.is_rate_limited());
     assert_eq!(error.status(), None);
     assert_eq!(error.certainty(), Certainty::NotSent);
     assert!(error.retry_after().unwrap() > Duration::from_secs(59));
@@ -171,10 +172,10 @@ async fn a_429_of_the_service_teaches_the_limiter() {
     let client = service.client();
     service.next_gets([Outcome::Header(429, "retry-after", "30")]);
     let error = client.me().retry(RetryPolicy::never()).await.unwrap_err();
-    assert!(error.is_rate_limited() && !error.is_busy());
+    assert!(error.is_rate_limited() && !error.is_rate_limited_locally());
     assert_eq!(error.certainty(), Certainty::Rejected);
     let error = client.tags().no_wait().await.unwrap_err();
-    assert!(error.is_busy());
+    assert!(error.is_rate_limited_locally());
     assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
 }
 
@@ -219,7 +220,7 @@ async fn a_read_back_gets_through_when_the_limit_is_used_up() {
     let before = client.clone();
     let reply = client.conversation(&conversation_id()).reply("Done.").await.unwrap();
     assert!(reply.recovered());
-    assert!(before.mailboxes().no_wait().await.unwrap_err().is_busy());
+    assert!(before.mailboxes().no_wait().await.unwrap_err().is_rate_limited_locally());
     assert!(
         service.clock.slept().iter().all(|slept| *slept < Duration::from_secs(5)),
         "nothing waited a minute"

@@ -201,7 +201,7 @@ async fn a_sweep_rides_out_a_bad_minute_and_ends_on_an_error_that_stays() {
     let slept: Vec<u64> = inbox.clock.slept().iter().map(Duration::as_secs).collect();
     assert_eq!(slept, [1, 2, 4, 8, 16, 32, 60], "it waits longer after each failure");
 
-    let mut bad = inbox.client.sweep().q("x".repeat(201));
+    let mut bad = inbox.client.sweep().search("x".repeat(201));
     assert!(bad.next().await.unwrap().unwrap_err().is_invalid_input());
     assert!(bad.next().await.is_none());
 }

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{Outcome, Service, conversation_id};
-use shared_inbox::{
-    MessageId,
-    retry::{Clock, RetryPolicy},
-};
+use shared_inbox::{MessageId, clock::Clock, retry::RetryPolicy};
 
 fn id(text: &str) -> MessageId {
     text.parse().unwrap()
@@ -154,17 +151,6 @@ async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() 
 
     service.next_gets([Outcome::Before(401)]);
     assert!(thread.wait_for_reply(&id(&sent)).await.unwrap_err().is_unauthorized());
-}
-
-#[tokio::test]
-async fn a_quick_reply_that_came_before_the_first_read_counts() {
-    let service = Service::start().await;
-    service.add_message("inbound", None, "The first mail");
-    let asked = service.add_message("outbound", Some("sent"), "Which order?");
-    let answer = service.add_message("inbound", None, "Number 7");
-    let thread = service.client().conversation(&conversation_id());
-    assert_eq!(thread.wait_for_reply(&id(&asked)).await.unwrap().id.as_str(), answer);
-    assert_eq!(service.count("GET"), 1, "it was there already");
 }
 
 #[tokio::test]

@@ -53,12 +53,12 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
     service.next_gets([Outcome::Before(500)]);
     service.next_posts([Outcome::LostAfter]);
     let client = service.client();
-    client.conversations().q("words of a search").await.unwrap();
+    client.conversations().search("words of a search").await.unwrap();
     let thread = client.conversation(&conversation_id());
     thread.reply("Our own words").summary("Our summary").await.unwrap();
     service.next_gets([Outcome::Says("{\"secret\":\"kim@example.com\"}")]);
     let error = client.me().await.unwrap_err();
-    service.builder().max_answer(8).build().unwrap().me().await.unwrap_err();
+    service.builder().max_response_bytes(8).build().unwrap().me().await.unwrap_err();
     drop(guard);
 
     let log = log.text();

@@ -20,7 +20,7 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ProtocolVersion},
     service::RequestContext,
 };
-use shared_inbox::{Conversation, ConversationId, Scope, retry::Clock};
+use shared_inbox::{Conversation, ConversationId, Scope, clock::Clock};
 use tokio_util::task::TaskTracker;
 
 use super::{

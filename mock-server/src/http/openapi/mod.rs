@@ -12,7 +12,7 @@ mod words;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
-use shared_inbox::{Idempotency, Method, Operation, Scope, input::Field};
+use shared_inbox::{__spec::Field, Idempotency, Method, Operation, Scope};
 
 use self::{examples::Examples, words::OperationText};
 use crate::json::schema_names;

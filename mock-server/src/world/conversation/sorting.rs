@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Nullable, Timestamp, Urgency, limits};
+use shared_inbox::{__spec::limits, Nullable, Timestamp, Urgency};
 
 use crate::world::{Refusal, Result, World};
 

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Contact, ConversationId, Direction, DocumentId, MessageId, Problems, ReplyAddress, Sender, Status,
-    Timestamp, Turn, Urgency, limits,
+    __spec::limits, Contact, ConversationId, Direction, DocumentId, MessageId, Problems, ReplyAddress,
+    Sender, Status, Timestamp, Turn, Urgency,
 };
 
 use super::{quoted, scam};

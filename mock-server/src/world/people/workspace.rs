@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
+use shared_inbox::{__spec::limits, MailboxId, Problems, ReplyAddress, UserId, WorkspaceId};
 
 use super::Keys;
 use crate::world::{IdGenerator, NewId, Refusal, Result, World};

@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{EventId, Timestamp, WebhookId, limits};
+use shared_inbox::{__spec::limits, EventId, Timestamp, WebhookId};
 
 use super::endpoint::{SigningKeys, TimestampSource};
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Timestamp, UserId, event::Event, limits};
+use shared_inbox::{__spec::limits, Timestamp, UserId, event::Event};
 use shared_inbox_webhooks::Secret;
 
 use super::{Audience, EventSource};

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::identity::check_scope;
 use super::list::List;
-use super::options::call_options;
+use super::options::{call_options, single_call_options};
 use super::payload::{Payload, body, invalid, label, outgoing, query};
 use super::response::Response;
 use crate::client::engine::{Core, HttpResponse, decode};
@@ -124,11 +124,12 @@ impl<I, O> Request<I, O> {
     }
 
     call_options!();
+    single_call_options!();
 }
 
 impl<I, O> Request<I, O> {
     /// Sends the request and returns the value together with status, headers and number of attempts.
-    pub async fn with_details(self) -> Result<Response<O>> {
+    pub async fn send_with_response(self) -> Result<Response<O>> {
         let label = label(self.operation);
         let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
         let scope = self.operation.scope();
@@ -154,7 +155,7 @@ where
     type IntoFuture = BoxFuture<'static, Result<O>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.with_details().await.map(Response::into_inner) })
+        Box::pin(async move { self.send_with_response().await.map(Response::into_inner) })
     }
 }
 

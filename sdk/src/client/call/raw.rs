@@ -9,7 +9,7 @@ use http::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::options::call_options;
+use super::options::{call_options, single_call_options};
 use crate::Idempotency;
 use crate::client::engine::{Core, HttpResponse, Outgoing, decode};
 use crate::client::error::{Error, Result};
@@ -67,6 +67,7 @@ impl RawRequest {
     }
 
     call_options!();
+    single_call_options!();
 }
 
 impl IntoFuture for RawRequest {

@@ -176,7 +176,7 @@ impl<I: CreateInput> CreateRequest<I> {
             match read_back(&self.core, &self.conversation, expected, &options, recent).await {
                 Ok(conversation) => (conversation, clock.now()),
                 // There is no second permit beside this one, so they are acquired one after the other.
-                Err(error) if error.is_busy() && options.max_wait < self.options.max_wait => {
+                Err(error) if error.is_rate_limited_locally() && options.max_wait < self.options.max_wait => {
                     permit.give_up();
                     let read =
                         read_back(&self.core, &self.conversation, expected, &self.options, recent).await;

@@ -1,4 +1,4 @@
-//! What it takes to run a request. Shared by every clone of a client; a client with other headers has its own, and shares the
+//! The parts that run a request. Shared by every clone of a client; a client with other headers has its own, and shares the
 //! learned state.
 
 use std::sync::Arc;

@@ -84,7 +84,7 @@ predicates! {
     is_rate_limited = RateLimited;
     /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
     /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
-    is_busy = Busy;
+    is_rate_limited_locally = Busy;
     /// Returns whether the service failed (5xx).
     is_server_error = Server;
     /// Returns whether no connection could be made; nothing was sent.

@@ -55,7 +55,7 @@ impl fmt::Display for Slice {
 /// 100 of a status, those that others have are complete only among the newest 100. [`cut`](Self::cut) returns each slice of which
 /// some may be missing.
 ///
-/// The filters narrow the sweep; a search ([`q`](Self::q)) can also reach what a slice had to leave out. The requests are
+/// The filters narrow the sweep; a [search](Self::search) can also reach what a slice had to leave out. The requests are
 /// background work, see [`Priority::Bulk`].
 ///
 /// A conversation that changes during the sweep is returned as it was first seen. One whose status changes may come into a slice
@@ -172,7 +172,7 @@ impl Sweep {
     }
 
     fn begin(&self, step: &Step) -> BoxFuture<'static, Result<Found>> {
-        match step {
+        let call: BoxFuture<'static, Result<Found>> = match step {
             Step::Look(slice) => {
                 let input = ListConversations {
                     view: Some(slice.view.clone()),
@@ -183,20 +183,14 @@ impl Sweep {
                 };
                 let mut call = Request::conversations(&self.core, input);
                 call.options = self.options.clone();
-                self.after_pause(async { call.await.map(Found::Page) })
+                Box::pin(async { call.await.map(Found::Page) })
             }
             Step::Inboxes(_) => {
                 let mut call = Request::bare(&self.core, Operation::ListMailboxes, None);
                 call.options = self.options.clone();
-                self.after_pause(async { call.await.map(Found::Inboxes) })
+                Box::pin(async { call.await.map(Found::Inboxes) })
             }
-        }
-    }
-
-    fn after_pause(
-        &self,
-        call: impl Future<Output = Result<Found>> + Send + 'static,
-    ) -> BoxFuture<'static, Result<Found>> {
+        };
         let (core, pause) = (Arc::clone(&self.core), self.pause);
         Box::pin(async move {
             if !pause.is_zero() {

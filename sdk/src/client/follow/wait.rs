@@ -29,10 +29,10 @@ const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
 /// use std::time::Duration;
 ///
-/// let thread = inbox.conversation(&id);
-/// let sent = thread.reply("Which order is it about?").and_send().await?;
-/// thread.wait_until_sent(&sent.message_id).await?;
-/// let reply = thread.wait_for_reply(&sent.message_id).within(Duration::from_secs(3600)).await?;
+/// let conversation = inbox.conversation(&id);
+/// let sent = conversation.reply("Which order is it about?").and_send().await?;
+/// conversation.wait_until_sent(&sent.message_id).await?;
+/// let reply = conversation.wait_for_reply(&sent.message_id).within(Duration::from_secs(3600)).await?;
 /// # Ok(())
 /// # }
 /// ```

@@ -178,7 +178,7 @@ impl ClientBuilder {
     }
 
     /// Sets the largest response that is read, in bytes: 32 MiB by default.
-    pub fn max_answer(mut self, bytes: usize) -> Self {
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
         self
     }

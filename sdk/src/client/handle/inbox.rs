@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::client::Client;
-use super::thread::ConversationHandle;
+use super::conversation::ConversationHandle;
 use crate::client::call::{List, RawRequest, Request};
 use crate::client::create::{Lookup, find_unconfirmed};
 use crate::client::error::{Result, UnconfirmedCreate};

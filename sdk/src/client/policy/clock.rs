@@ -15,7 +15,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// [`ClientBuilder::clock`](crate::ClientBuilder::clock) to run hours of retries or polling in a test without waiting:
 ///
 /// ```
-/// use shared_inbox::{retry::{BoxFuture, Clock}};
+/// use shared_inbox::{clock::{BoxFuture, Clock}};
 /// use std::sync::Mutex;
 /// use std::time::{Duration, Instant};
 ///

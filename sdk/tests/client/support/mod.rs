@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use shared_inbox::{
     ConversationId,
-    retry::{BoxFuture, Clock},
+    clock::{BoxFuture, Clock},
 };
 use tokio::sync::Notify;
 

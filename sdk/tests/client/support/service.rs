@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Client, ClientBuilder, ConversationHandle, Error, retry::Clock};
+use shared_inbox::{Client, ClientBuilder, ConversationHandle, Error, clock::Clock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;

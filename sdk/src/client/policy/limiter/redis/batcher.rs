@@ -1,4 +1,4 @@
-//! The task that calls the store for one key, one batch at a time. What arrives meanwhile is sent with the next batch.
+//! The task that calls the store for one key, one batch at a time. Questions and reports that arrive meanwhile are sent with the next batch.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::connection::Connection;
 use super::script::{Batch, Reply, Report, StoredSlot, millis};
-use super::state::{Held, KeyState, Message, Question, Slot};
+use super::state::{KeyState, LocalSlot, Message, Question, StoreReservation};
 use crate::client::policy::limiter::acquire::Reservation;
 use crate::client::policy::limiter::schedule::Rules;
 
@@ -16,10 +16,10 @@ use crate::client::policy::limiter::schedule::Rules;
 const MAX_QUESTIONS: usize = 64;
 /// How late a batch may arrive at the store and still be processed.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The store's clock may run faster than this process's by one part in so many.
+/// The store's clock may run faster than this process's by one part in this number.
 const MAX_DRIFT: i64 = 500;
 
-/// What is to be sent, and the last state of the store that is known.
+/// The next batch, and the last known state of the store.
 pub(super) struct Batcher {
     state: Weak<KeyState>,
     messages: mpsc::UnboundedReceiver<Message>,
@@ -189,8 +189,8 @@ impl Batcher {
                 Some(&(pool, wait, _)) => {
                     let at = reply.now + millis(wait);
                     let stored = StoredSlot { generation: reply.generation, pool, at };
-                    let slot = Slot { stored, earliest: sent_at + wait, due: now + wait };
-                    Reservation::Reserved(Held(Arc::clone(state), Some(slot)))
+                    let slot = LocalSlot { stored, earliest: sent_at + wait, due: now + wait };
+                    Reservation::Reserved(StoreReservation(Arc::clone(state), Some(slot)))
                 }
             };
             // A caller that no longer waits drops its slot, which gives it back.

@@ -59,7 +59,7 @@ pub enum StoreError {
     #[error("the limit is {limit} requests: it must be from 1 to {MAX_LIMIT}")]
     #[non_exhaustive]
     Limit {
-        /// What was set.
+        /// The limit that was set.
         limit: u32,
     },
     /// The store cannot be reached now.
