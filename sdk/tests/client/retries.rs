@@ -18,8 +18,8 @@ async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {
     ];
     for fault in faults {
         let service = Service::start().await;
-        service.next_gets([fault.clone()]);
-        service.next_posts([fault.clone()]);
+        service.next_gets([fault]);
+        service.next_posts([fault]);
         let client = service.client();
         client.mailboxes().await.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
         client.conversation(&conversation_id()).set_status(Status::Closed).await.unwrap();

@@ -21,15 +21,6 @@ use crate::{Conversation, ConversationId, ConversationSummary, Method, Operation
 ///
 /// Nothing happens before it is awaited. It can be cloned and kept. `into_future` makes a future of it, for `tokio::spawn`,
 /// `join_all` or `select!`.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use std::time::Duration;
-///
-/// let tags = inbox.tags().bulk().deadline(Duration::from_secs(300)).await?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct Request<I, O> {
     core: Arc<Core>,

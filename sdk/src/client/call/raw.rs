@@ -17,16 +17,6 @@ use crate::client::policy::{BoxFuture, Options};
 use crate::model::shows;
 
 /// A call to any endpoint, made by awaiting it; see [`Client::raw`](crate::Client::raw).
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use shared_inbox::http::Method;
-///
-/// let pause = inbox.raw(Method::POST, "/webhooks/whk_1/pause").body(&serde_json::json!({"hours": 2})).repeatable();
-/// pause.await?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct RawRequest {
     core: Arc<Core>,

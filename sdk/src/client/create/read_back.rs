@@ -46,8 +46,7 @@ pub(crate) fn find_unconfirmed<'a>(
             // This is one of the lost creates.
             let lookup = look(core, unconfirmed, &options, &mut recent, 1).await?;
             let since_sent = unconfirmed.since_sent(&core.service_clock, looked_at);
-            let since_sent = since_sent.max(looked_at.saturating_duration_since(started));
-            let left = options.visibility_timeout.saturating_sub(since_sent);
+            let left = options.visibility_timeout.saturating_sub(since_sent.max(looked_at - started));
             if lookup != Lookup::NotFound || left.is_zero() {
                 return Ok(lookup);
             }

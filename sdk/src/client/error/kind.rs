@@ -8,20 +8,6 @@ use super::{Cause, Certainty, Error};
 use crate::client::policy::LimitError;
 
 /// The kind of a failure.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) {
-/// use shared_inbox::ErrorKind;
-///
-/// if let Err(error) = inbox.tags().await {
-///     match error.kind() {
-///         ErrorKind::Unauthorized => println!("the key was revoked"),
-///         ErrorKind::Connect | ErrorKind::Timeout => println!("the network is down"),
-///         kind => println!("{kind:?}: {error}"),
-///     }
-/// }
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -241,12 +241,9 @@ impl Sweep {
         true
     }
 
-    fn name_cut(&mut self, slices: Vec<Slice>) {
-        for slice in slices {
-            if !self.cut.contains(&slice) {
-                self.cut.push(slice);
-            }
-        }
+    fn name_cut(&mut self, mut slices: Vec<Slice>) {
+        slices.retain(|slice| !self.cut.contains(slice));
+        self.cut.extend(slices);
     }
 
     /// Plans the next steps for a slice that is longer than a page.

@@ -11,18 +11,6 @@ use crate::client::engine::Core;
 use crate::client::error::Result;
 
 /// The client. Cheap to clone; clones share connections, the rate limit and what is known about creates under way.
-///
-/// ```no_run
-/// use shared_inbox::{Assigned, Client, View};
-///
-/// # async fn run() -> shared_inbox::Result<()> {
-/// let inbox = Client::from_env()?;
-/// for summary in inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).await? {
-///     inbox.conversation(&summary.id).edit_tags().add("unclaimed").await?;
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct Client {
     pub(super) core: Arc<Core>,

@@ -10,17 +10,6 @@ use crate::input::{
 use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Operation, Status};
 
 /// A conversation to act on; made by [`Client::conversation`]. Holds an id, not the conversation.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// let conversation = inbox.conversation(&id);
-/// conversation.assign_to_me().await?;
-/// conversation.add_note("Refund is approved, @Anna").await?;
-/// conversation.edit_tags().add("refund").remove("new").await?;
-/// let draft = conversation.reply("Your refund is on its way.").summary("Confirms the refund").await?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ConversationHandle {
     client: Client,

@@ -10,16 +10,6 @@ use super::limiter::Priority;
 use super::retry::RetryPolicy;
 
 /// How the client recovers a create whose response was lost.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// use shared_inbox::create::Verification;
-///
-/// // One request, whatever happens: it does not matter whether this note is there.
-/// inbox.conversation(&id).add_note("Seen.").verification(Verification::Never).await?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verification {

@@ -150,16 +150,6 @@ impl fmt::Debug for RedisLimiter {
 ///
 /// All processes that share a key must have the same window. While their limits differ, as during a deployment, they send no
 /// more than the largest one allows.
-///
-/// ```no_run
-/// use shared_inbox::rate_limit::RedisLimiter;
-///
-/// # async fn run() -> Result<(), shared_inbox::rate_limit::StoreError> {
-/// // Forty workers: three each while the store is away.
-/// let limiter = RedisLimiter::builder("redis://store.internal").share(3).connect().await?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use]
 pub struct RedisLimiterBuilder {
     urls: Vec<String>,
