@@ -66,7 +66,7 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// The prefix of every id of this kind.
+            #[doc(hidden)]
             pub const PREFIX: &'static str = $prefix;
 
             /// Takes a text as an id of this kind, or says why it is none.

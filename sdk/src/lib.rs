@@ -251,6 +251,8 @@ pub use model::{
 pub use open_enums::{
     ActorType, AskKind, Assigned, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, View,
 };
+// For the other crates of this project, like `__spec`.
+#[doc(hidden)]
 pub use operation::{Idempotency, Method, Operation};
 pub use problems::{Problem, Problems};
 pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};

@@ -168,7 +168,7 @@ data! {
     }
 }
 
-constructors! {
+constructors! { hidden:
     AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
     ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { secure: false, reference: None };
     ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) { assignee: None };

@@ -126,15 +126,14 @@ impl Client {
         self.raw(http::Method::GET, "/openapi.json").await?.json()
     }
 
-    /// Calls an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`;
-    /// `method` is a [`Method`](crate::Method) or an `http::Method`.
+    /// Calls an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`.
     ///
     /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the response is lost,
     /// unless [`repeatable`](RawRequest::repeatable) says that it may.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// let response = inbox.raw(shared_inbox::Method::Get, "/webhooks").query("limit", "5").await?;
+    /// let response = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").query("limit", "5").await?;
     /// let webhooks: serde_json::Value = response.json()?;
     /// # Ok(())
     /// # }
