@@ -58,7 +58,7 @@ async fn triage(inbox: &Client, id: &ConversationId) -> Result<String> {
     let conversation = thread.get().await?;
     // A mail that looks wrong is for a person. Its words decide nothing here.
     if let Some(risk) = &conversation.risk {
-        thread.edit_tags().tags([DONE, "careful"]).await?;
+        thread.edit_tags().add_all([DONE, "careful"]).await?;
         return Ok(format!("left alone, looks like {risk}"));
     }
     let is_mail = |item: &TimelineItem| item.as_message().is_some_and(|m| m.direction == Direction::Inbound);
@@ -77,7 +77,7 @@ async fn triage(inbox: &Client, id: &ConversationId) -> Result<String> {
         let draft = thread.reply(words).summary(format!("Standard answer: {}", rule.tag)).await?;
         said = format!("{said}, {} {}", draft.status, draft.message_id);
     }
-    thread.edit_tags().tags([DONE, rule.tag]).await?;
+    thread.edit_tags().add_all([DONE, rule.tag]).await?;
     Ok(said)
 }
 

@@ -13,13 +13,15 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox::{ApiKey, Client, limits, rate_limit::RedisLimiter};
+use shared_inbox::{ApiKey, Client, rate_limit::RedisLimiter};
 use shared_inbox_examples::Result;
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::stores;
 use tokio::time::{Instant, sleep};
 
 const WORKERS: u32 = 4;
+/// The limit of the service.
+const REQUESTS_PER_MINUTE: u32 = 120;
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -33,7 +35,7 @@ async fn main() -> Result<()> {
 async fn work(name: &str) -> Result<()> {
     let minute = Duration::from_millis(env::var("WINDOW_MS")?.parse()?);
     let limiter = RedisLimiter::builder(env::var("STORE_URL")?)
-        .share(limits::REQUESTS_PER_MINUTE / WORKERS) // while the store is away
+        .share(REQUESTS_PER_MINUTE / WORKERS) // while the store is away
         .window(minute) // a minute unless set, which is right for the service
         .connect()
         .await?;
@@ -62,7 +64,7 @@ async fn lead() -> Result<()> {
         Some(_) => None,
         None => Some(MockServer::builder().empty().rate_window(Duration::from_secs(6)).start().await),
     };
-    let minute = if mock.is_some() { Duration::from_secs(6) } else { limits::RATE_WINDOW };
+    let minute = if mock.is_some() { Duration::from_secs(6) } else { Duration::from_secs(60) };
     if let (Some(_), Some(mock)) = (&own_store, &mock) {
         // Store and service were started for this fleet, so there is nothing that the store could have forgotten.
         let key = ApiKey::parse(mock.test_key())?.fingerprint();
@@ -78,7 +80,7 @@ async fn lead() -> Result<()> {
         Ok(worker.spawn()?)
     };
     let mut workers = (1..=WORKERS).map(start).collect::<Result<Vec<_>>>()?;
-    println!("{WORKERS} workers, one key, {} requests in any {minute:?}", limits::REQUESTS_PER_MINUTE);
+    println!("{WORKERS} workers, one key, {REQUESTS_PER_MINUTE} requests in any {minute:?}");
     sleep(minute * 3 / 2).await;
     if let Some(mut unlucky) = workers.pop() {
         unlucky.kill()?;

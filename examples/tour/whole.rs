@@ -188,7 +188,7 @@ async fn documents(
     })
     .await?;
     show.run(code!(hooks.next("ask.completed").await?), |event| format!("“{}”", event.summary)).await?;
-    show.run(code!(inbox.documents().q("invoice-1042").await?), |found| {
+    show.run(code!(inbox.documents().search("invoice-1042").await?), |found| {
         found
             .iter()
             .map(|document| format!("{} {}", document.id, document.filename))

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::{Map, Value, json};
-use shared_inbox::limits;
+use shared_inbox::__spec::limits;
 use toml_edit::{DocumentMut, Item, TableLike};
 
 /// How the app runs.

@@ -3,17 +3,14 @@
 //!
 //!     cargo bench -p shared-inbox --bench creates
 
-#[path = "../tests/client/foreign_service/mod.rs"]
-mod foreign_service;
 #[path = "../tests/client/support/mod.rs"]
 mod support;
 
 use std::time::Duration;
 
-use foreign_service::Kind;
-use foreign_service::losses::{LOSSES, measure};
-use shared_inbox::{ClientBuilder, create::Verification, retry::Clock};
-use support::{Service, conversation_id};
+use shared_inbox::{ClientBuilder, clock::Clock, create::Verification};
+use support::losses::{LOSSES, measure};
+use support::{Kind, Service, conversation_id};
 
 const CREATES: u32 = 200;
 

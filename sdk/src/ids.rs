@@ -16,7 +16,7 @@ pub struct InvalidId {
     rest: &'static str,
 }
 
-/// What may stand behind the prefix.
+/// The characters that may follow the prefix.
 #[derive(Clone, Copy)]
 enum Rest {
     /// Digits and lower-case letters: the rule that is known for conversations.
@@ -33,7 +33,7 @@ impl Rest {
         }
     }
 
-    #[cfg(feature = "schemas")]
+    #[cfg(feature = "__schemas")]
     const fn pattern(self) -> &'static str {
         match self {
             Rest::Lower => "[0-9a-z]+",
@@ -66,7 +66,7 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// What every id of this kind starts with.
+            #[doc(hidden)]
             pub const PREFIX: &'static str = $prefix;
 
             /// Takes a text as an id of this kind, or says why it is none.

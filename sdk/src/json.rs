@@ -4,9 +4,12 @@ use std::fmt;
 
 use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-/// Any JSON, as text without spaces.
+use crate::lone_surrogates::replace_lone_surrogates;
+
+/// JSON of an unknown shape, as text: without spaces in a response, and byte for byte in an event.
 ///
 /// ```
 /// use shared_inbox::Json;
@@ -36,16 +39,26 @@ impl Json {
     /// Returns the field of an object, if it is one and has it.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<Value> {
-        let mut json = serde_json::Deserializer::from_str(&self.0);
+        let text = replace_lone_surrogates(&self.0);
+        let mut json = serde_json::Deserializer::from_str(&text);
         Field(field).deserialize(&mut json).ok().flatten()
     }
 
-    /// Returns all of it as a type: a struct, or a [`Value`].
+    /// Returns all of it as a type: a struct, or a [`Value`]. Escapes that are half of a surrogate pair are read as U+FFFD.
     ///
     /// # Errors
     ///
-    /// When it does not have that shape.
+    /// When it does not have that shape. A [`Value`] takes no more than 128 levels and no number beyond `f64`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&replace_lone_surrogates(&self.0))
+    }
+
+    pub(crate) fn from_raw(json: &RawValue) -> Self {
+        Self(json.get().into())
+    }
+
+    /// Returns the text for a serializer that writes it as it is.
+    pub(crate) fn verbatim(&self) -> Result<&RawValue, serde_json::Error> {
         serde_json::from_str(&self.0)
     }
 
@@ -132,7 +145,7 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 impl schemars::JsonSchema for Json {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Json".into()

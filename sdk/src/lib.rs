@@ -1,16 +1,16 @@
-//! A typed client for a shared customer-email inbox, safe to leave alone with it.
+//! A typed client for a shared customer-email inbox.
 //!
 //! ```no_run
 //! use shared_inbox::{Assigned, Client, View};
 //!
 //! # async fn run() -> shared_inbox::Result<()> {
 //! let inbox = Client::from_env()?; // SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY
-//! let waiting = inbox.conversations().view(View::Waiting).assigned(Assigned::Unassigned).limit(50).await?;
-//! let thread = inbox.conversation(&waiting[0].id);
-//! thread.add_note("Refund is approved, @Anna").await?;
-//! thread.edit_tags().add("refund").remove("new").await?;
-//! let draft = thread.reply("Your refund is on its way.").summary("Confirms the refund").await?;
-//! let sent = thread.reply("Your refund is on its way.").and_send().await?; // emails the customer
+//! for summary in inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).search("refund").await? {
+//!     let conversation = inbox.conversation(&summary.id);
+//!     conversation.edit_tags().add("refund").remove("new").await?;
+//!     conversation.add_note("Refund is approved, @Anna").await?;
+//!     conversation.reply("Your refund is on its way.").summary("Confirms the refund").await?; // a draft
+//! }
 //! # Ok(())
 //! # }
 //! ```
@@ -58,7 +58,7 @@
 //! | new in the conversation | then |
 //! |---|---|
 //! | exactly one item of the same kind and text (and with our agent's name on a note), dated no more than a few seconds before the request by the service's clock | success, [`recovered`](Response::recovered) |
-//! | nothing that could be ours, for all that time and once more with a permit of the rate limit in hand | sent again at once, and never a third time |
+//! | nothing that could be ours, for all that time and right before it is sent | sent again once, and never a third time |
 //! | anything else: two that fit, one that is up to a minute older, a changed text, another name, an unknown kind of item | [`Certainty::Unknown`] |
 //! | it cannot be read | [`Certainty::Unknown`] |
 //! | the response was a 2xx that cannot be read, or that reports a failure; or a 501 | as above, but never sent again |
@@ -73,7 +73,7 @@
 //! must look, never whether to send.
 //!
 //! An unknown outcome is an error that carries what is needed to find out later ([`Error::unconfirmed`]), in this process or
-//! another: [`Client::find_unconfirmed`] looks by the same rule. [`Verification`](create::Verification) has three values:
+//! another: [`Client::find_unconfirmed`] looks by the same rule, and waits for as long. [`Verification`](create::Verification) has three values:
 //!
 //! | [`Verification`](create::Verification) | requests | a lost response |
 //! |---|---|---|
@@ -110,7 +110,7 @@
 //! # Many calls
 //!
 //! A call can carry a [header](Request::header) of its own, such as `traceparent`, and return its response
-//! [with details](Request::with_details): status, headers, number of attempts. `into_future` makes a future of a call (before
+//! [with details](Request::send_with_response): status, headers, number of attempts. `into_future` makes a future of a call (before
 //! the 2024 edition, with `use std::future::IntoFuture`). However many calls run at once, they keep to the rate limit together:
 //!
 //! ```no_run
@@ -128,7 +128,7 @@
 //!
 //! A test key works on the service's sandbox: nothing is emailed, and [`Client::sandbox_inbound`] simulates customers. The crate
 //! `shared-inbox-mock` is the service in memory, with a clock that tests move and a switch for every failure. The client's own
-//! waits use a [`Clock`](retry::Clock) that can be replaced, so that an hour of retries takes no time.
+//! waits use a [`Clock`](clock::Clock) that can be replaced, so that an hour of retries takes no time.
 //!
 //! # Features
 //!
@@ -144,7 +144,6 @@
 //! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey |
 //! | `redis-rustls` | the way to that store by TLS (`rediss://`) |
 //! | `redis-cluster` | a cluster as that store |
-//! | `schemas` | JSON Schemas of every input and output |
 //!
 //! # Logs
 //!
@@ -163,6 +162,11 @@ struct Readme;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
+pub mod clock {
+    //! The clock of everything that waits, which tests can replace.
+    pub use crate::client::{BoxFuture, Clock, TokioClock};
+}
+#[cfg(feature = "client")]
 pub mod create {
     //! Requests that must not happen twice: notes, replies and document requests.
     pub use crate::client::{CreateInput, CreateRequest, Lookup, UnconfirmedCreate, Verification};
@@ -170,7 +174,7 @@ pub mod create {
 pub mod event;
 #[cfg(feature = "client")]
 pub mod follow {
-    //! Reading again and again: changes of a list, all of a list, waiting for what people do.
+    //! Repeated reads: changes of a list, all of a list, and waits for a reply or for an email to go out.
     pub use crate::client::{
         Change, Changes, MissedWindow, ReferenceWait, ReplyWait, SentWait, Slice, Sweep, Wait,
     };
@@ -178,15 +182,17 @@ pub mod follow {
 mod ids;
 pub mod input;
 mod json;
-pub mod limits;
+mod limits;
+mod lone_surrogates;
 #[cfg(feature = "client")]
 mod message_id;
 mod model;
+mod open_enums;
 mod operation;
 mod problems;
 #[cfg(feature = "client")]
 pub mod rate_limit {
-    //! Who may send when: the limit of a key within a process, or for all that share it.
+    //! The rate limit of a key, within one process or for all processes that share it.
     pub use crate::client::{
         AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority,
         RateLimiter,
@@ -202,12 +208,24 @@ pub mod raw {
 mod reference;
 #[cfg(feature = "client")]
 pub mod retry {
-    //! How often and how long to retry, and the clock.
-    pub use crate::client::{BoxFuture, Clock, RetryPolicy, TokioClock};
+    //! How often a call is repeated, and how long it waits in between.
+    pub use crate::client::RetryPolicy;
 }
 mod text;
 mod time;
-mod words;
+
+/// The rules of the API as data, for the other crates of this project. Not covered by semantic versioning.
+#[doc(hidden)]
+pub mod __spec {
+    pub use crate::input::read::{query, read_arguments, read_query};
+    pub use crate::input::rule::{Field, Form, Rule};
+    pub use crate::lone_surrogates::replace_lone_surrogates;
+    #[cfg(feature = "__schemas")]
+    pub use crate::operation::Tool;
+    pub mod limits {
+        pub use crate::limits::*;
+    }
+}
 
 #[cfg(feature = "client")]
 pub use client::{
@@ -230,8 +248,11 @@ pub use model::{
     Mailbox, Me, Message, Note, Nullable, ReplyResult, SandboxReceipt, Sender, Tag, Team, TeamMember,
     TimelineEvent, TimelineItem,
 };
-#[cfg(feature = "schemas")]
-pub use operation::Tool;
+pub use open_enums::{
+    ActorType, AskKind, Assigned, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, View,
+};
+// For the other crates of this project, like `__spec`.
+#[doc(hidden)]
 pub use operation::{Idempotency, Method, Operation};
 pub use problems::{Problem, Problems};
 pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};
@@ -239,6 +260,3 @@ pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};
 #[cfg(feature = "reqwest")]
 pub use reqwest;
 pub use time::{Date, InvalidDate, InvalidTimestamp, Timestamp};
-pub use words::{
-    ActorType, AskKind, Assigned, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, View,
-};

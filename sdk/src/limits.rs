@@ -14,7 +14,7 @@ pub const SANDBOX_INBOUND_PER_MINUTE: u32 = 120;
 pub const LIST_MIN: u32 = 1;
 /// The largest `limit` of a list.
 pub const LIST_MAX: u32 = 100;
-/// How many items a list gives when nothing is said.
+/// How many items a list has by default.
 pub const LIST_DEFAULT: u32 = 25;
 /// Characters of a search.
 pub const QUERY: usize = 200;

@@ -1,4 +1,4 @@
-//! What is wrong with an input: every problem at once, each starting with the field's name.
+//! The problems of an input: every problem at once, each starting with the field's name.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Problem {
     /// The field, as the service spells it; parts of lists as in `documents[0].label`.
     pub field: String,
-    /// What is wrong with it.
+    /// The problem in words.
     pub message: String,
 }
 

@@ -38,7 +38,7 @@ macro_rules! shown {
             }
         }
 
-        #[cfg(feature = "schemas")]
+        #[cfg(feature = "__schemas")]
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()

@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
-use shared_inbox::event::replace_lone_surrogates;
+use shared_inbox::__spec::replace_lone_surrogates;
 
 use crate::replay::Delivery;
 

@@ -90,7 +90,7 @@ pub fn explain(error: &shared_inbox::Error) -> String {
             "{}. The base URL comes from SHARED_INBOX_BASE_URL or --base-url.",
             no_connection(error)
         );
-    } else if error.is_rate_limited() || error.is_busy() {
+    } else if error.is_rate_limited() || error.is_rate_limited_locally() {
         " Others use the key too, or too much was asked at once: wait a minute."
     } else if error.is_server_error() || error.is_timeout() || error.is_dropped() {
         " Try again shortly."

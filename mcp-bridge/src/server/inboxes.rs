@@ -7,10 +7,10 @@ use std::{
 };
 
 use shared_inbox::{
+    __spec::limits,
     Client, Conversation, ConversationId, ConversationSummary, Document, Error, Mailbox, MailboxId, Request,
     View,
     input::{ListConversations, SearchDocuments},
-    limits,
 };
 use tokio::sync::OnceCell;
 

@@ -16,7 +16,7 @@ use rmcp::{
     model::{CallToolResponse, CallToolResult},
     service::RequestContext,
 };
-use shared_inbox::{ConversationId, Idempotency, Operation, Timestamp, retry::Clock};
+use shared_inbox::{ConversationId, Idempotency, Operation, Timestamp, clock::Clock};
 
 use crate::{
     audit::{Audit, AuditRecord, Consent},

@@ -80,7 +80,7 @@ pub(super) fn in_words(error: &shared_inbox::Error) -> String {
         return "There is no such conversation, or this key cannot see it. list_conversations has the ids."
             .into();
     }
-    if let Some(wait) = error.retry_after().filter(|_| error.is_busy()) {
+    if let Some(wait) = error.retry_after().filter(|_| error.is_rate_limited_locally()) {
         let seconds = wait.as_secs_f64().ceil();
         return format!(
             "Nothing was done: the requests that the key has in a minute are used up. Make the same call again in {seconds} \

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rmcp::{ErrorData, RoleServer, model::ProgressNotificationParam, service::RequestContext};
-use shared_inbox::retry::Clock;
+use shared_inbox::clock::Clock;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::record::CallRecord;

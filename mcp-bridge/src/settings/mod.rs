@@ -7,8 +7,9 @@ mod rate_limit;
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{
-    Client, Me, Operation, Scope, limits,
-    retry::{Clock, TokioClock},
+    __spec::limits,
+    Client, Me, Operation, Scope,
+    clock::{Clock, TokioClock},
 };
 
 use crate::digest::Digest;

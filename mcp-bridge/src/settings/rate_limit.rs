@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use shared_inbox::{
+    clock::BoxFuture,
     rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, RateLimiter},
-    retry::BoxFuture,
 };
 use tokio::time::Instant;
 

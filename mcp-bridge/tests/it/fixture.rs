@@ -25,7 +25,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use shared_inbox::{
     Scope,
-    retry::{BoxFuture, Clock},
+    clock::{BoxFuture, Clock},
 };
 use shared_inbox_mcp::{
     Bridge,
@@ -295,7 +295,7 @@ impl Fixture {
     /// Everything that waits for approval or went out, after the undo window.
     pub(crate) async fn mails(&self) -> Mails {
         let control = self.mock.control();
-        control.advance(shared_inbox::limits::UNDO_WINDOW).await.unwrap();
+        control.advance(shared_inbox::__spec::limits::UNDO_WINDOW).await.unwrap();
         Mails {
             drafts: control.approvals().await.into_iter().map(|waiting| waiting.text).collect(),
             sent: control.outbox().await.into_iter().map(|mail| mail.text).collect(),

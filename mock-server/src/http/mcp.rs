@@ -109,7 +109,7 @@ pub(crate) fn definitions() -> Vec<Tool> {
     use rmcp::model::ToolAnnotations;
 
     let object = |schema: Value| if let Value::Object(schema) = schema { schema } else { Default::default() };
-    let definition = |tool: shared_inbox::Tool| {
+    let definition = |tool: shared_inbox::__spec::Tool| {
         let hints = ToolAnnotations::new()
             .read_only(tool.read_only)
             .destructive(tool.destructive)

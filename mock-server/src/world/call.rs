@@ -3,10 +3,11 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use shared_inbox::{
+    __spec::{read_arguments, read_query},
     AgentId, Me, Operation, Problems, Scope, Timestamp,
     input::{
         AddNote, AssignConversation, Input, ListConversations, RecordSent, Reply, RequestDocuments,
-        SandboxInbound, SearchDocuments, SetStatus, TagConversation, read_arguments, read_query,
+        SandboxInbound, SearchDocuments, SetStatus, TagConversation,
     },
 };
 

@@ -1,18 +1,17 @@
-//! The HTTP client: one method for each operation, and the care around it (input checks, rate limit, retries, verified
-//! creates) that makes it safe to leave alone with a customer's inbox.
+//! The HTTP client: one method for each operation, with input checks, the rate limit, retries and verified creates.
 //!
-//! Each room stands on those above it and knows nothing of those below:
+//! Modules depend only on those above them:
 //!
-//! | room | holds |
+//! | module | holds |
 //! |---|---|
-//! | `policy` | what can be set: clock, rate limit, retries, options |
-//! | `error` | the error, and what it carries |
-//! | `config` | the key, and where the service is |
-//! | `engine` | runs one request: limit, attempts, transport, decoding |
-//! | `call` | a call that is made by awaiting it; the key's own identity |
-//! | `create` | calls that must not happen twice |
-//! | `follow` | looking again and again: changes, waits, sweeps |
-//! | `handle` | what users hold: client, conversation, builder |
+//! | `policy` | settings: clock, rate limit, retries, options |
+//! | `error` | the error and its data |
+//! | `config` | the API key and the base URL |
+//! | `engine` | runs one request: rate limit, attempts, transport, decoding |
+//! | `call` | requests that are sent by awaiting them; the identity of the key |
+//! | `create` | requests that must not take effect twice |
+//! | `follow` | repeated reads: changes, waits, sweeps |
+//! | `handle` | the client, its builder, and a conversation |
 
 mod call;
 mod config;

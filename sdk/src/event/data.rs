@@ -12,7 +12,7 @@ macro_rules! data {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "__schemas", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name { $($body)* }
     )*};
@@ -44,7 +44,7 @@ data! {
         pub secure: bool,
         /// The app's reference, when there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "String"))]
         pub reference: Option<String>,
     }
 
@@ -168,7 +168,7 @@ data! {
     }
 }
 
-constructors! {
+constructors! { hidden:
     AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
     ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { secure: false, reference: None };
     ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) { assignee: None };

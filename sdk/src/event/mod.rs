@@ -1,12 +1,11 @@
 //! Webhook events: the envelope and the ten kinds.
 //!
 //! Events are thin: ids and a one-line summary, never an email's words. New fields may come at any time and are
-//! passed over. Whatever has an id is a value and not an error: a new kind, a new version or a changed shape of a known one is
+//! ignored. Whatever has an id is a value and not an error: a new kind, a new version or a changed shape of a known one is
 //! [`EventKind::Unknown`], a field of the envelope that is missing or changed is `None`, and [`Event::raw`] keeps the JSON
 //! and says what did not fit.
 
 mod data;
-mod raw;
 mod read;
 
 use std::fmt;
@@ -14,9 +13,7 @@ use std::fmt;
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::{Map, Value};
 
-use crate::{EventId, Timestamp, WorkspaceId, model::shows};
-
-pub use raw::{RawJson, replace_lone_surrogates};
+use crate::{EventId, Json, Timestamp, WorkspaceId, model::shows};
 
 pub use data::{
     AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, EventActor, EventAssignee,
@@ -91,7 +88,7 @@ impl Event {
 #[non_exhaustive]
 pub struct RawEvent {
     /// The whole envelope, byte for byte.
-    pub json: RawJson,
+    pub json: Json,
     /// What is not as documented.
     pub malformed_fields: Vec<MalformedField>,
 }
@@ -147,7 +144,7 @@ macro_rules! kinds {
             /// assert_eq!((kinds[0].0, kinds.len()), ("ask.completed", 10));
             /// assert!(parts.contains_key("AskCompleted"));
             /// ```
-            #[cfg(feature = "schemas")]
+            #[cfg(feature = "__schemas")]
             pub fn schemas(path: &str) -> (Vec<(&'static str, Value)>, Map<String, Value>) {
                 let mut generator = crate::operation::answers(path);
                 let kinds = vec![$(($name, schema_of::<$data>($name, &mut generator))),*];
@@ -211,12 +208,12 @@ pub struct UnknownEvent {
     /// Its name; empty when it has none.
     pub event_type: String,
     /// All of its data, summary and url included, byte for byte; null when there is none.
-    pub data: RawJson,
+    pub data: Json,
 }
 
 /// The envelope as it is written.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Event"))]
+#[cfg_attr(feature = "__schemas", derive(schemars::JsonSchema), schemars(rename = "Event"))]
 struct Envelope<'a> {
     /// The same on every try of one event.
     id: &'a EventId,
@@ -224,23 +221,23 @@ struct Envelope<'a> {
     #[serde(rename = "type")]
     event_type: &'a str,
     /// 1 for every event today; another number means a breaking change of the kind.
-    #[cfg_attr(feature = "schemas", schemars(with = "u32"))]
+    #[cfg_attr(feature = "__schemas", schemars(with = "u32"))]
     version: Option<u64>,
     /// When it happened.
-    #[cfg_attr(feature = "schemas", schemars(with = "Timestamp"))]
+    #[cfg_attr(feature = "__schemas", schemars(with = "Timestamp"))]
     created_at: Option<Timestamp>,
     /// In which workspace.
-    #[cfg_attr(feature = "schemas", schemars(with = "WorkspaceId"))]
+    #[cfg_attr(feature = "__schemas", schemars(with = "WorkspaceId"))]
     workspace: Option<&'a WorkspaceId>,
     /// `false` for the sandbox.
-    #[cfg_attr(feature = "schemas", schemars(with = "bool"))]
+    #[cfg_attr(feature = "__schemas", schemars(with = "bool"))]
     livemode: Option<bool>,
     /// What goes with it.
     data: Map<String, Value>,
 }
 
 /// Returns the envelope, with the data of one kind in it.
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 fn schema_of<T: schemars::JsonSchema>(name: &str, generator: &mut schemars::SchemaGenerator) -> Value {
     let (envelope, data) = (generator.subschema_for::<Envelope<'static>>(), generator.subschema_for::<T>());
     let common = format!("#{}/{COMMON}", generator.settings().definitions_path);
@@ -254,11 +251,11 @@ fn schema_of<T: schemars::JsonSchema>(name: &str, generator: &mut schemars::Sche
     }] })
 }
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 const COMMON: &str = "EventData";
 
 /// Returns what every `data` has besides the fields of its kind.
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 fn common() -> Value {
     serde_json::json!({
         "type": "object",
@@ -279,7 +276,7 @@ impl Serialize for Event {
     /// What came in is written as it came.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         if let Some(raw) = &self.raw {
-            return raw.json.serialize(s);
+            return raw.json.verbatim().map_err(S::Error::custom)?.serialize(s);
         }
         let mut data = Map::new();
         data.insert("summary".into(), self.summary.clone().into());

@@ -8,14 +8,14 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Error, IgnoredAny, IntoDeseri
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::raw::{RawJson, replace_lone_surrogates};
 use super::{Event, EventKind, MalformedField, RawEvent, UnknownEvent};
+use crate::lone_surrogates::replace_lone_surrogates;
 use crate::text::Text;
-use crate::{EventId, Timestamp, WorkspaceId};
+use crate::{EventId, Json, Timestamp, WorkspaceId};
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let json = RawJson::deserialize(d)?;
+        let json = Json::from_raw(&Box::<RawValue>::deserialize(d)?);
         let text = replace_lone_surrogates(json.as_str());
         let mut reader = serde_json::Deserializer::from_str(&text);
         // An error of `serde_json` made from one of its own keeps the line and the column.
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for ReadEnvelope {
 
 impl Fields<'_> {
     /// The event that was read from `text`, which is `json` but for its lone surrogates.
-    fn event(self, text: &str, json: &RawJson) -> Result<Event, serde_json::Error> {
+    fn event(self, text: &str, json: &Json) -> Result<Event, serde_json::Error> {
         let mut malformed_fields = Vec::new();
         let id = EventId::parse(&*self.id).unwrap_or_else(|_| {
             malformed_fields.push(MalformedField { field: "id".to_owned(), missing: false });
@@ -108,8 +108,10 @@ impl Fields<'_> {
                         let start = data.get().as_ptr().addr() - text.as_ptr().addr();
                         &json.as_str()[start..start + data.get().len()]
                     });
-                    let unknown =
-                        UnknownEvent { event_type: event_type.into_owned(), data: RawJson::new(data)? };
+                    let unknown = UnknownEvent {
+                        event_type: event_type.into_owned(),
+                        data: Json::from_raw(serde_json::from_str::<&RawValue>(data)?),
+                    };
                     (EventKind::Unknown(unknown), self.data.map(Texts::of_unknown).unwrap_or_default())
                 }
             };

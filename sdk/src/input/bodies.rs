@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Field, Input, Rule, form, inputs};
+use super::rule::{Field, Rule};
+use super::{Input, form, inputs};
 use crate::model::{constructors, shows};
 use crate::{AssignTo, Date, Reference, Status, limits};
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Field, Input, Rule, form, inputs};
+use super::rule::{Field, Rule};
+use super::{Input, form, inputs};
 use crate::{Assigned, DocumentKind, MailboxId, Problems, View, limits, model::shows};
 
 const LIMIT: Rule =
@@ -11,14 +12,6 @@ const LIMIT: Rule =
 
 inputs! {
     /// Which conversations to list.
-    ///
-    /// ```
-    /// use shared_inbox::{View, input::{ListConversations, query}};
-    /// let mut list = ListConversations::default();
-    /// list.view = Some(View::Waiting);
-    /// list.limit = Some(50);
-    /// assert_eq!(query(&list), [("limit".into(), "50".into()), ("view".into(), "waiting".into())]);
-    /// ```
     #[derive(Default)]
     pub struct ListConversations {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,13 +39,6 @@ inputs! {
     }
 
     /// Which documents to look for.
-    ///
-    /// ```
-    /// use shared_inbox::input::{SearchDocuments, read_query};
-    /// let search = read_query::<SearchDocuments>(&[("q", "acme"), ("kind", "invoice")])?;
-    /// assert_eq!(search.kind, Some(shared_inbox::DocumentKind::Invoice));
-    /// # Ok::<(), shared_inbox::Problems>(())
-    /// ```
     #[derive(Default)]
     pub struct SearchDocuments {
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,22 +2,20 @@
 //!
 //! The client checks a call against the table before it sends it, a server checks raw JSON against the same
 //! table, and the JSON Schemas are written from it. A limit changes in one place.
+#![allow(missing_docs, reason = "internal: reached through `__spec` alone")]
 
 use serde_json::{Map, Value};
 
 use crate::Problems;
 
-/// A field of an input and what it may hold.
+/// A field of an input.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct Field {
     /// Its name in JSON.
     pub name: &'static str,
-    /// Whether it must be there.
     pub required: bool,
-    /// What it may hold.
     pub rule: Rule,
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     pub about: &'static str,
 }
 
@@ -31,75 +29,44 @@ impl Field {
     }
 }
 
-/// What a field may hold.
-///
-/// ```
-/// use shared_inbox::input::{Input, ListConversations, Rule};
-/// let limit = ListConversations::FIELDS.iter().find(|f| f.name == "limit").unwrap();
-/// assert!(matches!(limit.rule, Rule::Integer { min: 1, max: 100, default: 25, .. }));
-/// ```
+/// The values that a field accepts.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub enum Rule {
-    /// A text of so many characters, of a certain form if one is given.
-    #[non_exhaustive]
+    /// A text of `min` to `max` characters.
     Text {
-        /// The fewest characters.
         min: usize,
-        /// The most characters.
         max: Option<usize>,
-        /// What the text must look like.
         form: Option<&'static Form>,
     },
-    /// One of these words.
-    #[non_exhaustive]
     OneOf {
-        /// The words.
         words: &'static [&'static str],
-        /// What it is when nothing is said.
         default: Option<&'static str>,
     },
-    /// A whole number within borders.
-    #[non_exhaustive]
     Integer {
-        /// The smallest.
         min: u32,
-        /// The largest.
         max: u32,
-        /// What it is when nothing is said.
         default: u32,
     },
-    /// True or false.
-    #[non_exhaustive]
     Flag {
-        /// What it is when nothing is said.
         default: bool,
     },
-    /// A list.
-    #[non_exhaustive]
     List {
-        /// The fewest items.
         min: usize,
-        /// The most items.
         max: Option<usize>,
-        /// What each item may hold.
         of: &'static Rule,
     },
-    /// An object with these fields.
     Object(&'static [Field]),
 }
 
-/// What a text must look like.
+/// The form of a text.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct Form {
-    /// What to say when it does not look like that, behind "must be ".
+    /// The form in words, to follow "must be ".
     pub what: &'static str,
     /// A regular expression that every good text matches, for schemas.
     pub pattern: &'static str,
     /// The name that JSON Schema has for it, if it has one.
     pub format: Option<&'static str>,
-    /// Whether a text is good.
     pub accepts: fn(&str) -> bool,
 }
 
@@ -189,7 +156,7 @@ fn counted(n: usize, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 
-/// Notes everything that is wrong with `object`; fields that no rule names are passed over.
+/// Records everything that is wrong with `object`. Unknown fields are ignored.
 pub(super) fn check_fields(
     fields: &[Field],
     object: &Map<String, Value>,

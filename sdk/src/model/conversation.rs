@@ -1,6 +1,6 @@
 //! A conversation, as a list shows it and as a read gives it.
 
-use super::{Assignee, Team, TimelineItem, constructors, shows, wire};
+use super::{Assignee, Message, Team, TimelineItem, constructors, shows, wire};
 use crate::json::{self, Json};
 use crate::{ConversationId, Status, Timestamp, Urgency};
 
@@ -44,7 +44,7 @@ wire! {
         pub risk: Option<String>,
         /// The app's reference, when there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "String"))]
         pub reference: Option<String>,
     }
 
@@ -82,12 +82,20 @@ wire! {
         pub team: Team,
         /// The app's reference, when there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "String"))]
         pub reference: Option<String>,
         /// The email that the app sent, when it was recorded; kept as it came.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "json::optional_object")]
-        #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
         pub app_sent: Option<Json>,
+    }
+}
+
+impl Conversation {
+    /// Returns the latest message, of the customer or of the team.
+    #[must_use]
+    pub fn last_message(&self) -> Option<&Message> {
+        self.timeline.iter().rev().find_map(TimelineItem::as_message)
     }
 }
 

@@ -50,7 +50,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
     }
 }
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 impl<T: schemars::JsonSchema> schemars::JsonSchema for Nullable<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         Option::<T>::schema_name()

@@ -30,15 +30,17 @@ pub(crate) use shows;
 
 /// Gives each struct a `new` that takes these fields, and the values of the others.
 macro_rules! constructors {
-    ($($name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
+    (hidden: $($all:tt)*) => { $crate::model::constructors! { @ [doc(hidden)] $($all)* } };
+    (@ $attr:tt $($name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
         impl $name {
             /// Creates a value with these fields. The others are empty, and can be set afterwards.
-            #[must_use]
+            # $attr
             pub fn new($($arg: $type),*) -> Self {
                 Self { $($arg: $arg.into(),)* $($($field: $value),*)? }
             }
         }
     )*};
+    ($($all:tt)*) => { $crate::model::constructors! { @ [must_use] $($all)* } };
 }
 pub(crate) use constructors;
 
@@ -48,7 +50,7 @@ macro_rules! wire {
         $(#[$doc])*
         #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
-        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "__schemas", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name { $($body)* }
     )*};

@@ -1,9 +1,7 @@
 //! Who and what a workspace consists of: agents, people, inboxes, tags.
 
-use serde_json::{Map, Value};
-
 use super::{constructors, shows, wire};
-use crate::{ActorId, ActorType, AgentId, AssignTo, MailboxId, Scope, TagId};
+use crate::{ActorId, ActorType, AgentId, AssignTo, Json, MailboxId, Scope, TagId};
 
 wire! {
     /// Whose key this is and what it may do.
@@ -21,7 +19,7 @@ wire! {
         pub scopes: Vec<Scope>,
         /// Whether the key works on live data; `false` for a test key. Older keys may not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "bool"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "bool"))]
         pub livemode: Option<bool>,
     }
 
@@ -65,7 +63,7 @@ wire! {
     pub struct TeamMember {
         /// `user:usr_…` or `agent:agt_…`: what an assignment takes as it is.
         #[serde(deserialize_with = "AssignTo::read_open")]
-        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "String"))]
         pub id: AssignTo,
         /// The name to show.
         pub name: String,
@@ -83,7 +81,8 @@ wire! {
         pub open: u64,
         /// Fields that this version does not know.
         #[serde(flatten)]
-        pub extra: Map<String, Value>,
+        #[cfg_attr(feature = "__schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        pub extra: Json,
     }
 
     /// A tag.
@@ -102,7 +101,7 @@ constructors! {
     Agent(id: AgentId, name: impl Into<String>);
     Assignee(id: impl Into<ActorId>, name: impl Into<String>, kind: ActorType);
     TeamMember(id: impl Into<AssignTo>, name: impl Into<String>);
-    Mailbox(id: MailboxId, address: impl Into<String>, name: impl Into<String>) { open: 0, extra: Map::new() };
+    Mailbox(id: MailboxId, address: impl Into<String>, name: impl Into<String>) { open: 0, extra: Json::default() };
     Tag(id: TagId, name: impl Into<String>, count: u64);
 }
 

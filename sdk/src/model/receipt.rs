@@ -1,10 +1,9 @@
 //! What the service returns when a call has changed something.
 
 use serde::{Deserialize, Deserializer, de::Error};
-use serde_json::{Map, Value};
 
 use super::{constructors, shows, wire};
-use crate::{ConversationId, DocumentRequestId, MessageId, MessageStatus, Timestamp};
+use crate::{ConversationId, DocumentRequestId, Json, MessageId, MessageStatus, Timestamp};
 
 wire! {
     /// A success that carries no data.
@@ -22,15 +21,15 @@ wire! {
         pub status: MessageStatus,
         /// When it leaves, if it does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "Timestamp"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "Timestamp"))]
         pub sends_at: Option<Timestamp>,
         /// The document request that was made with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "DocumentRequestId"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "DocumentRequestId"))]
         pub request_id: Option<DocumentRequestId>,
         /// A sentence on what happens next.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "String"))]
         pub note: Option<String>,
     }
 
@@ -40,11 +39,12 @@ wire! {
         pub conversation_id: ConversationId,
         /// The message that it became, if the service says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "MessageId"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "MessageId"))]
         pub message_id: Option<MessageId>,
         /// Fields that this version does not know.
         #[serde(flatten)]
-        pub extra: Map<String, Value>,
+        #[cfg_attr(feature = "__schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        pub extra: Json,
     }
 }
 
@@ -57,7 +57,7 @@ fn yes<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
 
 constructors! {
     ReplyResult(message_id: MessageId, status: MessageStatus) { sends_at: None, request_id: None, note: None };
-    SandboxReceipt(conversation_id: ConversationId) { message_id: None, extra: Map::new() };
+    SandboxReceipt(conversation_id: ConversationId) { message_id: None, extra: Json::default() };
 }
 
 shows! {

@@ -154,7 +154,7 @@ impl ItemVisitor {
     }
 }
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 impl schemars::JsonSchema for TimelineItem {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "TimelineItem".into()
@@ -249,7 +249,7 @@ wire! {
         pub event: String,
         /// More about it; what is in it depends on the event.
         #[serde(deserialize_with = "json::object")]
-        #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, Value>"))]
+        #[cfg_attr(feature = "__schemas", schemars(with = "serde_json::Map<String, Value>"))]
         pub data: Json,
     }
 }

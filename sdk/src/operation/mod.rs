@@ -2,20 +2,21 @@
 //!
 //! The client takes its retry rule from here, a server its scope checks, an MCP server its tools.
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 mod schema;
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 mod tool;
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 pub(crate) use schema::answers;
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 pub use tool::Tool;
 
 use crate::{
     ConversationId, Scope,
+    input::rule::Field,
     input::{
-        AddNote, AssignConversation, Field, Input, ListConversations, RecordSent, Reply, RequestDocuments,
+        AddNote, AssignConversation, Input, ListConversations, RecordSent, Reply, RequestDocuments,
         SandboxInbound, SearchDocuments, SetStatus, TagConversation,
     },
 };
@@ -40,7 +41,7 @@ impl Method {
     }
 }
 
-/// What it means to make the same request twice.
+/// The effect of making the same request twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Idempotency {
@@ -233,6 +234,7 @@ impl Operation {
     }
 
     /// Returns the fields of its query or body, and their rules.
+    #[doc(hidden)]
     pub fn fields(self) -> &'static [Field] {
         self.entry().fields
     }

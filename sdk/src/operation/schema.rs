@@ -8,26 +8,16 @@ use serde_json::{Map, Value, json};
 use super::Operation;
 use crate::{
     Ack, Conversation, ConversationSummary, Document, Mailbox, Me, ReplyResult, SandboxReceipt, Tag,
-    input::{Field, Rule},
+    input::rule::{Field, Rule},
 };
 
 impl Operation {
     /// Returns the JSON Schema of the query or body, with every limit.
-    ///
-    /// ```
-    /// let schema = shared_inbox::Operation::AddNote.input_schema();
-    /// assert_eq!(schema["properties"]["body"]["maxLength"], 10_000);
-    /// ```
     pub fn input_schema(self) -> Value {
         object_schema(self.fields())
     }
 
     /// Returns the JSON Schema of the response, complete in itself.
-    ///
-    /// ```
-    /// let schema = shared_inbox::Operation::ListTags.output_schema();
-    /// assert_eq!(schema["type"], "array");
-    /// ```
     pub fn output_schema(self) -> Value {
         let mut generator = settings().with(|s| s.inline_subschemas = true).into_generator();
         let mut schema = self.output_with(&mut generator);
@@ -38,14 +28,6 @@ impl Operation {
     }
 
     /// Returns the JSON Schemas of all responses, and the parts that they share, which they name by `path`.
-    ///
-    /// ```
-    /// use shared_inbox::Operation;
-    /// let (responses, parts) = Operation::output_schemas("/components/schemas");
-    /// let (_, reply) = responses.iter().find(|(op, _)| *op == Operation::Reply).unwrap();
-    /// assert_eq!(reply["$ref"], "#/components/schemas/ReplyResult");
-    /// assert_eq!(parts["ReplyResult"]["type"], "object");
-    /// ```
     pub fn output_schemas(path: &str) -> (Vec<(Operation, Value)>, Map<String, Value>) {
         let mut generator = answers(path);
         let schemas = Self::KNOWN.iter().copied().map(|op| (op, op.output_with(&mut generator))).collect();
@@ -113,11 +95,6 @@ pub(super) fn object_schema(fields: &[Field]) -> Value {
 
 impl Field {
     /// Returns the JSON Schema of this field.
-    ///
-    /// ```
-    /// use shared_inbox::input::{Input, SearchDocuments};
-    /// assert_eq!(SearchDocuments::FIELDS[2].schema()["maximum"], 100);
-    /// ```
     pub fn schema(&self) -> Value {
         let mut schema = self.rule.schema();
         schema["description"] = self.about.into();

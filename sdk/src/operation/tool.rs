@@ -1,32 +1,19 @@
 //! The operations as MCP tools: names, schemas, and words for a model.
+#![allow(missing_docs, reason = "internal: reached through `__spec` alone")]
 
 use serde_json::{Value, json};
 
 use super::{Idempotency, Method, Operation, schema::object_schema};
 
 /// An MCP tool, as both MCP servers of this project show it.
-///
-/// ```
-/// use shared_inbox::Operation;
-/// let tool = Operation::Reply.tool().expect("a reply is a tool");
-/// assert_eq!(tool.name, "reply");
-/// assert_eq!(tool.input_schema["required"], serde_json::json!(["id", "body"]));
-/// assert!(!tool.read_only && !tool.idempotent && tool.open_world);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Tool {
-    /// Its name.
     pub name: &'static str,
-    /// Its name for people.
     pub title: &'static str,
-    /// What it does, when to use it, what it does not do.
     pub description: &'static str,
-    /// The JSON Schema of its arguments.
     pub input_schema: Value,
     /// The JSON Schema of its structured result, in outline: the names of its fields and their types.
     pub output_schema: Value,
-    /// It changes nothing.
     pub read_only: bool,
     /// It may undo what someone else did.
     pub destructive: bool,

@@ -28,10 +28,13 @@ fn keys_of_every_form_are_accepted_and_others_are_not() {
 }
 
 #[test]
-fn a_rate_limit_of_nothing_is_refused() {
-    let error = Client::builder("https://inbox.example/api/v1", key()).rate_limit(0).build().unwrap_err();
-    assert!(error.is_config() && error.to_string().contains("rate limit"), "{error}");
-    for limit in [1, u32::MAX] {
+fn a_rate_limit_that_leaves_nothing_for_a_read_back_is_refused() {
+    for limit in [0, 1] {
+        let error =
+            Client::builder("https://inbox.example/api/v1", key()).rate_limit(limit).build().unwrap_err();
+        assert!(error.is_config() && error.to_string().contains("at least 2"), "{error}");
+    }
+    for limit in [2, u32::MAX] {
         Client::builder("https://inbox.example/api/v1", key()).rate_limit(limit).build().unwrap();
     }
 }
@@ -92,7 +95,7 @@ async fn every_limit_is_checked_before_sending_all_problems_at_once() {
     let thread = client.conversation(&conversation_id());
     let label = "l".repeat(121);
     let errors = [
-        client.conversations().limit(101).q("x".repeat(201)).await.unwrap_err(),
+        client.conversations().limit(101).search("x".repeat(201)).await.unwrap_err(),
         client.conversations().view(View::All).await.unwrap_err(),
         client.documents().limit(0).await.unwrap_err(),
         thread.add_note("").await.unwrap_err(),

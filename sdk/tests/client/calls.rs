@@ -10,7 +10,7 @@ use shared_inbox::{Certainty, Client, ConversationId, Team, retry::RetryPolicy};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::support::{Fault, Service, conversation_id, key};
+use crate::support::{Outcome, Service, conversation_id, key};
 
 async fn service(
     answer: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
@@ -75,7 +75,7 @@ async fn a_successful_call_tells_its_status_headers_and_attempts() {
             .set_body_json(json!([{"id": "tag_1", "name": "refund", "count": 7}]))
     })
     .await;
-    let tags = client.tags().with_details().await.unwrap();
+    let tags = client.tags().send_with_response().await.unwrap();
     assert_eq!(tags[0].name, "refund");
     assert_eq!((tags.status().unwrap().as_u16(), tags.attempts()), (203, 3));
     assert_eq!(tags.headers().unwrap()["x-request-id"], "r-7");
@@ -85,7 +85,7 @@ async fn a_successful_call_tells_its_status_headers_and_attempts() {
 #[tokio::test]
 async fn a_successful_create_tells_its_status_headers_and_attempts() {
     let service = Service::start().await;
-    service.fail_posts([Fault::Before(429)]);
+    service.next_posts([Outcome::Before(429)]);
     let thread = service.client().conversation(&conversation_id());
     let draft = thread.reply("Your refund is on its way.").await.unwrap();
     assert_eq!(draft.message_id.as_str(), "msg_1");
@@ -98,9 +98,11 @@ async fn a_successful_create_tells_its_status_headers_and_attempts() {
 
 #[tokio::test]
 async fn a_recovered_create_has_no_status_and_no_headers_but_its_attempts() {
-    for (faults, attempts) in [(vec![Fault::DropAfter], 1), (vec![Fault::DropBefore, Fault::DropAfter], 2)] {
+    for (faults, attempts) in
+        [(vec![Outcome::LostAfter], 1), (vec![Outcome::LostBefore, Outcome::LostAfter], 2)]
+    {
         let service = Service::start().await;
-        service.fail_posts(faults);
+        service.next_posts(faults);
         let note =
             service.client().conversation(&conversation_id()).add_note("Refund is approved").await.unwrap();
         assert!(note.recovered() && note.ok);

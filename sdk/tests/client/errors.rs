@@ -47,7 +47,7 @@ async fn display_and_debug_blot_out_what_we_sent_and_message_keeps_it() {
                 .message(WORDS)
                 .await
                 .unwrap_err(),
-            client.conversations().q("refund for kim@example.com please").await.unwrap_err(),
+            client.conversations().search("refund for kim@example.com please").await.unwrap_err(),
             client.tags().header("x-tenant", "token-of-tenant-4711").await.unwrap_err(),
         ];
         for error in errors {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{Certainty, Client, ErrorKind, retry::Clock};
+use shared_inbox::{Certainty, Client, ErrorKind, clock::Clock, retry::RetryPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -81,15 +81,25 @@ async fn a_service_that_was_reached_before_is_tried_to_the_end() {
 }
 
 #[tokio::test]
-async fn debug_reads_like_display_with_the_details_behind_it() {
+async fn how_long_a_service_that_was_never_reached_is_tried_can_be_set() {
+    let address = answers(0).await;
+    let clock = LeapClock::new();
+    let client = Client::builder(format!("http://{address}/api/v1"), key()).clock(clock.clone());
+    let client = client.first_connection_timeout(Duration::from_secs(60)).build().unwrap();
+    let error = client.tags().retry(RetryPolicy::default().attempts(7)).await.unwrap_err();
+    assert!(error.is_connect(), "{error}");
+    assert_eq!(error.attempts(), 7, "{:?}", clock.slept());
+}
+
+#[tokio::test]
+async fn main_prints_the_sentence_and_the_alternate_form_the_fields() {
     let address = answers(0).await;
     let client =
         Client::builder(format!("http://{address}/api/v1"), key()).clock(LeapClock::new()).build().unwrap();
     let error = client.tags().await.unwrap_err();
-    let debug = format!("{error:?}");
-    let details = debug.strip_prefix(&error.to_string()).expect("Display comes first");
-    assert!(
-        details.contains("Connect") && details.contains("NotSent") && details.contains("refused"),
-        "{details}"
-    );
+    assert_eq!(format!("{error:?}"), error.to_string());
+    let fields = format!("{error:#?}");
+    for part in ["kind: Connect", "certainty: NotSent", "attempts", "refused", &error.to_string()] {
+        assert!(fields.contains(part), "{part} in {fields}");
+    }
 }

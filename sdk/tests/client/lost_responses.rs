@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use crate::foreign_service::rewrites::{ALL, TEXT};
-use crate::foreign_service::{ForeignService, KINDS, Kind, Outcome, create};
-use crate::support::conversation_id;
+use crate::support::rewrites::{ALL, TEXT};
+use crate::support::{KINDS, Kind, Outcome, Service, conversation_id, create};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    Certainty, Client, Conversation, ConversationHandle, Error,
+    Certainty, Client, Conversation, ConversationHandle, Error, MessageStatus,
     create::{Lookup, Verification},
+    retry::RetryPolicy,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -22,24 +22,31 @@ enum Way {
 const WAYS: [Way; 2] = [Way::ByItsClock, Way::ByReadingFirst];
 
 impl Way {
-    async fn start(self) -> ForeignService {
-        let service = ForeignService::start().await;
+    async fn start(self) -> Service {
+        let service = slow_service().await;
         if let Way::ByReadingFirst = self {
             service.state().behavior.date = None;
         }
         service
     }
 
-    async fn thread(self) -> (ForeignService, ConversationHandle) {
+    async fn thread(self) -> (Service, ConversationHandle) {
         let service = self.start().await;
-        let thread = service.client().await.conversation(&conversation_id());
+        let thread = service.known_client().await.conversation(&conversation_id());
         (service, thread)
     }
 }
 
+/// A service that takes three seconds to fail.
+async fn slow_service() -> Service {
+    let service = Service::start().await;
+    service.state().behavior.takes = Duration::from_secs(3);
+    service
+}
+
 /// What was told fits what was stored.
 #[track_caller]
-fn is_honest(result: &Result<bool, Error>, service: &ForeignService, case: &str) {
+fn is_honest(result: &Result<bool, Error>, service: &Service, case: &str) {
     let stored = service.stored();
     match result {
         Ok(_) => assert_eq!(stored, 1, "{case}: done"),
@@ -135,8 +142,8 @@ async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
 
 #[tokio::test]
 async fn a_read_of_another_conversation_is_refused_before_anything_is_sent() {
-    let service = ForeignService::start().await;
-    let client = service.client().await;
+    let service = slow_service().await;
+    let client = service.known_client().await;
     let thread = client.conversation(&conversation_id());
     let read = thread.get().await.unwrap();
     let mut other = serde_json::to_value(&read).unwrap();
@@ -174,8 +181,98 @@ async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
     }
 }
 
+#[tokio::test]
+async fn the_last_look_is_made_also_when_nothing_may_be_sent_again() {
+    for deadline in [None, Some(Duration::from_secs(20))] {
+        let service = slow_service().await;
+        service.state().behavior.takes = Duration::ZERO;
+        service.state().behavior.shows_after = Duration::from_millis(8_500);
+        let client = service.builder().build().unwrap();
+        // All but one of the requests that people may make in a minute; read-backs have ten of their own.
+        for _ in 0..109 {
+            client.me().no_wait().await.unwrap();
+        }
+        service.next_posts([Outcome::LostAfter]);
+        let reply = client.conversation(&conversation_id()).reply(TEXT);
+        let reply = match deadline {
+            Some(deadline) => reply.deadline(deadline),
+            None => reply.no_wait(),
+        };
+        let result = reply.await.map(|made| made.recovered());
+        assert!(matches!(result, Ok(true)), "{deadline:?}: {result:?}");
+        assert_eq!(service.sent(), 1, "{deadline:?}");
+    }
+}
+
+#[tokio::test]
+async fn sending_again_what_a_later_look_did_not_find_makes_one() {
+    for way in WAYS {
+        for kind in KINDS {
+            for (outcome, shows_after) in [(Outcome::LostAfter, 6), (Outcome::LostBefore, 0)] {
+                for elsewhere in [false, true] {
+                    let service = way.start().await;
+                    service.state().behavior.shows_after = Duration::from_secs(shows_after);
+                    let client = service.builder().verification(Verification::Never).build().unwrap();
+                    client.me().await.unwrap();
+                    let thread = client.conversation(&conversation_id());
+                    service.next_posts([outcome]);
+                    let error = create(&thread, kind, TEXT).await.unwrap_err();
+                    let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
+                    let looking = if elsewhere { service.builder().build().unwrap() } else { client };
+                    let lookup =
+                        looking.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+                    let case = format!("{outcome:?}, elsewhere: {elsewhere}, {kind:?}, {way:?}: {lookup:?}");
+                    if lookup == Lookup::NotFound {
+                        create(&thread, kind, TEXT).await.unwrap();
+                    }
+                    assert_eq!(service.stored(), 1, "{case}");
+                    assert_eq!(lookup == Lookup::NotFound, outcome == Outcome::LostBefore, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_that_comes_too_early_is_unclear_until_the_item_would_show() {
+    let service = slow_service().await;
+    let hasty = service.builder().verification(Verification::Never).deadline(Duration::from_secs(5));
+    let client = hasty.build().unwrap();
+    client.me().await.unwrap();
+    service.next_posts([Outcome::LostBefore]);
+    let error = create(&client.conversation(&conversation_id()), Kind::Mail, TEXT).await.unwrap_err();
+    let unconfirmed = error.unconfirmed().unwrap();
+    assert_eq!(client.find_unconfirmed(unconfirmed).await.unwrap(), Lookup::Unclear);
+    service.clock.leap(Duration::from_secs(15));
+    assert_eq!(client.find_unconfirmed(unconfirmed).await.unwrap(), Lookup::NotFound);
+}
+
+#[tokio::test]
+async fn no_setting_of_a_client_panics() {
+    let longest = Duration::MAX;
+    for verification in [Verification::ReadBack, Verification::ReadFirst, Verification::Never] {
+        let service = slow_service().await;
+        let retry = RetryPolicy::default().first_delay(longest).max_delay(longest).max_retry_after(longest);
+        let builder =
+            service.builder().timeout(longest).visibility_timeout(longest).verification(verification);
+        let builder =
+            builder.first_connection_timeout(longest).max_response_bytes(usize::MAX).rate_limit(u32::MAX);
+        let client = builder.retry(retry).deadline(Duration::from_secs(60)).build().unwrap();
+        let thread = client.conversation(&conversation_id());
+        service.next_posts([Outcome::AfterAsking(503, u32::MAX), Outcome::LostAfter]);
+        for text in ["One", "Two"] {
+            if let Err(error) = create(&thread, Kind::Draft, text).await {
+                client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+            }
+        }
+        service.state().behavior.gets.extend([Outcome::Before(503)]);
+        let read = thread.get().deadline(Duration::from_secs(30)).await;
+        assert!(read.is_err_and(|error| error.is_server_error()), "there is no time for so long a wait");
+    }
+}
+
 /// A client whose limit is used up for a minute.
-async fn busy(service: &ForeignService) -> Client {
+async fn busy(service: &Service) -> Client {
     let patience = Duration::from_secs(3600);
     let client = service.builder().rate_limit(2).deadline(patience).build().unwrap();
     client.me().await.unwrap();
@@ -262,29 +359,9 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
 }
 
 /// The conversation by a client that reads it before each create.
-fn reading_first(service: &ForeignService) -> ConversationHandle {
+fn reading_first(service: &Service) -> ConversationHandle {
     let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
     client.conversation(&conversation_id())
-}
-
-#[tokio::test]
-async fn a_lost_response_is_recovered_without_a_read_beforehand() {
-    for kind in KINDS {
-        for takes in [0, 1, 3, 30] {
-            for is_first_call in [false, true] {
-                let service = ForeignService::start().await;
-                service.state().behavior.takes = Duration::from_secs(takes);
-                let client =
-                    if is_first_call { service.builder().build().unwrap() } else { service.client().await };
-                service.next_posts([Outcome::LostAfter]);
-                let result = create(&client.conversation(&conversation_id()), kind, TEXT).await;
-                let case = format!("{kind:?}, {takes} s, first call: {is_first_call}");
-                is_honest(&result, &service, &case);
-                assert!(result.unwrap(), "{case}");
-                assert_eq!(service.sent(), 1, "{case}");
-            }
-        }
-    }
 }
 
 #[tokio::test]
@@ -366,11 +443,12 @@ async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
 #[tokio::test]
 async fn a_create_is_one_request_when_all_goes_well() {
     for kind in KINDS {
-        let (service, thread) = Way::ByItsClock.thread().await;
+        let service = Service::start().await;
+        let thread = service.client().conversation(&conversation_id());
         for text in ["One", "Two", "Three"] {
             assert!(!create(&thread, kind, text).await.unwrap());
         }
-        assert_eq!((service.sent(), service.state().requests.len()), (3, 4), "{kind:?}: one was GET /me");
+        assert_eq!((service.sent(), service.requests().len()), (3, 3), "{kind:?}");
     }
 }
 
@@ -403,9 +481,9 @@ async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
         for off in [-86_000, -7200, -3600, 3600, 7200, 86_000] {
             for outcome in [Outcome::LostAfter, Outcome::After(504), Outcome::LostBefore] {
                 for older in [false, true] {
-                    let service = ForeignService::start().await;
+                    let service = slow_service().await;
                     service.state().behavior.date = Some(off);
-                    let thread = service.client().await.conversation(&conversation_id());
+                    let thread = service.known_client().await.conversation(&conversation_id());
                     if older {
                         create(&thread, kind, "Other words").await.unwrap();
                         service.state().stored = 0;
@@ -446,7 +524,7 @@ async fn a_clock_that_jumps_hides_nothing() {
 async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
     for kind in KINDS {
         for verification in [Verification::Never, Verification::ReadBack] {
-            let service = ForeignService::start().await;
+            let service = slow_service().await;
             let client = service.builder().verification(verification).build().unwrap();
             client.me().await.unwrap();
             let thread = client.conversation(&conversation_id());
@@ -542,8 +620,8 @@ async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
 
 #[tokio::test]
 async fn a_later_look_goes_by_the_services_clock_too() {
-    let service = ForeignService::start().await;
-    let client = service.client().await;
+    let service = slow_service().await;
+    let client = service.known_client().await;
     let thread = client.conversation(&conversation_id());
     service.teammate_writes("draft", TEXT, Duration::ZERO);
     thread.get().await.unwrap();
@@ -560,4 +638,202 @@ async fn a_later_look_goes_by_the_services_clock_too() {
     let other = service.builder().build().unwrap();
     let lookup = other.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
     assert!(matches!(lookup, Lookup::Found(_)));
+}
+
+#[tokio::test]
+async fn a_recovered_reply_has_the_id_and_status_of_the_new_message() {
+    let service = Service::start().await;
+    service.teammate_writes("draft", TEXT, Duration::ZERO);
+    service.clock.leap(Duration::from_secs(62));
+    service.next_posts([Outcome::LostAfter; 3]);
+    let thread = service.client().conversation(&conversation_id());
+    let draft = thread.reply(TEXT).await.unwrap();
+    assert_eq!((draft.message_id.as_str(), &draft.status), ("msg_2", &MessageStatus::Draft));
+    let sent = thread.reply("A long explanation. ".repeat(1_000)).and_send().await.unwrap();
+    assert_eq!((sent.message_id.as_str(), &sent.status), ("msg_3", &MessageStatus::Scheduled));
+    let request =
+        thread.request_documents(["Passport", "Bank statement"].map(DocumentItem::new)).await.unwrap();
+    assert_eq!((request.message_id.as_str(), request.recovered()), ("msg_4", true));
+}
+
+#[tokio::test]
+async fn a_408_or_a_5xx_may_come_after_the_effect() {
+    for status in [408, 500, 502, 503, 504] {
+        for (outcome, recovered) in [(Outcome::After(status), true), (Outcome::Before(status), false)] {
+            let service = Service::start().await;
+            service.next_posts([outcome]);
+            let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+            assert_eq!((reply.recovered(), service.stored()), (recovered, 1), "{status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_or_a_429_is_certain_unless_an_earlier_request_was_lost() {
+    for (outcomes, certainty, requests) in [
+        (vec![Outcome::Before(403)], Some(Certainty::Rejected), 1),
+        (vec![Outcome::Before(429)], None, 2),
+        (vec![Outcome::LostBefore, Outcome::Before(403)], Some(Certainty::Unknown), 7),
+    ] {
+        let service = Service::start().await;
+        service.next_posts(outcomes.clone());
+        let reply = service.client().conversation(&conversation_id()).reply(TEXT).await;
+        let told = reply.as_ref().err().map(|error| (error.certainty(), error.unconfirmed().is_some()));
+        assert_eq!(told, certainty.map(|it| (it, it == Certainty::Unknown)), "{outcomes:?}");
+        assert_eq!(service.requests().len(), requests, "{outcomes:?}: no read-back where all is known");
+    }
+}
+
+#[tokio::test]
+async fn two_identical_creates_at_once_make_two_also_when_one_is_lost() {
+    for late in [0, 4] {
+        for outcome in [Outcome::LostAfter, Outcome::LostBefore] {
+            for outcomes in [[outcome, Outcome::Good], [Outcome::Good, outcome]] {
+                for kind in KINDS {
+                    let service = slow_service().await;
+                    service.state().behavior.shows_after = Duration::from_secs(late);
+                    service.next_posts(outcomes);
+                    let thread = service.client().conversation(&conversation_id());
+                    let (one, other) = tokio::join!(create(&thread, kind, TEXT), create(&thread, kind, TEXT));
+                    let case = format!("{outcomes:?}, {kind:?}, {late} s: {one:?}, {other:?}");
+                    let recovered = usize::from(one.unwrap()) + usize::from(other.unwrap());
+                    assert_eq!(service.stored(), 2, "{case}");
+                    assert_eq!(recovered, usize::from(outcome == Outcome::LostAfter), "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn read_backs_that_fail_for_good_leave_an_unknown_outcome_that_can_be_looked_up_later() {
+    for (outcome, status) in
+        [(Outcome::LostAfter, 500), (Outcome::LostBefore, 500), (Outcome::LostAfter, 404)]
+    {
+        for kind in KINDS {
+            let service = Service::start().await;
+            service.next_posts([outcome]);
+            service.next_gets([Outcome::Before(status); 200]);
+            let error = create(&service.client().conversation(&conversation_id()), kind, TEXT).await;
+            let error = error.unwrap_err();
+            assert_eq!((error.certainty(), service.sent()), (Certainty::Unknown, 1));
+            let text = error.to_string();
+            assert!(text.contains("find_unconfirmed") && text.contains("#lost-responses"), "{text}");
+            assert!(!format!("{error} {error:#?}").contains("refund of 20"), "no words of the mail");
+            // What the error carries survives the process.
+            let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
+            service.state().behavior.gets.clear();
+            service.clock.leap(Duration::from_secs(3600));
+            let lookup =
+                service.client().find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+            match outcome {
+                Outcome::LostAfter => assert!(matches!(lookup, Lookup::Found(_)), "{kind:?}: {lookup:?}"),
+                _ => assert_eq!(lookup, Lookup::NotFound, "{kind:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_does_not_take_the_item_of_another_create_for_the_lost_one() {
+    let service = Service::start().await;
+    let client = service.client();
+    let thread = client.conversation(&conversation_id());
+    service.next_posts([Outcome::LostBefore]);
+    service.next_gets([Outcome::Before(404)]);
+    let lost = thread.add_note(TEXT).await.unwrap_err();
+    thread.add_note(TEXT).await.unwrap();
+    assert_eq!(client.find_unconfirmed(lost.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
+}
+
+#[tokio::test]
+async fn a_create_that_was_dropped_can_be_found_and_is_not_taken_for_the_next_one() {
+    for kind in [Kind::Note, Kind::Draft] {
+        let service = slow_service().await;
+        let client = service.known_client().await;
+        let thread = client.conversation(&conversation_id());
+        service.next_posts([Outcome::Hangs, Outcome::LostBefore]);
+        let (note, reply) = (thread.add_note(TEXT), thread.reply(TEXT));
+        let unconfirmed = if let Kind::Note = kind { note.unconfirmed() } else { reply.unconfirmed() };
+        let dropped = thread.clone();
+        let dropped = tokio::spawn(async move { create(&dropped, kind, TEXT).await });
+        while service.stored() == 0 {
+            service.committed.notified().await;
+        }
+        dropped.abort();
+        assert!(dropped.await.unwrap_err().is_cancelled());
+        assert!(matches!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::Found(_)), "{kind:?}");
+        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert_eq!(service.stored(), 2, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_draft_is_not_taken_for_an_email_nor_an_email_for_a_draft() {
+    for (status, send) in [("draft", true), ("scheduled", false), ("sent", false), ("failed", false)] {
+        let service = Service::start().await;
+        let thread = service.client().conversation(&conversation_id());
+        let before = thread.get().await.unwrap();
+        service.teammate_writes(status, TEXT, Duration::ZERO);
+        service.next_posts([Outcome::LostBefore]);
+        let reply = thread.reply(TEXT).seen(&before);
+        let result = if send { reply.and_send().await } else { reply.await };
+        is_unknown(&result.map(|made| made.recovered()), status);
+        assert_eq!(service.sent(), 1, "{status}");
+    }
+    // An email that has moved on is still the one that was to be sent.
+    for status in ["scheduled", "sending", "sent", "failed"] {
+        let service = Service::start().await;
+        let client = service.client();
+        service.next_posts([Outcome::LostAfter]);
+        service.next_gets([Outcome::Before(404)]);
+        let error = client.conversation(&conversation_id()).reply(TEXT).and_send().await.unwrap_err();
+        service.set_status("msg_1", status);
+        let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+        assert!(matches!(lookup, Lookup::Found(_)), "{status}: {lookup:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_shows_late_is_not_taken_for_the_next_create() {
+    // An email that was lost, then a draft of the same words; a note that is known, then the same note.
+    let service = Service::start().await;
+    let client = service.client();
+    let thread = client.conversation(&conversation_id());
+    service.state().behavior.shows_after = Duration::from_secs(3);
+    service.next_posts([Outcome::LostAfter, Outcome::LostBefore]);
+    let email = thread.reply(TEXT).and_send().verification(Verification::Never).await.unwrap_err();
+    assert_eq!(service.requests(), ["POST /conversations/cnv_1/replies"], "sent once, and nothing read");
+    is_unknown(&create(&thread, Kind::Draft, TEXT).await, "the one item is the email");
+    assert_ne!(client.find_unconfirmed(email.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
+    assert_eq!(service.stored(), 1);
+
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    service.state().behavior.shows_after = Duration::from_secs(3);
+    thread.add_note(TEXT).verification(Verification::Never).await.unwrap();
+    service.next_posts([Outcome::LostBefore]);
+    match create(&thread, Kind::Note, TEXT).await {
+        Ok(_) => assert_eq!(service.stored(), 2, "two were told that it was done"),
+        Err(error) => assert_eq!(error.certainty(), Certainty::Unknown),
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_waits_for_a_create_in_flight_but_not_longer_than_the_deadline() {
+    let service = Service::start().await;
+    let client = service.builder().deadline(Duration::from_secs(100)).build().unwrap();
+    let thread = client.conversation(&conversation_id());
+    service.next_posts([Outcome::LostAfter, Outcome::Hangs]);
+    let lost = thread.reply(TEXT).verification(Verification::Never).await.unwrap_err();
+    let slow = tokio::spawn(thread.reply("Another").deadline(Duration::from_secs(3600)).into_future());
+    while service.sent() < 2 {
+        service.committed.notified().await;
+    }
+    let look = tokio::spawn(async move { client.find_unconfirmed(lost.unconfirmed().unwrap()).await });
+    tokio::task::yield_now().await;
+    service.clock.leap(Duration::from_secs(101));
+    let error = look.await.unwrap().unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    slow.abort();
 }

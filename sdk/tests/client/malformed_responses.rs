@@ -1,6 +1,6 @@
 //! Answers that are not the service's: a clear error with the status and a bounded excerpt, no panic, no unbounded read.
 
-use crate::support::{Fault, Service, conversation_id, key};
+use crate::support::{Outcome, Service, conversation_id, key};
 use shared_inbox::{Certainty, Client};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use wiremock::matchers::{method, path};
@@ -114,7 +114,7 @@ async fn a_redirect_that_a_passed_in_client_followed_is_noticed() {
 #[tokio::test]
 async fn a_create_that_is_redirected_may_have_taken_effect() {
     let service = Service::start().await;
-    service.fail_posts([Fault::Header(302, "location", "/login")]);
+    service.next_posts([Outcome::Header(302, "location", "/login")]);
     let error = service.client().conversation(&conversation_id()).reply("Hello").await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert_eq!(service.count("POST"), 1);
@@ -135,7 +135,7 @@ async fn a_body_without_end_is_read_up_to_the_limit() {
             }
         });
         let client = Client::builder(base_url, key())
-            .max_answer(1024 * 1024)
+            .max_response_bytes(1024 * 1024)
             .retry(shared_inbox::retry::RetryPolicy::never())
             .build()
             .unwrap();

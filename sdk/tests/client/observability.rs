@@ -1,11 +1,11 @@
 //! What a program's logs show of a call: enough to follow it, and no key, address or words of a mail.
 
-use crate::support::{Fault, Service, key};
+use crate::support::{Outcome, Service, key};
 
 #[tokio::test]
 async fn no_error_in_the_chain_shows_the_words_of_a_search() {
     let service = Service::start().await;
-    service.fail_gets([Fault::DropBefore, Fault::Truncate(1), Fault::Hang]);
+    service.next_gets([Outcome::LostBefore, Outcome::Truncated, Outcome::Hangs]);
     let nobody = {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         format!("http://{}/api/v1", listener.local_addr().unwrap())
@@ -13,7 +13,7 @@ async fn no_error_in_the_chain_shows_the_words_of_a_search() {
     let nobody = shared_inbox::Client::builder(nobody, key()).build().unwrap();
     for client in [service.client(), service.client(), service.client(), nobody] {
         let search =
-            client.conversations().q("kim@example.com").retry(shared_inbox::retry::RetryPolicy::never());
+            client.conversations().search("kim@example.com").retry(shared_inbox::retry::RetryPolicy::never());
         let error = search.timeout(std::time::Duration::from_millis(300)).await.unwrap_err();
         let mut next: Option<&dyn std::error::Error> = Some(&error);
         let mut depth = 0;

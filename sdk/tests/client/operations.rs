@@ -58,7 +58,7 @@ async fn every_operation_sends_what_the_service_expects() {
 
     assert_eq!(inbox.me().await.unwrap().agent.name, "Bot");
     inbox.conversations().await.unwrap();
-    let list = inbox.conversations().view(View::Waiting).mailbox(&"mbx_1".parse().unwrap()).q("a b&c");
+    let list = inbox.conversations().view(View::Waiting).mailbox(&"mbx_1".parse().unwrap()).search("a b&c");
     list.assigned(Assigned::Unassigned).limit(50).await.unwrap();
     inbox.conversations().view(View::All).reference("order-1042").await.unwrap();
     assert_eq!(thread.get().await.unwrap().id, conversation_id());
@@ -80,7 +80,7 @@ async fn every_operation_sends_what_the_service_expects() {
     assert_eq!(request.await.unwrap().request_id.as_ref().unwrap().as_str(), "req_1");
     inbox.mailboxes().await.unwrap();
     inbox.tags().await.unwrap();
-    inbox.documents().q("acme").kind(DocumentKind::Invoice).limit(5).await.unwrap();
+    inbox.documents().search("acme").kind(DocumentKind::Invoice).limit(5).await.unwrap();
     let reference = Reference::parse("order-1042").unwrap();
     inbox
         .record_sent("<1@shop.example>", reference, ["kim@example.com"], "Your order")
@@ -214,7 +214,7 @@ async fn futures_can_be_sent_to_other_threads() {
 
 #[test]
 fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_them() {
-    use shared_inbox::{create::*, follow::*, rate_limit::*, raw::*, retry::*, *};
+    use shared_inbox::{clock::*, create::*, follow::*, rate_limit::*, raw::*, retry::*, *};
     fn shared<T: Send + Sync + 'static>() {}
     fn moves<T: Send>(_: &T) {}
     shared::<(

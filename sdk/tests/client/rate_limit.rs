@@ -332,6 +332,22 @@ fn the_try_variant_names_the_wait_and_the_wait_is_right() {
 }
 
 #[test]
+fn a_bulk_call_that_gives_up_behind_others_names_the_wait_for_a_slot() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        take(&limiter, Priority::Interactive, 110).await;
+        for _ in 0..30 {
+            let limiter = Arc::clone(&limiter);
+            tokio::spawn(async move { limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished() });
+        }
+        sleep(Duration::from_millis(1)).await;
+        let request = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(2));
+        let named = wait(limiter.acquire(request).await);
+        assert!(named > Duration::from_secs(30), "{named:?}");
+    });
+}
+
+#[test]
 fn a_wait_that_is_too_long_is_refused_at_once() {
     paused(async {
         let limiter = MemoryLimiter::new(120);

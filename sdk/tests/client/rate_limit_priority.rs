@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{Fault, Service, conversation_id};
+use crate::support::{Outcome, Service, conversation_id};
 use shared_inbox::{
     Certainty,
+    clock::BoxFuture,
     create::Verification,
     rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter},
-    retry::{BoxFuture, RetryPolicy},
+    retry::RetryPolicy,
 };
 use tokio::time::{Instant, sleep};
 
@@ -157,7 +158,7 @@ async fn clones_share_the_limit_and_no_wait_is_an_error_that_is_not_a_429() {
         client.me().no_wait().await.unwrap();
     }
     let error = client.me().no_wait().await.unwrap_err();
-    assert!(error.is_busy() && !error.is_rate_limited());
+    assert!(error.is_rate_limited_locally() && !error.is_rate_limited());
     assert_eq!(error.status(), None);
     assert_eq!(error.certainty(), Certainty::NotSent);
     assert!(error.retry_after().unwrap() > Duration::from_secs(59));
@@ -169,12 +170,12 @@ async fn clones_share_the_limit_and_no_wait_is_an_error_that_is_not_a_429() {
 async fn a_429_of_the_service_teaches_the_limiter() {
     let service = Service::start().await;
     let client = service.client();
-    service.fail_gets([Fault::Header(429, "retry-after", "30")]);
+    service.next_gets([Outcome::Header(429, "retry-after", "30")]);
     let error = client.me().retry(RetryPolicy::never()).await.unwrap_err();
-    assert!(error.is_rate_limited() && !error.is_busy());
+    assert!(error.is_rate_limited() && !error.is_rate_limited_locally());
     assert_eq!(error.certainty(), Certainty::Rejected);
     let error = client.tags().no_wait().await.unwrap_err();
-    assert!(error.is_busy());
+    assert!(error.is_rate_limited_locally());
     assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
 }
 
@@ -182,11 +183,11 @@ async fn a_429_of_the_service_teaches_the_limiter() {
 async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
     for verification in [Verification::ReadBack, Verification::ReadFirst] {
         let service = Service::start().await;
-        service.fail_posts([Fault::DropBefore]);
+        service.next_posts([Outcome::LostBefore]);
         let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
         let thread = client.conversation(&conversation_id());
         let reply = thread.reply("Done.").verification(verification).await.unwrap();
-        assert_eq!((reply.recovered(), service.items().len()), (false, 1));
+        assert_eq!((reply.recovered(), service.stored()), (false, 1));
     }
 }
 
@@ -194,8 +195,10 @@ async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
 async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
     for verification in [Verification::ReadBack, Verification::ReadFirst] {
         let service = Service::start().await;
-        service.fail_posts([Fault::DropAfter]);
-        let client = service.builder().rate_limit(1).deadline(Duration::from_secs(3600)).build().unwrap();
+        service.next_posts([Outcome::LostAfter]);
+        let limiter = MemoryLimiter::with_clock(1, service.clock.clone());
+        let client = service.builder().rate_limiter(limiter).deadline(Duration::from_secs(3600));
+        let client = client.build().unwrap();
         let reply =
             client.conversation(&conversation_id()).reply("Done.").verification(verification).await.unwrap();
         assert!(reply.recovered(), "{verification:?}");
@@ -208,8 +211,8 @@ async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
 async fn a_read_back_gets_through_when_the_limit_is_used_up() {
     let service = Service::start().await;
     let client = service.builder().rate_limit(24).build().unwrap();
-    service.fail_posts([Fault::DropAfter]);
-    service.world.lock().unwrap().slow = Duration::from_secs(3);
+    service.next_posts([Outcome::LostAfter]);
+    service.state().behavior.takes = Duration::from_secs(3);
     for _ in 0..21 {
         client.mailboxes().await.unwrap();
     }
@@ -217,7 +220,7 @@ async fn a_read_back_gets_through_when_the_limit_is_used_up() {
     let before = client.clone();
     let reply = client.conversation(&conversation_id()).reply("Done.").await.unwrap();
     assert!(reply.recovered());
-    assert!(before.mailboxes().no_wait().await.unwrap_err().is_busy());
+    assert!(before.mailboxes().no_wait().await.unwrap_err().is_rate_limited_locally());
     assert!(
         service.clock.slept().iter().all(|slept| *slept < Duration::from_secs(5)),
         "nothing waited a minute"
@@ -247,7 +250,12 @@ async fn the_limiter_hears_how_every_request_ended_that_it_let_through() {
     let doorman = Arc::new(Doorman::default());
     let client = service.builder().rate_limiter(Arc::clone(&doorman)).build().unwrap();
     client.mailboxes().await.unwrap();
-    service.fail_gets([Fault::Before(500), Fault::Header(429, "retry-after", "3"), Fault::None, Fault::Hang]);
+    service.next_gets([
+        Outcome::Before(500),
+        Outcome::Header(429, "retry-after", "3"),
+        Outcome::Good,
+        Outcome::Hangs,
+    ]);
     client.mailboxes().await.unwrap();
     let given_up = tokio::spawn(client.mailboxes().into_future());
     while service.count("GET") < 5 {

@@ -7,38 +7,22 @@ use futures_util::future::join_all;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 
-use crate::foreign_service::losses::{LOSSES, Measured, measure};
-use crate::foreign_service::{ForeignService, KINDS, Outcome, create};
-use crate::support::conversation_id;
-use shared_inbox::{Certainty, ClientBuilder, create::Verification};
-
-/// Measures all losses for all kinds at once: one of them waits for real seconds.
-async fn each_loss(
-    creates: u32,
-    settings: fn(ClientBuilder) -> ClientBuilder,
-) -> impl Iterator<Item = (String, Measured)> {
-    let cases = LOSSES.iter().flat_map(|loss| KINDS.map(|kind| (loss, kind)));
-    let measured = cases.map(|(loss, kind)| async move {
-        let measured = measure(loss, kind, creates, settings).await;
-        (format!("{}, {kind:?}: {measured:?}", loss.name), measured)
-    });
-    join_all(measured).await.into_iter()
-}
+use crate::support::losses::{LOSSES, measure};
+use crate::support::{KINDS, Outcome, Service, conversation_id, create};
+use shared_inbox::Certainty;
 
 #[tokio::test]
 async fn every_way_to_lose_a_response_is_recovered_within_a_second() {
-    for (case, measured) in each_loss(2, |builder| builder).await {
+    // All at once: one of them waits for real seconds.
+    let cases = LOSSES.iter().flat_map(|loss| KINDS.map(|kind| (loss, kind)));
+    let measured = cases.map(|(loss, kind)| async move {
+        let measured = measure(loss, kind, 2, |builder| builder).await;
+        (format!("{}, {kind:?}: {measured:?}", loss.name), measured)
+    });
+    for (case, measured) in join_all(measured).await {
         assert_eq!((measured.recovered, measured.duplicates, measured.false_words), (2, 0, 0), "{case}");
         // Of an attempt whose time is over, the clock of the client has passed nothing.
         assert!(measured.median() <= Duration::from_secs(1), "{case}");
-    }
-}
-
-#[tokio::test]
-async fn a_later_look_finds_what_was_lost_in_this_process_and_in_another() {
-    for (case, measured) in each_loss(1, |builder| builder.verification(Verification::Never)).await {
-        let found = (measured.unknown, measured.found_later, measured.found_elsewhere);
-        assert_eq!(found, (1, 1, 1), "{case}");
     }
 }
 
@@ -59,7 +43,7 @@ async fn when_a_third_of_calls_meets_a_fault_nearly_every_create_is_known() {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut tally = Tally::default();
     for _ in 0..calls.div_ceil(10) {
-        let service = ForeignService::start().await;
+        let service = Service::start().await;
         let thread = service.builder().build().unwrap().conversation(&conversation_id());
         for _ in 0..10 {
             service.clock.leap(Duration::from_millis(rng.random_range(0..20_000)));

@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use crate::support::{Fault, Service, conversation_id, key};
+use crate::support::{Outcome, Service, conversation_id, key};
 use shared_inbox::{Certainty, Client, Status, retry::RetryPolicy};
 
 #[tokio::test]
 async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {
     let faults = [
-        Fault::Before(429),
-        Fault::Before(500),
-        Fault::Before(503),
-        Fault::Before(408),
-        Fault::DropBefore,
-        Fault::DropAfter,
-        Fault::Truncate(1),
+        Outcome::Before(429),
+        Outcome::Before(500),
+        Outcome::Before(503),
+        Outcome::Before(408),
+        Outcome::LostBefore,
+        Outcome::LostAfter,
+        Outcome::Truncated,
     ];
     for fault in faults {
         let service = Service::start().await;
-        service.fail_gets([fault.clone()]);
-        service.fail_posts([fault.clone()]);
+        service.next_gets([fault]);
+        service.next_posts([fault]);
         let client = service.client();
         client.mailboxes().await.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
         client.conversation(&conversation_id()).set_status(Status::Closed).await.unwrap();
@@ -30,15 +30,15 @@ async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {
 #[tokio::test]
 async fn an_attempt_that_takes_too_long_is_repeated() {
     let service = Service::start().await;
-    service.fail_gets([Fault::Hang]);
-    service.client().mailboxes().timeout(Duration::from_secs(1)).await.unwrap();
+    service.next_gets([Outcome::Hangs]);
+    service.client().mailboxes().timeout(Duration::from_millis(300)).await.unwrap();
     assert_eq!(service.count("GET"), 2);
 }
 
 #[tokio::test]
 async fn a_timeout_is_an_unknown_outcome() {
     let service = Service::start().await;
-    service.fail_posts([Fault::Hang]);
+    service.next_posts([Outcome::Hangs]);
     let thread = service.client().conversation(&conversation_id());
     let status =
         thread.set_status(Status::Closed).timeout(Duration::from_millis(50)).retry(RetryPolicy::never());
@@ -50,7 +50,7 @@ async fn a_timeout_is_an_unknown_outcome() {
 #[tokio::test]
 async fn ten_attempts_over_a_minute_take_no_time() {
     let service = Service::start().await;
-    service.fail_gets(std::iter::repeat_n(Fault::Before(500), 10));
+    service.next_gets(std::iter::repeat_n(Outcome::Before(500), 10));
     let policy = RetryPolicy::default()
         .attempts(10)
         .first_delay(Duration::from_secs(1))
@@ -72,20 +72,20 @@ async fn ten_attempts_over_a_minute_take_no_time() {
 #[tokio::test]
 async fn the_deadline_ends_the_call_whatever_attempts_are_left() {
     let service = Service::start().await;
-    service.fail_gets(std::iter::repeat_n(Fault::Before(500), 100));
+    service.next_gets(std::iter::repeat_n(Outcome::Before(500), 100));
     let policy = RetryPolicy::default().attempts(100);
-    let started = shared_inbox::retry::Clock::now(&*service.clock);
+    let started = shared_inbox::clock::Clock::now(&*service.clock);
     let error =
         service.client().mailboxes().retry(policy).deadline(Duration::from_secs(60)).await.unwrap_err();
     assert!(error.is_server_error(), "the last failure is told, not that time was up");
-    assert!(shared_inbox::retry::Clock::now(&*service.clock) - started <= Duration::from_secs(60));
+    assert!(shared_inbox::clock::Clock::now(&*service.clock) - started <= Duration::from_secs(60));
 }
 
 #[tokio::test]
 async fn the_deadline_holds_for_the_scope_check_too() {
     let service = Service::start().await;
     let client = service.builder().check_scopes().build().unwrap();
-    service.fail_gets([Fault::Hang]);
+    service.next_gets([Outcome::Hangs]);
     let started = std::time::Instant::now();
     let error = client.mailboxes().deadline(Duration::from_millis(100)).await.unwrap_err();
     assert!(error.is_timeout() && started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
@@ -96,19 +96,19 @@ async fn the_deadline_holds_for_the_scope_check_too() {
 async fn the_time_that_the_scope_check_takes_is_gone_for_the_call() {
     let service = Service::start().await;
     let client = service.builder().check_scopes().build().unwrap();
-    let slow = || Fault::Header(503, "retry-after", "4");
-    service.fail_gets([slow(), Fault::None, slow()]);
-    let started = shared_inbox::retry::Clock::now(&*service.clock);
+    let slow = || Outcome::Header(503, "retry-after", "4");
+    service.next_gets([slow(), Outcome::Good, slow()]);
+    let started = shared_inbox::clock::Clock::now(&*service.clock);
     let error = client.mailboxes().deadline(Duration::from_secs(5)).await.unwrap_err();
     assert!(error.is_server_error());
-    assert_eq!(shared_inbox::retry::Clock::now(&*service.clock) - started, Duration::from_secs(4));
+    assert_eq!(shared_inbox::clock::Clock::now(&*service.clock) - started, Duration::from_secs(4));
 }
 
 #[tokio::test]
 async fn a_call_does_not_wait_for_anothers_scope_check_beyond_its_own_deadline() {
     let service = Service::start().await;
     let client = service.builder().check_scopes().build().unwrap();
-    service.fail_gets([Fault::Hang]);
+    service.next_gets([Outcome::Hangs]);
     let patient = tokio::spawn(client.mailboxes().into_future());
     while service.count("GET") < 1 {
         service.committed.notified().await;
@@ -125,8 +125,8 @@ async fn a_create_keeps_its_deadline_through_every_step() {
     // The answer is lost, and `GET /me`, which a note's read-back needs, hangs.
     let service = Service::start().await;
     let client = service.client();
-    service.fail_posts([Fault::DropAfter]);
-    service.fail_gets([Fault::None, Fault::Hang]);
+    service.next_posts([Outcome::LostAfter]);
+    service.next_gets([Outcome::Good, Outcome::Hangs]);
     let started = std::time::Instant::now();
     let note = client.conversation(&conversation_id()).add_note("Hello").deadline(Duration::from_millis(700));
     let error = note.await.unwrap_err();
@@ -138,7 +138,7 @@ async fn a_create_keeps_its_deadline_through_every_step() {
 async fn retry_after_is_kept_up_to_the_cap() {
     for (value, wait) in [("17", 17), ("86400", 60), ("99999999999999999999999", 60)] {
         let service = Service::start().await;
-        service.fail_gets([Fault::Header(503, "retry-after", value)]);
+        service.next_gets([Outcome::Header(503, "retry-after", value)]);
         service.client().mailboxes().await.unwrap();
         assert_eq!(service.clock.slept(), [Duration::from_secs(wait)], "{value}");
     }
@@ -149,7 +149,7 @@ async fn a_retry_after_may_be_a_date() {
     let service = Service::start().await;
     let in_half_a_minute = jiff::Timestamp::now() + Duration::from_secs(30);
     let date = in_half_a_minute.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    service.fail_gets([Fault::Header(503, "retry-after", date.leak())]);
+    service.next_gets([Outcome::Header(503, "retry-after", date.leak())]);
     service.client().mailboxes().await.unwrap();
     let slept = service.clock.slept();
     assert!(
@@ -171,7 +171,7 @@ async fn a_retry_after_that_is_past_or_nonsense_changes_nothing() {
         "",
     ] {
         let service = Service::start().await;
-        service.fail_gets([Fault::Header(503, "retry-after", value)]);
+        service.next_gets([Outcome::Header(503, "retry-after", value)]);
         service.client().mailboxes().await.unwrap();
         let slept = service.clock.slept();
         assert!(slept.len() == 1 && slept[0] <= Duration::from_secs(1), "{value}: {slept:?}");
@@ -210,16 +210,16 @@ async fn a_connection_that_fails_is_not_sent_for_every_operation_and_repeated() 
 
 #[tokio::test]
 async fn what_cannot_be_looked_up_is_never_repeated_after_a_lost_answer() {
-    for fault in [Fault::DropAfter, Fault::Before(500), Fault::Truncate(5)] {
+    for fault in [Outcome::LostAfter, Outcome::Before(500), Outcome::Truncated] {
         let service = Service::start().await;
-        service.fail_posts([fault]);
+        service.next_posts([fault]);
         let error = service.client().sandbox_inbound("kim@customer.test", "Hello").await.unwrap_err();
         assert_eq!(error.certainty(), Certainty::Unknown);
         assert!(error.to_string().contains("may have taken effect"), "{error}");
         assert_eq!(service.count("POST"), 1);
     }
     let service = Service::start().await;
-    service.fail_posts([Fault::Before(429)]);
+    service.next_posts([Outcome::Before(429)]);
     service.client().sandbox_inbound("kim@customer.test", "Hello").await.unwrap();
     assert_eq!(service.count("POST"), 2, "a 429 did nothing");
 }
@@ -228,7 +228,7 @@ async fn what_cannot_be_looked_up_is_never_repeated_after_a_lost_answer() {
 async fn refusals_are_not_repeated() {
     for status in [400, 401, 403, 404, 405, 413, 422] {
         let service = Service::start().await;
-        service.fail_gets([Fault::Before(status)]);
+        service.next_gets([Outcome::Before(status)]);
         let error = service.client().mailboxes().await.unwrap_err();
         assert_eq!(error.status().unwrap().as_u16(), status);
         assert_eq!((error.certainty(), error.attempts(), service.count("GET")), (Certainty::Rejected, 1, 1));
@@ -238,7 +238,7 @@ async fn refusals_are_not_repeated() {
 #[tokio::test]
 async fn a_call_is_as_uncertain_as_its_most_uncertain_attempt() {
     let service = Service::start().await;
-    service.fail_posts([Fault::DropAfter, Fault::Before(404)]);
+    service.next_posts([Outcome::LostAfter, Outcome::Before(404)]);
     let error =
         service.client().conversation(&conversation_id()).set_status(Status::Closed).await.unwrap_err();
     assert!(error.is_not_found());

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use crate::support::{Fault, Service, conversation_id};
-use shared_inbox::{
-    MessageId,
-    retry::{Clock, RetryPolicy},
-};
+use crate::support::{Outcome, Service, conversation_id};
+use shared_inbox::{MessageId, clock::Clock, retry::RetryPolicy};
 
 fn id(text: &str) -> MessageId {
     text.parse().unwrap()
@@ -17,7 +14,7 @@ async fn a_reply_is_the_first_message_that_comes_in_after_the_given_one() {
     let service = Service::start().await;
     service.add_message("inbound", None, "The first mail");
     let sent = service.add_message("outbound", Some("sent"), "Which order?");
-    service.add_note("Anna", "Let us see");
+    service.teammate_notes("Anna", "Let us see", Duration::ZERO);
     let answer = service.add_message("inbound", None, "Number 7");
     service.add_message("inbound", None, "Or 8");
     let thread = service.client().conversation(&conversation_id());
@@ -31,7 +28,7 @@ async fn a_reply_that_shows_late_is_waited_for_also_after_the_customers_own_mail
     let service = Service::start().await;
     let first = service.add_message("inbound", None, "The first mail");
     // Shows only after some looks.
-    service.world.lock().unwrap().shows_after = Duration::from_secs(40);
+    service.state().behavior.shows_after = Duration::from_secs(40);
     let answer = service.add_message("inbound", None, "One more thing");
     let thread = service.client().conversation(&conversation_id());
     let reply = thread.wait_for_reply(&id(&first)).every(Duration::from_secs(15)).await.unwrap();
@@ -43,9 +40,10 @@ async fn a_reply_that_shows_late_is_waited_for_also_after_the_customers_own_mail
 async fn a_wait_ends_when_its_time_is_over() {
     let service = Service::start().await;
     let thread = service.client().conversation(&conversation_id());
+    let sent = service.add_message("outbound", Some("sent"), "Which order?");
     let started = service.clock.now();
     let error = thread
-        .wait_for_reply(&id("msg_1"))
+        .wait_for_reply(&id(&sent))
         .within(Duration::from_secs(100))
         .every(Duration::from_secs(15))
         .await
@@ -57,7 +55,7 @@ async fn a_wait_ends_when_its_time_is_over() {
 #[tokio::test]
 async fn a_service_that_hangs_does_not_stretch_a_wait_by_more_than_one_attempt() {
     let service = Service::start().await;
-    service.fail_gets(std::iter::repeat_n(Fault::Hang, 50));
+    service.next_gets(std::iter::repeat_n(Outcome::Hangs, 50));
     let thread = service.client().conversation(&conversation_id());
     let started = service.clock.now();
     let wait =
@@ -97,8 +95,28 @@ async fn a_message_that_fails_or_is_gone_is_undelivered() {
     while service.count("GET") < looked + 2 {
         service.committed.notified().await;
     }
-    service.world.lock().unwrap().items.clear();
+    service.state().lines.clear();
     assert!(waiting.await.unwrap().unwrap_err().is_undelivered());
+}
+
+#[tokio::test]
+async fn a_wait_for_a_reply_ends_when_its_message_is_no_longer_there() {
+    // Discarded before the first read, or after it; and then the customer writes.
+    for seen in [false, true] {
+        let service = Service::start().await;
+        let thread = service.client().conversation(&conversation_id());
+        let draft = service.add_message("outbound", Some("draft"), "Which order?");
+        let waiting = tokio::spawn(thread.wait_for_reply(&id(&draft)).into_future());
+        while seen && service.count("GET") < 2 {
+            service.committed.notified().await;
+        }
+        service.state().lines.clear();
+        service.add_message("inbound", None, "Number 7");
+        let error =
+            tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it goes on").unwrap();
+        let error = error.unwrap_err();
+        assert!(error.is_undelivered() && error.to_string().contains("no longer"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -115,9 +133,9 @@ async fn a_read_that_is_behind_the_one_before_does_not_end_a_wait() {
         }
     };
     looks(2).await;
-    let items = std::mem::take(&mut service.world.lock().unwrap().items);
+    let items = std::mem::take(&mut service.state().lines);
     looks(2).await;
-    service.world.lock().unwrap().items = items;
+    service.state().lines = items;
     looks(2).await;
     service.set_status(&draft, "sent");
     waiting.await.unwrap().unwrap();
@@ -127,30 +145,19 @@ async fn a_read_that_is_behind_the_one_before_does_not_end_a_wait() {
 async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() {
     let service = Service::start().await;
     let sent = service.add_message("outbound", Some("sent"), "Hello");
-    service.fail_gets(std::iter::repeat_n(Fault::Before(500), 7));
+    service.next_gets(std::iter::repeat_n(Outcome::Before(500), 7));
     let thread = service.client().conversation(&conversation_id());
     thread.wait_until_sent(&id(&sent)).retry(RetryPolicy::never()).await.unwrap();
 
-    service.fail_gets([Fault::Before(401)]);
+    service.next_gets([Outcome::Before(401)]);
     assert!(thread.wait_for_reply(&id(&sent)).await.unwrap_err().is_unauthorized());
-}
-
-#[tokio::test]
-async fn a_quick_reply_that_came_before_the_first_read_counts() {
-    let service = Service::start().await;
-    service.add_message("inbound", None, "The first mail");
-    let asked = service.add_message("outbound", Some("sent"), "Which order?");
-    let answer = service.add_message("inbound", None, "Number 7");
-    let thread = service.client().conversation(&conversation_id());
-    assert_eq!(thread.wait_for_reply(&id(&asked)).await.unwrap().id.as_str(), answer);
-    assert_eq!(service.count("GET"), 1, "it was there already");
 }
 
 #[tokio::test]
 async fn what_the_team_writes_meanwhile_does_not_hide_a_reply() {
     let service = Service::start().await;
     let asked = service.add_message("outbound", Some("sent"), "Which order?");
-    service.world.lock().unwrap().shows_after = Duration::from_secs(20);
+    service.state().behavior.shows_after = Duration::from_secs(20);
     let answer = service.add_message("inbound", None, "Number 7");
     service.add_message("outbound", Some("draft"), "Thank you.");
     let thread = service.client().conversation(&conversation_id());

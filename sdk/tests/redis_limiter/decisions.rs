@@ -1,5 +1,9 @@
 //! Single decisions of limiters that share a store: each of them stands for a process.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use std::time::{Duration, Instant};
 
 use shared_inbox::{
@@ -134,6 +138,79 @@ async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_r
     assert!(limiter.is_away());
     take(&limiter, Priority::ReadBack, 2).await;
     wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+}
+
+/// Returns how long after the store has gone the limiter sends again, after requests that may be held for so long.
+async fn goes_on_after(max_hold: Duration, still_held: bool) -> Option<Duration> {
+    let mut store = stores::valkey()?;
+    let limiter = limiter(&store, 120).await;
+    let permit = limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(max_hold)).await.unwrap();
+    let mut held = Some(permit);
+    if !still_held {
+        held.take().unwrap().finished();
+    }
+    store.kill();
+    let begun = Instant::now();
+    limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+    drop(held);
+    Some(begun.elapsed())
+}
+
+#[tokio::test]
+async fn only_a_permit_that_is_still_held_keeps_a_process_waiting_for_longer_without_a_store() {
+    let long = MINUTE * 5 / 2;
+    let (Some(ended), Some(held)) = tokio::join!(goes_on_after(long, false), goes_on_after(long, true))
+    else {
+        return;
+    };
+    // 96 seconds of a minute, and a moment for the machine.
+    assert!(ended < MINUTE * 100 / 60, "{ended:?}");
+    assert!(held >= SPAN + long - MINUTE / 10, "{held:?}");
+}
+
+#[tokio::test]
+async fn slots_that_are_reported_twice_because_a_reply_was_lost_are_given_back_once() {
+    let Some(store) = stores::valkey() else { return };
+    limiter(&store, 120).await;
+    let lose_reply = Arc::new(AtomicBool::new(false));
+    let lose = Arc::clone(&lose_reply);
+    let rewrite = move |there: bool, bytes: &[u8]| {
+        let is_lost = !there && lose.swap(false, Ordering::Relaxed);
+        Some(if is_lost { Vec::new() } else { bytes.to_vec() })
+    };
+    let proxy = Proxy::rewriting(store.port(), rewrite).await;
+    let limiter = RedisLimiter::builder(proxy.url()).window(MINUTE).timeout(Duration::from_millis(400));
+    let limiter = Arc::new(limiter.connect().await.unwrap());
+    take(&limiter, Priority::ReadBack, 120).await;
+    let call = || {
+        let limiter = Arc::clone(&limiter);
+        tokio::spawn(async move {
+            limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+            Instant::now()
+        })
+    };
+    // 60 have a slot in the next minute, and stop waiting.
+    let waiting: Vec<_> = (0..60).map(|_| call()).collect();
+    sleep(MINUTE / 10).await;
+    lose_reply.store(true, Ordering::Relaxed);
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    while lose_reply.load(Ordering::Relaxed) || limiter.is_away() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let sent = futures_util::future::join_all((0..180).map(|_| call())).await;
+    let sent: Vec<Instant> = sent.into_iter().map(Result::unwrap).collect();
+    let within = |from: &Instant| sent.iter().filter(|at| *at >= from && **at < *from + MINUTE).count();
+    let worst = sent.iter().map(within).max().unwrap();
+    assert!(worst <= 120, "{worst} in a window");
+}
+
+#[tokio::test]
+async fn no_setting_of_a_limiter_panics() {
+    let longest = Duration::MAX;
+    let builder =
+        RedisLimiter::builder("redis://127.0.0.1:1").timeout(longest).window(longest).share(u32::MAX);
+    let limiter = builder.connect().await.unwrap();
+    wait(limiter.acquire(AcquireRequest::new(Priority::Bulk).max_hold(longest)).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,6 +20,8 @@ struct Simulation {
     script: redis::Script,
     /// The version of the state that was told last.
     seen: u64,
+    /// How many reports were sent.
+    reported: usize,
 }
 
 /// A pool (0: none), and how long to wait.
@@ -35,7 +37,7 @@ impl Simulation {
         let told = script.replace("call('TIME')", "{math.floor(ARGV[4] / 1000), ARGV[4] % 1000 * 1000}");
         assert!(!told.contains("'TIME'"));
         let script = redis::Script::new(&told);
-        let mut simulation = Self { _store: store, connection, script, seen: 0 };
+        let mut simulation = Self { _store: store, connection, script, seen: 0, reported: 0 };
         simulation.call(START, -1, &[], &[]).await;
         Some(simulation)
     }
@@ -49,9 +51,10 @@ impl Simulation {
         questions: &[(u8, u64)],
     ) -> (u64, Vec<Answer>) {
         let mut call = self.script.key("simulation");
+        call.key("simulation:reports");
         let bytes = |words: &[f64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         let mut head = RULES.to_vec();
-        head.extend([f64::from(hold), 0.0, 0.0, self.seen as f64]);
+        head.extend([f64::from(hold), 0.0, 0.0, self.seen as f64, (self.reported + 1) as f64]);
         let questions: Vec<_> = questions.iter().flat_map(|it| [f64::from(it.0), it.1 as f64]).collect();
         let given_back: Vec<_> = given_back.iter().flat_map(|it| [it.0 as f64, it.1 as f64, 0.0]).collect();
         call.arg(bytes(&head)).arg(bytes(&questions)).arg(bytes(&given_back)).arg(clock);
@@ -70,7 +73,7 @@ fn worst_window(sent: &mut [u64]) -> usize {
 }
 
 #[tokio::test]
-async fn the_limit_holds_whoever_asks_gives_back_or_sets_the_clock_back() {
+async fn the_limit_holds_whoever_asks_gives_back_loses_replies_or_sets_the_clock_back() {
     let Some(mut simulation) = Simulation::new().await else { return };
     let mut random = StdRng::seed_from_u64(7);
     let (mut now, mut behind, mut sent, mut given_back) = (0, 0, Vec::new(), Vec::new());
@@ -85,7 +88,12 @@ async fn the_limit_holds_whoever_asks_gives_back_or_sets_the_clock_back() {
         }
         let question = (random.random_range(0..3), [0, 30_000, 120_000, 600_000][random.random_range(0..4)]);
         let told = std::mem::take(&mut given_back);
+        if random.random_range(0..4) == 0 {
+            // A reply that is lost: the process reports the same again.
+            simulation.call(START + now - behind, 0, &told, &[]).await;
+        }
         let (time, answers) = simulation.call(START + now - behind, 0, &told, &[question]).await;
+        simulation.reported += told.len();
         let (pool, wait) = answers[0];
         if pool == 0 {
             continue;

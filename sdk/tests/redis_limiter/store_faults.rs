@@ -104,20 +104,23 @@ async fn a_store_that_comes_back_with_an_old_snapshot_counts_as_full() {
 #[tokio::test]
 async fn slots_that_the_store_has_lost_are_not_used_and_reserved_anew() {
     let Some(store) = stores::valkey() else { return };
-    let limiter = Arc::new(limiter(&store).await);
+    let minute = Duration::from_millis(1_200);
+    let builder = || builder(store.url()).window(minute);
+    builder().declare_unused(None).await.unwrap();
+    let limiter = Arc::new(builder().connect().await.unwrap());
     send_all(&limiter).await;
     let waiting = Arc::clone(&limiter);
     let begun = Instant::now();
     let waiting = tokio::spawn(async move {
-        let request = AcquireRequest::new(Priority::ReadBack).max_wait(MINUTE * 10);
+        let request = AcquireRequest::new(Priority::ReadBack).max_wait(minute * 10);
         waiting.acquire(request).await.unwrap().finished();
         begun.elapsed()
     });
-    sleep(MINUTE / 2).await;
+    sleep(minute / 2).await;
     store.command("FLUSHALL");
     // Its slot would have come a minute after it asked; the store counts as full from when it was emptied.
     let waited = waiting.await.unwrap();
-    assert!(waited >= MINUTE * 3 / 2, "{waited:?}");
+    assert!(waited >= minute * 3 / 2, "{waited:?}");
 }
 
 #[tokio::test]
@@ -183,15 +186,17 @@ async fn a_store_that_stands_still_keeps_no_slots_for_calls_that_it_hears_too_la
 #[tokio::test]
 async fn a_key_that_is_not_used_any_more_costs_the_store_nothing() {
     let Some(store) = stores::valkey() else { return };
-    let limiter = builder(store.url()).connect().await.unwrap();
+    let minute = Duration::from_millis(300);
+    let builder = || builder(store.url()).window(minute);
+    let limiter = builder().connect().await.unwrap();
     for number in 0..20 {
         let key = ApiKey::parse(format!("rk_test_{number:048}")).unwrap().fingerprint();
-        builder(store.url()).declare_unused(key).await.unwrap();
+        builder().declare_unused(key).await.unwrap();
         let request = AcquireRequest::new(Priority::Interactive).key(key);
         limiter.acquire(request).await.unwrap().finished();
     }
     let before = script_calls(&store);
-    sleep(MINUTE * 2).await;
+    sleep(minute * 2).await;
     assert_eq!(script_calls(&store), before);
 }
 

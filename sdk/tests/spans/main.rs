@@ -10,7 +10,7 @@ mod support;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use support::{Fault, Service, conversation_id, key};
+use support::{Outcome, Service, conversation_id, key};
 use tracing_subscriber::fmt::format::FmtSpan;
 
 #[derive(Clone, Default)]
@@ -50,14 +50,15 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
     let (log, guard) = Log::of_this_thread();
     let service = Service::start().await;
     service.add_message("inbound", None, "The words of a mail");
-    service.fail_gets([Fault::Before(500)]);
-    service.fail_posts([Fault::DropAfter]);
+    service.next_gets([Outcome::Before(500)]);
+    service.next_posts([Outcome::LostAfter]);
     let client = service.client();
-    client.conversations().q("words of a search").await.unwrap();
+    client.conversations().search("words of a search").await.unwrap();
     let thread = client.conversation(&conversation_id());
     thread.reply("Our own words").summary("Our summary").await.unwrap();
-    service.fail_gets([Fault::Body("{\"secret\":\"kim@example.com\"}")]);
+    service.next_gets([Outcome::Says("{\"secret\":\"kim@example.com\"}")]);
     let error = client.me().await.unwrap_err();
+    service.builder().max_response_bytes(8).build().unwrap().me().await.unwrap_err();
     drop(guard);
 
     let log = log.text();
@@ -74,6 +75,7 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
         "error.type=\"connection_dropped\"",
         "trying again wait_ms=",
         "error.type=500",
+        "error.type=\"unreadable\"",
     ] {
         assert!(log.contains(expected), "{expected} is missing in:\n{log}");
     }

@@ -35,10 +35,10 @@ fn a_key_that_may_send_but_not_draft_can_use_reply_and_request_documents() {
     assert_eq!(allowed(&[]), 0);
 }
 
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 mod schemas {
     use super::*;
-    use shared_inbox::limits;
+    use shared_inbox::__spec::limits;
 
     #[test]
     fn every_limit_stands_in_the_schema_of_its_field() {
@@ -83,7 +83,7 @@ mod schemas {
 
     #[test]
     fn only_reads_are_read_only_and_only_replies_reach_outside() {
-        let named = |pick: fn(&shared_inbox::Tool) -> bool| -> Vec<_> {
+        let named = |pick: fn(&shared_inbox::__spec::Tool) -> bool| -> Vec<_> {
             Operation::KNOWN
                 .iter()
                 .copied()

@@ -1,6 +1,7 @@
 //! Every limit, at its border and one beyond; every problem at once, in the service's form.
 
 use serde_json::{Value, json};
+use shared_inbox::__spec::{read_arguments, read_query};
 use shared_inbox::{Problems, input::*};
 
 fn problems<T: Input>(value: Value) -> String {

@@ -6,5 +6,5 @@ mod golden;
 mod limits;
 mod parsing;
 mod properties;
-#[cfg(feature = "schemas")]
+#[cfg(feature = "__schemas")]
 mod schemas;

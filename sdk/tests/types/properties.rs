@@ -4,6 +4,7 @@
 use proptest::{collection::vec, option, prelude::*};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
+use shared_inbox::__spec::{query, read_query};
 use shared_inbox::{event::Event, input::*, *};
 
 pub(crate) fn json_value() -> impl Strategy<Value = Value> {

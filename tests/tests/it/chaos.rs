@@ -283,7 +283,7 @@ impl Chaos {
             Operation::AssignConversation => thread.assign(AssignTo::Me).await.map(drop),
             Operation::ListMailboxes => self.live.mailboxes().await.map(drop),
             Operation::ListTags => self.live.tags().await.map(drop),
-            Operation::SearchDocuments => self.live.documents().q("invoice").limit(3).await.map(drop),
+            Operation::SearchDocuments => self.live.documents().search("invoice").limit(3).await.map(drop),
             Operation::RecordSent => {
                 let reference = Reference::parse(&format!("order-{n}")).unwrap();
                 let id = format!("<{n}@shop.example>");

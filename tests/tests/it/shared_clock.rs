@@ -8,7 +8,7 @@ use std::{
 
 use shared_inbox::{
     Client,
-    retry::{BoxFuture, Clock},
+    clock::{BoxFuture, Clock},
 };
 use shared_inbox_mock::{Control, MockServer};
 

@@ -22,7 +22,7 @@ use std::{
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use shared_inbox::{Timestamp, retry::Clock};
+use shared_inbox::{Timestamp, clock::Clock};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OnceCell, OwnedSemaphorePermit, Semaphore, watch},

@@ -10,7 +10,7 @@ use rmcp::{
     },
     service::{Peer, PeerRequestOptions, RequestHandle, ServiceError},
 };
-use shared_inbox::retry::Clock;
+use shared_inbox::clock::Clock;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 

@@ -16,7 +16,7 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ProtocolVersion},
     service::RequestContext,
 };
-use shared_inbox::{Scope, retry::Clock};
+use shared_inbox::{Scope, clock::Clock};
 use tokio_util::task::TaskTracker;
 
 use super::{

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rmcp::model::{CallToolResponse, CallToolResult};
-use shared_inbox::retry::Clock;
+use shared_inbox::clock::Clock;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -244,7 +244,7 @@ mod tests {
             panic!("the end of the first is not its own")
         };
         second.end(CallToolResult::success(Vec::new()), None);
-        assert!(matches!(waiting.result(&shared_inbox::retry::TokioClock).await, WaitOutcome::Ended(_)));
+        assert!(matches!(waiting.result(&shared_inbox::clock::TokioClock).await, WaitOutcome::Ended(_)));
         new(questions.enter(seen));
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let first = new(questions.enter(seen));
         let QuestionEntry::Open(waiting) = questions.enter(seen) else { panic!("it is being asked") };
         drop(first);
-        assert!(matches!(waiting.result(&shared_inbox::retry::TokioClock).await, WaitOutcome::Nobody));
+        assert!(matches!(waiting.result(&shared_inbox::clock::TokioClock).await, WaitOutcome::Nobody));
         new(questions.enter(seen));
     }
 }

@@ -9,10 +9,11 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{
+    __spec::read_arguments,
     ConversationId, Operation, Problem, Problems, View,
     input::{
         AddNote, Input, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
-        TagConversation, read_arguments,
+        TagConversation,
     },
 };
 

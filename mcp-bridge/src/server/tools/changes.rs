@@ -3,8 +3,9 @@
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use shared_inbox::{
+    __spec::read_arguments,
     AgentId, AssignTo, ConversationId, TeamMember, UserId,
-    input::{AssignConversation, TagConversation, read_arguments},
+    input::{AssignConversation, TagConversation},
 };
 
 use super::calls::with;

@@ -8,7 +8,7 @@ use std::{
 use serde_json::json;
 use shared_inbox::{
     Client, Error, Status,
-    retry::{BoxFuture, Clock},
+    clock::{BoxFuture, Clock},
 };
 use shared_inbox_explore::{AppContext, Explore, Scenario};
 

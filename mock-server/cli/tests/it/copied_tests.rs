@@ -41,7 +41,7 @@ use shared_inbox_mock::MockServer;
 async fn list_conversations_works() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let inbox = mock.client();
-    inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).q("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").limit(5).await.unwrap();
+    inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).search("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").limit(5).await.unwrap();
 }
 }
 
@@ -77,7 +77,7 @@ use shared_inbox_mock::MockServer;
 async fn search_documents_works() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let inbox = mock.client();
-    inbox.documents().q("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").kind(DocumentKind::from("invoice")).limit(3).await.unwrap();
+    inbox.documents().search("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").kind(DocumentKind::from("invoice")).limit(3).await.unwrap();
 }
 }
 

@@ -1,7 +1,9 @@
 //! What the operations share: the schemas of responses, the error body, the key.
 
 use serde_json::{Map, Value, json};
-use shared_inbox::{ActorType, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, limits};
+use shared_inbox::{
+    __spec::limits, ActorType, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency,
+};
 
 use super::{KEY, events};
 

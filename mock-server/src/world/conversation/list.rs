@@ -1,6 +1,6 @@
 //! Lists: conversations newest first, and the inboxes.
 
-use shared_inbox::{Assigned, ConversationSummary, Mailbox, View, input::ListConversations, limits};
+use shared_inbox::{__spec::limits, Assigned, ConversationSummary, Mailbox, View, input::ListConversations};
 
 use super::{
     index::{ListView, NewestFirst, UNASSIGNED},

@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use shared_inbox::{
-    Assignee, Attachment, Contact, ConversationId, Direction, MessageId, MessageStatus, Note, Sender, Status,
-    Timestamp, Urgency, limits,
+    __spec::limits, Assignee, Attachment, Contact, ConversationId, Direction, MessageId, MessageStatus, Note,
+    Sender, Status, Timestamp, Urgency,
 };
 
 use super::Item;

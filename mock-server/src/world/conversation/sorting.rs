@@ -1,7 +1,7 @@
 //! Findings of the sorting helper about a conversation.
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Nullable, Timestamp, Urgency, limits};
+use shared_inbox::{__spec::limits, Nullable, Timestamp, Urgency};
 
 use crate::world::{Refusal, Result, World};
 

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Document, DocumentId, DocumentKind, MailboxId, Timestamp, input::SearchDocuments, limits,
+    __spec::limits, Document, DocumentId, DocumentKind, MailboxId, Timestamp, input::SearchDocuments,
 };
 
 use super::NewDocument;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{
-    ConversationId, DocumentFields, DocumentId, DocumentKind, DocumentRequestId, MessageId, MessageStatus,
-    Sender, Timestamp, input::DocumentItem, limits,
+    __spec::limits, ConversationId, DocumentFields, DocumentId, DocumentKind, DocumentRequestId, MessageId,
+    MessageStatus, Sender, Timestamp, input::DocumentItem,
 };
 
 use super::reading::{NewDocument, unknown_kind};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use shared_inbox::{ConversationId, Timestamp, input::RecordSent, limits};
+use shared_inbox::{__spec::limits, ConversationId, Timestamp, input::RecordSent};
 
 use crate::world::{Job, StepKind, World, store::LayeredMap};
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Contact, ConversationId, Direction, DocumentId, MessageId, Problems, ReplyAddress, Sender, Status,
-    Timestamp, Turn, Urgency, limits,
+    __spec::limits, Contact, ConversationId, Direction, DocumentId, MessageId, Problems, ReplyAddress,
+    Sender, Status, Timestamp, Turn, Urgency,
 };
 
 use super::{quoted, scam};

@@ -38,6 +38,6 @@ pub(crate) fn check(subject: &str, text: &str) -> Vec<String> {
     if found.len() < 2 {
         found.clear();
     }
-    found.truncate(shared_inbox::limits::RISK_REASONS);
+    found.truncate(shared_inbox::__spec::limits::RISK_REASONS);
     found
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use shared_inbox::{AgentId, Timestamp, limits};
+use shared_inbox::{__spec::limits, AgentId, Timestamp};
 
 use crate::world::{Refusal, Result, World};
 

@@ -1,7 +1,7 @@
 //! People and inboxes of the workspace.
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
+use shared_inbox::{__spec::limits, MailboxId, Problems, ReplyAddress, UserId, WorkspaceId};
 
 use super::Keys;
 use crate::world::{IdGenerator, NewId, Refusal, Result, World};

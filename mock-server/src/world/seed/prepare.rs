@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shared_inbox::{MessageStatus, Problems, Timestamp, limits};
+use shared_inbox::{__spec::limits, MessageStatus, Problems, Timestamp};
 
 use crate::world::{Job, Result, World, conversation::ConversationRecord, people::Keys};
 

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{EventId, Timestamp, WebhookId, limits};
+use shared_inbox::{__spec::limits, EventId, Timestamp, WebhookId};
 
 use super::endpoint::{SigningKeys, TimestampSource};
 

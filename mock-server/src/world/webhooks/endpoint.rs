@@ -1,7 +1,7 @@
 //! Webhook endpoints: address, subscription and signing keys.
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Timestamp, UserId, event::Event, limits};
+use shared_inbox::{__spec::limits, Timestamp, UserId, event::Event};
 use shared_inbox_webhooks::Secret;
 
 use super::{Audience, EventSource};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::Event, limits};
+use shared_inbox::{__spec::limits, EventId, Problems, Timestamp, UserId, WebhookId, event::Event};
 
 use super::{HookScope, Webhooks, delivery::Delivery};
 use crate::world::{Job, Jobs, store::LayeredMap};

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{EventId, WebhookId, limits};
+use shared_inbox::{__spec::limits, EventId, WebhookId};
 
 use crate::world::IdGenerator;
 

@@ -285,7 +285,7 @@ impl Run {
             document["appMail"].as_array().unwrap().iter().filter(|mail| mail["conversation"].is_null())
         {
             let at: Timestamp = text(&mail["recordedAt"]).parse().unwrap();
-            let due = at + shared_inbox::limits::APP_MAIL_KEPT;
+            let due = at + shared_inbox::__spec::limits::APP_MAIL_KEPT;
             expected.insert((due.to_string(), "forget-app-mail".to_owned(), text(&mail["messageId"])));
         }
         for request in document["documentRequests"].as_array().unwrap() {
@@ -293,8 +293,9 @@ impl Run {
                 continue;
             };
             let sent: Timestamp = sent.parse().unwrap();
-            for after in
-                shared_inbox::limits::REMINDERS.into_iter().filter(|after| sent + *after > self.kit.now)
+            for after in shared_inbox::__spec::limits::REMINDERS
+                .into_iter()
+                .filter(|after| sent + *after > self.kit.now)
             {
                 expected.insert(((sent + after).to_string(), "reminder".to_owned(), text(&request["id"])));
             }

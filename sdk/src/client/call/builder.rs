@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::identity::check_scope;
 use super::list::List;
-use super::options::call_options;
+use super::options::{call_options, single_call_options};
 use super::payload::{Payload, body, invalid, label, outgoing, query};
 use super::response::Response;
 use crate::client::engine::{Core, HttpResponse, decode};
@@ -21,15 +21,6 @@ use crate::{Conversation, ConversationId, ConversationSummary, Method, Operation
 ///
 /// Nothing happens before it is awaited. It can be cloned and kept. `into_future` makes a future of it, for `tokio::spawn`,
 /// `join_all` or `select!`.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use std::time::Duration;
-///
-/// let tags = inbox.tags().bulk().deadline(Duration::from_secs(300)).await?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct Request<I, O> {
     core: Arc<Core>,
@@ -124,11 +115,12 @@ impl<I, O> Request<I, O> {
     }
 
     call_options!();
+    single_call_options!();
 }
 
 impl<I, O> Request<I, O> {
     /// Sends the request and returns the value together with status, headers and number of attempts.
-    pub async fn with_details(self) -> Result<Response<O>> {
+    pub async fn send_with_response(self) -> Result<Response<O>> {
         let label = label(self.operation);
         let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
         let scope = self.operation.scope();
@@ -154,7 +146,7 @@ where
     type IntoFuture = BoxFuture<'static, Result<O>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.with_details().await.map(Response::into_inner) })
+        Box::pin(async move { self.send_with_response().await.map(Response::into_inner) })
     }
 }
 

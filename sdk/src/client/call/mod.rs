@@ -13,7 +13,7 @@ pub use builder::Request;
 pub(crate) use builder::read;
 pub(crate) use identity::{check_scope, identity};
 pub use list::List;
-pub(crate) use options::call_options;
+pub(crate) use options::{call_options, single_call_options};
 pub(crate) use payload::{body, invalid, label, outgoing};
 pub use raw::{RawRequest, RawResponse};
 pub use response::Response;

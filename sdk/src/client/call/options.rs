@@ -3,9 +3,9 @@
 /// The setters of these options.
 macro_rules! call_options {
     () => {
-        /// Makes this background work: it queues after interactive calls and leaves a part of the rate limit for them.
-        pub fn bulk(mut self) -> Self {
-            self.options.priority = $crate::client::Priority::Bulk;
+        /// Sets the priority in the queue of the rate limit.
+        pub fn priority(mut self, priority: $crate::client::Priority) -> Self {
+            self.options.priority = priority;
             self
         }
 
@@ -35,12 +35,29 @@ macro_rules! call_options {
             self
         }
 
-        /// Fails at once when the client's own rate limit is used up, with an error that names the wait, instead of
-        /// waiting.
-        pub fn no_wait(mut self) -> Self {
-            self.options.max_wait = std::time::Duration::ZERO;
+        /// Sets how long to wait for the client's own rate limit: up to the deadline by default. A longer wait is an error
+        /// that names it, as early as it is known.
+        pub fn max_wait(mut self, max_wait: std::time::Duration) -> Self {
+            self.options.max_wait = max_wait;
             self
         }
     };
 }
 pub(crate) use call_options;
+
+/// Short forms of these, for calls that are made once.
+macro_rules! single_call_options {
+    () => {
+        /// Makes this background work: it queues after interactive calls and leaves a part of the rate limit for them.
+        pub fn bulk(self) -> Self {
+            self.priority($crate::client::Priority::Bulk)
+        }
+
+        /// Fails at once when the client's own rate limit is used up, with an error that names the wait, instead of
+        /// waiting.
+        pub fn no_wait(self) -> Self {
+            self.max_wait(std::time::Duration::ZERO)
+        }
+    };
+}
+pub(crate) use single_call_options;

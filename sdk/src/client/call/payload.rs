@@ -18,7 +18,7 @@ impl From<Method> for http::Method {
     }
 }
 
-/// What travels with a request.
+/// The query and the body of a request.
 #[derive(Default)]
 pub(crate) struct Payload {
     query: Vec<(String, String)>,
@@ -27,7 +27,7 @@ pub(crate) struct Payload {
 
 pub(crate) fn query<I: Input>(input: &I) -> Result<Payload, Problems> {
     input.check()?;
-    Ok(Payload { query: input::query(input), body: None })
+    Ok(Payload { query: input::read::query(input), body: None })
 }
 
 pub(crate) fn body<I: Input>(input: &I) -> Result<Payload, Problems> {

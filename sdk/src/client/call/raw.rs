@@ -9,7 +9,7 @@ use http::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::options::call_options;
+use super::options::{call_options, single_call_options};
 use crate::Idempotency;
 use crate::client::engine::{Core, HttpResponse, Outgoing, decode};
 use crate::client::error::{Error, Result};
@@ -17,16 +17,6 @@ use crate::client::policy::{BoxFuture, Options};
 use crate::model::shows;
 
 /// A call to any endpoint, made by awaiting it; see [`Client::raw`](crate::Client::raw).
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use shared_inbox::http::Method;
-///
-/// let pause = inbox.raw(Method::POST, "/webhooks/whk_1/pause").body(&serde_json::json!({"hours": 2})).repeatable();
-/// pause.await?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct RawRequest {
     core: Arc<Core>,
@@ -67,6 +57,7 @@ impl RawRequest {
     }
 
     call_options!();
+    single_call_options!();
 }
 
 impl IntoFuture for RawRequest {

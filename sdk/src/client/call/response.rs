@@ -7,17 +7,17 @@ use http::{HeaderMap, StatusCode};
 
 use crate::client::engine::HttpResponse;
 
-/// What a request returned, with the status and headers of the response and the number of attempts.
+/// The value that a request returned, with the status and headers of the response and the number of attempts.
 ///
 /// It dereferences to the value. A create always returns one; other requests do with
-/// [`with_details`](crate::Request::with_details). A create whose response was lost and that was then found in the conversation
+/// [`send_with_response`](crate::Request::send_with_response). A create whose response was lost and that was then found in the conversation
 /// is [`recovered`](Self::recovered): it has neither status nor headers.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
 /// use shared_inbox::{Response, Tag};
 ///
-/// let tags: Response<Vec<Tag>> = inbox.tags().with_details().await?;
+/// let tags: Response<Vec<Tag>> = inbox.tags().send_with_response().await?;
 /// println!("{} tags, status {:?}", tags.len(), tags.status());
 ///
 /// let draft = inbox.conversation(&id).reply("Your refund is on its way.").await?;

@@ -1,11 +1,11 @@
-//! What can be set on each call, beside what all have.
+//! The settings of each call, besides those of all calls.
 
 use super::builder::Request;
 use super::list::List;
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments, TagConversation};
 use crate::{Ack, ConversationId, ConversationSummary, Document, DocumentKind, SandboxReceipt};
 
-/// What narrows a list of conversations, for whatever holds a [`ListConversations`] as its `input`.
+/// The filters of a list of conversations, for a type with a [`ListConversations`] as its `input`.
 macro_rules! list_filters {
     () => {
         /// Sets which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
@@ -21,13 +21,13 @@ macro_rules! list_filters {
             self
         }
 
-        /// Only those whose mail has these words; at most 200 characters.
-        pub fn q(mut self, words: impl Into<String>) -> Self {
+        /// Only those whose email has these words; at most 200 characters.
+        pub fn search(mut self, words: impl Into<String>) -> Self {
             self.input.q = Some(words.into());
             self
         }
 
-        /// Only those of this key's agent, or of nobody.
+        /// Only those that are assigned to this key's agent, or to nobody.
         pub fn assigned(mut self, assigned: $crate::Assigned) -> Self {
             self.input.assigned = Some(assigned);
             self
@@ -54,7 +54,7 @@ impl Request<ListConversations, List<ConversationSummary>> {
 
 impl Request<SearchDocuments, List<Document>> {
     /// Only those with these words in title, file name or fields; at most 200 characters.
-    pub fn q(mut self, words: impl Into<String>) -> Self {
+    pub fn search(mut self, words: impl Into<String>) -> Self {
         self.input.q = Some(words.into());
         self
     }
@@ -114,8 +114,8 @@ impl Request<TagConversation, Ack> {
         self
     }
 
-    /// Adds several tags: `edit_tags().tags(["refund", "vip"])`.
-    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+    /// Adds several tags: `edit_tags().add_all(["refund", "vip"])`.
+    pub fn add_all<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.input.add.extend(tags.into_iter().map(Into::into));
         self
     }
@@ -123,6 +123,12 @@ impl Request<TagConversation, Ack> {
     /// Removes a tag.
     pub fn remove(mut self, tag: impl Into<String>) -> Self {
         self.input.remove.push(tag.into());
+        self
+    }
+
+    /// Removes several tags.
+    pub fn remove_all<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.input.remove.extend(tags.into_iter().map(Into::into));
         self
     }
 }

@@ -5,7 +5,7 @@ use reqwest::Url;
 
 use crate::client::error::{Error, Result};
 
-/// What every base URL ends in; the version is part of every path.
+/// The end of every base URL; the version is part of every path.
 const SUFFIX: &str = "/api/v1";
 
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Who we are and where the service is: checked before anything is sent.
+//! The API key and the base URL, checked before anything is sent.
 
 mod base_url;
 mod key;

@@ -9,7 +9,7 @@ use tracing::Instrument;
 
 use super::input::CreateInput;
 use super::recent_creates::CreateLog;
-use crate::client::call::{Response, call_options, label};
+use crate::client::call::{Response, call_options, label, single_call_options};
 use crate::client::engine::{Core, item_keys};
 use crate::client::error::{Before, Result, UnconfirmedCreate};
 use crate::client::policy::{BoxFuture, Options, Verification};
@@ -17,8 +17,9 @@ use crate::{Conversation, ConversationId};
 
 /// A create that is made by awaiting it. `I` is its input.
 ///
-/// However the network and the service behave, awaiting it never makes two items where one was meant, and an error never
-/// claims that nothing happened when something did; see [Lost responses](crate#lost-responses).
+/// It is never repeated blindly: after a lost response the conversation is read, and the request is sent once more only when
+/// nothing new there could be its item. A request that is carried out later than that makes a second one. An error never claims
+/// that nothing happened when something did. See [Lost responses](crate#lost-responses).
 ///
 /// Creates in one conversation through one client (and its clones) run one after the other, so a future that is neither polled
 /// nor dropped blocks the next one, up to its deadline. Dropping the future is safe: the request in flight may still take
@@ -34,7 +35,7 @@ pub struct CreateRequest<I> {
     pub(super) options: Options,
 }
 
-/// What the caller has read.
+/// A read of the caller's.
 #[derive(Clone)]
 pub(super) struct Seen {
     pub(super) conversation: ConversationId,
@@ -84,8 +85,8 @@ impl<I: CreateInput> CreateRequest<I> {
     /// use shared_inbox::create::Lookup;
     /// use std::time::Duration;
     ///
-    /// let thread = inbox.conversation(&id);
-    /// let note = thread.add_note("Refund is approved").seen(&thread.get().await?);
+    /// let conversation = inbox.conversation(&id);
+    /// let note = conversation.add_note("Refund is approved").seen(&conversation.get().await?);
     /// let unconfirmed = note.unconfirmed();
     /// if tokio::time::timeout(Duration::from_secs(2), note).await.is_err()
     ///     && let Lookup::Found(_) = inbox.find_unconfirmed(&unconfirmed).await?
@@ -101,10 +102,12 @@ impl<I: CreateInput> CreateRequest<I> {
         let whole = self.seen.is_some() && clock.reading().is_none();
         let before = Before::new(self.seen_keys(), whole, self.core.clock.now(), clock);
         let expected = self.input.expected();
-        UnconfirmedCreate { conversation: self.conversation.clone(), expected, before }
+        // When it will be sent is not known yet.
+        UnconfirmedCreate { conversation: self.conversation.clone(), expected, before, sent_by: None }
     }
 
     call_options!();
+    single_call_options!();
 }
 
 impl<I: CreateInput> IntoFuture for CreateRequest<I> {

@@ -1,8 +1,7 @@
 //! Executes a create, which is never repeated blindly. After a lost response the conversation is read until the item shows, or
-//! until it would have shown. Then one more read decides, with a permit for the request in hand: when nothing new could be the
-//! item, the create is sent again at once, and never a third time.
+//! until it would have shown. When nothing new could be the item then, the create is sent again at once, and never a third time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::builder::CreateRequest;
 use super::input::{CreateInput, Created};
@@ -11,12 +10,12 @@ use super::recent_creates::RecentCreates;
 use crate::client::call::{Response, body, check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, HeldPermit, Next, Outgoing, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
-use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
+use crate::client::policy::{Options, Priority, RetryPolicy, Verification, after};
 use crate::{Idempotency, Problem, Problems, Scope};
 
 /// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
-const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
-const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(4);
+pub(super) const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
+pub(super) const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(4);
 /// How long a permit is held for the read before it is used.
 const MAX_HOLD_TIME: Duration = Duration::from_secs(120);
 /// How long to wait for a second permit while holding one: a permit is free again after more than a minute, so a shorter wait
@@ -28,6 +27,8 @@ const MAX_READ_AGE: Duration = Duration::from_secs(1);
 /// The progress of a create.
 struct Progress {
     create: UnconfirmedCreate,
+    /// When it was last sent.
+    sent_at: Option<Instant>,
     /// How many requests were lost.
     lost: u32,
     certainty: Certainty,
@@ -56,7 +57,8 @@ impl<I: CreateInput> CreateRequest<I> {
         let recent = recent_creates(&self.core, &self.log, &self.conversation, budget.left()).await;
         let mut recent = recent.map_err(|error| error.before(&label))?;
         recent.begin(self.core.clock.now());
-        let mut progress = Progress { create: self.unconfirmed(), lost: 0, certainty: Certainty::NotSent };
+        let (create, certainty) = (self.unconfirmed(), Certainty::NotSent);
+        let mut progress = Progress { create, sent_at: None, lost: 0, certainty };
         let result = self.execute(&out, &mut progress, &mut budget, &mut recent).await;
         result.map_err(|error| {
             if progress.certainty < Certainty::Unknown {
@@ -64,10 +66,12 @@ impl<I: CreateInput> CreateRequest<I> {
                 return error.for_call(&label, budget.attempts());
             }
             recent.begin(self.core.clock.now());
-            let before = progress.create.before.updated(&self.core.service_clock);
+            let clock = &self.core.service_clock;
+            let before = progress.create.before.updated(clock);
+            let sent_by = clock.reading().zip(progress.sent_at).map(|(reading, at)| reading.latest(at));
             error
                 .at_least(Certainty::Unknown)
-                .with_unconfirmed(UnconfirmedCreate { before, ..progress.create })
+                .with_unconfirmed(UnconfirmedCreate { before, sent_by, ..progress.create })
                 .for_call(&label, budget.attempts())
         })
     }
@@ -87,6 +91,7 @@ impl<I: CreateInput> CreateRequest<I> {
             };
             recent.send(&progress.create.expected, &progress.create.before, self.core.clock.now());
             let response = self.core.send_with(permit, out, &self.options, budget).await;
+            progress.sent_at = Some(self.core.clock.now());
             let error = match response.and_then(|response| Ok((decode::<I::Output>(&response)?, response))) {
                 Ok((value, response)) => {
                     match value.item_id() {
@@ -152,13 +157,14 @@ impl<I: CreateInput> CreateRequest<I> {
         recent: &mut RecentCreates,
     ) -> Result<HeldPermit> {
         let clock = &self.core.clock;
-        let mut permit = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await?;
         let expected = &progress.create.expected;
         let reads_first = match self.options.verification {
             Verification::Never => false,
             Verification::ReadFirst => true,
             Verification::ReadBack => self.core.service_clock.is_silent() || recent.may_own(expected, 0),
         };
+        let hold_time = if reads_first { MAX_HOLD_TIME } else { Duration::ZERO };
+        let mut permit = self.core.acquire(&self.options, budget, hold_time).await?;
         if !reads_first {
             progress.create.before =
                 Before::new(self.seen_keys(), false, clock.now(), &self.core.service_clock);
@@ -170,7 +176,7 @@ impl<I: CreateInput> CreateRequest<I> {
             match read_back(&self.core, &self.conversation, expected, &options, recent).await {
                 Ok(conversation) => (conversation, clock.now()),
                 // There is no second permit beside this one, so they are acquired one after the other.
-                Err(error) if error.is_busy() && options.max_wait < self.options.max_wait => {
+                Err(error) if error.is_rate_limited_locally() && options.max_wait < self.options.max_wait => {
                     permit.give_up();
                     let read =
                         read_back(&self.core, &self.conversation, expected, &self.options, recent).await;
@@ -191,8 +197,8 @@ impl<I: CreateInput> CreateRequest<I> {
         Ok(permit)
     }
 
-    /// Reads the conversation until the item shows, or would have shown. The last read is made with a permit for sending it
-    /// `again` in hand.
+    /// Reads the conversation until the item shows, or would have shown. A permit for sending it `again` is acquired after the
+    /// last of these reads; if that takes a while, the conversation is read once more with the permit in hand.
     async fn recover(
         &self,
         progress: &Progress,
@@ -202,10 +208,10 @@ impl<I: CreateInput> CreateRequest<I> {
         again: bool,
     ) -> Outcome<I::Output> {
         let clock = &self.core.clock;
-        let until = clock.now() + until;
+        let until = after(clock.now(), until);
         let mut interval = FIRST_LOOK_INTERVAL;
         // Uses the capacity that is kept for read-backs.
-        let mut options = Options {
+        let options = Options {
             priority: Priority::ReadBack,
             retry: RetryPolicy::never(),
             max_wait: Duration::MAX,
@@ -220,16 +226,17 @@ impl<I: CreateInput> CreateRequest<I> {
             clock.sleep(pause).await;
             interval = (interval * 2).min(MAX_LOOK_INTERVAL);
             let is_last = clock.now() >= until;
-            let mut permit = None;
-            if again && is_last && budget.may_send_again() {
-                match self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await {
-                    Ok(free) => permit = Some(free),
-                    Err(_) => return Outcome::Unknown,
+            let mut lookup = look(&self.core, &progress.create, &options, recent, 0).await;
+            if again && is_last && budget.may_send_again() && matches!(lookup, Ok(Lookup::NotFound)) {
+                let looked_at = clock.now();
+                let Ok(permit) = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await else {
+                    return Outcome::Unknown;
+                };
+                // It may have shown while this waited for the permit.
+                if clock.now().saturating_duration_since(looked_at) >= MAX_READ_AGE {
+                    let options = Options { max_wait: MAX_WAIT_WITH_PERMIT, ..options.clone() };
+                    lookup = look(&self.core, &progress.create, &options, recent, 0).await;
                 }
-                options.max_wait = MAX_WAIT_WITH_PERMIT;
-            }
-            let lookup = look(&self.core, &progress.create, &options, recent, 0).await;
-            if let Some(permit) = permit {
                 if let Ok(Lookup::NotFound) = lookup {
                     return Outcome::SendAgain(permit);
                 }

@@ -8,7 +8,7 @@ use crate::{Ack, MessageStatus, Operation, ReplyResult, TimelineItem};
 
 /// An input that creates an item in a conversation: a note, a reply or a document request. Sealed.
 pub trait CreateInput: Input + Send + Sync + 'static {
-    /// What the service returns.
+    /// The response of the service.
     type Output: Created;
 
     #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! Matches a create with the items of a timeline: which could be it, and which surely is if it has the right time.
 
-use super::words::{same, same_with_checklist};
+use super::same_text::{same, same_with_checklist};
 use crate::client::error::Expected;
 use crate::{Direction, Me, Message, MessageStatus, Team, TimelineItem};
 

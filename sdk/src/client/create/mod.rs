@@ -8,8 +8,8 @@ mod input;
 mod match_item;
 mod read_back;
 mod recent_creates;
+mod same_text;
 mod settings;
-mod words;
 
 pub use builder::CreateRequest;
 pub use input::CreateInput;

@@ -1,14 +1,15 @@
 //! Looks a create up in its conversation. The API has no idempotency header, so this is how a lost response is recovered.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedMutexGuard;
 
+use super::execute::{FIRST_LOOK_INTERVAL, MAX_LOOK_INTERVAL};
 use super::match_item::Us;
 use super::recent_creates::{CreateLog, RecentCreates};
 use crate::client::call::{identity, read};
-use crate::client::engine::{Core, item_keys};
+use crate::client::engine::{Core, ServiceClock, item_keys};
 use crate::client::error::{Cause, Certainty, Error, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{BoxFuture, Options};
 use crate::{Conversation, ConversationId, TimelineItem};
@@ -19,9 +20,10 @@ use crate::{Conversation, ConversationId, TimelineItem};
 pub enum Lookup {
     /// It is there.
     Found(TimelineItem),
-    /// It is not there: nothing new could be it.
+    /// It is not there, and would have shown by now: nothing new could be it.
     NotFound,
-    /// Something is there that may be it. A person has to decide.
+    /// Something is there that may be it, and a person has to decide. Or nothing is there yet, and the time for looking ended
+    /// before it would have shown.
     Unclear,
 }
 
@@ -36,9 +38,35 @@ pub(crate) fn find_unconfirmed<'a>(
         // Waits for a create in flight in this conversation, whose item might be taken for the lost one.
         let mut recent = recent_creates(core, log, &unconfirmed.conversation, options.deadline).await?;
         recent.begin(core.clock.now());
-        // This is one of the lost creates.
-        look(core, unconfirmed, &options, &mut recent, 1).await
+        let ends = options.ends(core.clock.now());
+        let started = core.clock.now();
+        let mut interval = FIRST_LOOK_INTERVAL;
+        loop {
+            let looked_at = core.clock.now();
+            // This is one of the lost creates.
+            let lookup = look(core, unconfirmed, &options, &mut recent, 1).await?;
+            let since_sent = unconfirmed.since_sent(&core.service_clock, looked_at);
+            let left = options.visibility_timeout.saturating_sub(since_sent.max(looked_at - started));
+            if lookup != Lookup::NotFound || left.is_zero() {
+                return Ok(lookup);
+            }
+            // It may still show.
+            if left >= ends.saturating_duration_since(core.clock.now()) {
+                return Ok(Lookup::Unclear);
+            }
+            core.clock.sleep(interval.min(left)).await;
+            interval = (interval * 2).min(MAX_LOOK_INTERVAL);
+        }
     })
+}
+
+impl UnconfirmedCreate {
+    /// Returns how long ago it was sent at least, as far as the service's clock tells.
+    fn since_sent(&self, clock: &ServiceClock, now: Instant) -> Duration {
+        let earliest = clock.reading().map(|reading| reading.earliest(now));
+        let passed = earliest.zip(self.sent_by).map(|(now, sent)| now.as_millis() - sent.as_millis());
+        Duration::from_millis(passed.and_then(|passed| u64::try_from(passed).ok()).unwrap_or_default())
+    }
 }
 
 /// Waits for the record of recent creates in a conversation, which one create holds at a time.

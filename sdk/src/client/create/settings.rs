@@ -1,4 +1,4 @@
-//! What can be set on each create.
+//! The settings of each create.
 
 use super::builder::CreateRequest;
 use crate::Date;
@@ -39,7 +39,7 @@ impl CreateRequest<RequestDocuments> {
         self
     }
 
-    /// By when the documents are needed.
+    /// Sets the day by which the documents are needed.
     pub fn due_date(mut self, date: Date) -> Self {
         self.input.due_date = Some(date);
         self

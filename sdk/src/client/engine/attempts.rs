@@ -11,7 +11,7 @@ use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error};
 use crate::client::policy::{Clock, RetryPolicy};
 
-/// What remains to a call: attempts, time, and the next delay.
+/// The attempts and the time that a call has left, and the next delay.
 pub(crate) struct Budget {
     policy: RetryPolicy,
     clock: Arc<dyn Clock>,
@@ -71,7 +71,7 @@ impl Budget {
     }
 }
 
-/// What to do after a failed attempt.
+/// The next step after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Send it again.

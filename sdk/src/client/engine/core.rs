@@ -1,7 +1,8 @@
-//! What it takes to run a request. Shared by every clone of a client; a client with other headers has its own, and shares the
+//! The parts that run a request. Shared by every clone of a client; a client with other headers has its own, and shares the
 //! learned state.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::sync::OnceCell;
@@ -25,6 +26,7 @@ pub(crate) struct Core {
     pub(crate) limiter: Arc<dyn RateLimiter>,
     pub(crate) options: Options,
     pub(crate) max_body: usize,
+    pub(crate) first_connection_timeout: Duration,
     pub(crate) check_scopes: bool,
     pub(crate) service_clock: Arc<ServiceClock>,
     pub(crate) reads: Arc<Reads>,

@@ -12,8 +12,6 @@ use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{AcquireRequest, Options, Permit};
 
-/// How long to try to connect to a service that was never reached.
-const FIRST_CONTACT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest attempt, whatever its timeout.
 const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(86_400);
 
@@ -54,7 +52,7 @@ impl Core {
     pub(crate) fn pause_after(&self, error: &Error, budget: &mut Budget) -> Option<Duration> {
         let pause = budget.pause_after(error)?;
         let is_outage = self.contact.was_ever_made() || !error.is_connect();
-        (is_outage || budget.elapsed() + pause < FIRST_CONTACT_TIMEOUT).then_some(pause)
+        (is_outage || budget.elapsed().saturating_add(pause) < self.first_connection_timeout).then_some(pause)
     }
 
     pub(crate) async fn pause(&self, error: &Error, pause: Duration) {

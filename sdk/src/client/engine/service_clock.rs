@@ -15,7 +15,7 @@ pub(crate) const MAX_SKEW: Duration = Duration::from_secs(60);
 const MAX_UNCERTAINTY: Duration = Duration::from_secs(5);
 /// A `Date` is cut to the second, and some servers update it only once a second.
 const DATE_TICK: Duration = Duration::from_secs(2);
-/// What is lost when an item's time is cut to the second.
+/// The error of an item's time that is cut to the second.
 const ROUNDING: Duration = Duration::from_secs(1);
 /// Older observations are forgotten, because clocks drift.
 const READING_TTL: Duration = Duration::from_secs(600);
@@ -122,6 +122,11 @@ impl Reading {
         }
     }
 
+    /// Returns the earliest time that the clock can show at this moment.
+    pub(crate) fn earliest(&self, at: Instant) -> Timestamp {
+        self.shows(at, self.low)
+    }
+
     /// Returns the latest time that the clock can show at this moment.
     pub(crate) fn latest(&self, at: Instant) -> Timestamp {
         self.shows(at, self.high)
@@ -146,7 +151,7 @@ mod tests {
 
     const T0: i64 = 1_772_357_400;
 
-    /// Returns the clock after responses at so many seconds, whose dates were off by so many.
+    /// Returns the clock after responses: each with its time and the error of its date, in seconds.
     fn clock(responses: &[(u64, i64)]) -> (ServiceClock, Instant) {
         let origin = Instant::now();
         let clock = ServiceClock::new(origin);
@@ -167,7 +172,7 @@ mod tests {
         origin + Duration::from_secs(secs)
     }
 
-    /// Returns the window of a request sent at so many seconds, in seconds before it by the service's clock.
+    /// Returns the window of a request sent at that second, in seconds before it by the service's clock.
     fn window(clock: &ServiceClock, origin: Instant, sent: u64) -> (i64, i64) {
         let window = clock.reading().unwrap().window(at(origin, sent));
         let before = |at: Timestamp| T0 + sent as i64 - at.as_secs();

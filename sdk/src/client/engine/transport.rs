@@ -15,6 +15,9 @@ use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Trans
 /// The most bytes of an error body that are read: the service's are one sentence.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
+/// The most bytes that are reserved for a body before it arrives.
+const MAX_CAPACITY_BYTES: usize = 32 * 1024 * 1024;
+
 impl Core {
     /// Sends once. `resend` counts the sends before this one.
     pub(super) async fn attempt(
@@ -142,9 +145,9 @@ enum Body {
 }
 
 async fn read(response: &mut Response, limit: usize) -> Result<Body, reqwest::Error> {
-    // The announced length is only a hint.
+    // The announced length is only a hint, and nothing to take much memory for.
     let hint = response.content_length().and_then(|length| usize::try_from(length).ok());
-    let mut body = BytesMut::with_capacity(hint.unwrap_or_default().min(limit));
+    let mut body = BytesMut::with_capacity(hint.unwrap_or_default().min(limit).min(MAX_CAPACITY_BYTES));
     while let Some(chunk) = response.chunk().await? {
         let room = limit - body.len();
         if chunk.len() > room {

@@ -80,22 +80,23 @@ impl fmt::Display for Error {
     }
 }
 
-/// What `main` prints when it returns an error: the text of `Display` and details.
+/// The sentence of `Display`, since `main` prints an error this way; `{:#?}` shows the fields too.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self} (kind: {:?}, certainty: {:?}", self.kind(), self.0.certainty)?;
-        if self.0.attempts > 0 {
-            write!(f, ", attempts: {}", self.0.attempts)?;
+        if !f.alternate() {
+            return fmt::Display::fmt(self, f);
         }
         // The last error of the chain is the cause; those above it are the context.
         let chain = std::iter::successors(Some(self as &dyn std::error::Error), |error| error.source());
-        if let Some(cause) = chain.skip(1).last() {
-            write!(f, ", cause: {cause}")?;
-        }
-        if let Some(unconfirmed) = &self.0.unconfirmed {
-            write!(f, ", unconfirmed: {unconfirmed:?}")?;
-        }
-        f.write_str(")")
+        let cause = chain.skip(1).last().map(ToString::to_string);
+        f.debug_struct("Error")
+            .field("message", &format_args!("{self}"))
+            .field("kind", &self.kind())
+            .field("certainty", &self.0.certainty)
+            .field("attempts", &self.0.attempts)
+            .field("cause", &cause)
+            .field("unconfirmed", &self.0.unconfirmed)
+            .finish()
     }
 }
 

@@ -8,20 +8,6 @@ use super::{Cause, Certainty, Error};
 use crate::client::policy::LimitError;
 
 /// The kind of a failure.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) {
-/// use shared_inbox::ErrorKind;
-///
-/// if let Err(error) = inbox.tags().await {
-///     match error.kind() {
-///         ErrorKind::Unauthorized => println!("the key was revoked"),
-///         ErrorKind::Connect | ErrorKind::Timeout => println!("the network is down"),
-///         kind => println!("{kind:?}: {error}"),
-///     }
-/// }
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -84,7 +70,7 @@ predicates! {
     is_rate_limited = RateLimited;
     /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
     /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
-    is_busy = Busy;
+    is_rate_limited_locally = Busy;
     /// Returns whether the service failed (5xx).
     is_server_error = Server;
     /// Returns whether no connection could be made; nothing was sent.
@@ -158,7 +144,7 @@ impl Error {
             Cause::Timeout(_) => "timeout".into(),
             Cause::Dropped(_) => "connection_dropped".into(),
             Cause::Limit(_) | Cause::Deadline => "not_sent".into(),
-            _ => "unreadable_answer".into(),
+            _ => "unreadable".into(),
         }
     }
 }

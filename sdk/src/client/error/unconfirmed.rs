@@ -1,4 +1,4 @@
-//! What is needed to find out later whether a create took effect.
+//! A create whose effect is unknown, to be looked up later.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,6 +19,9 @@ pub struct UnconfirmedCreate {
     pub(crate) conversation: ConversationId,
     pub(crate) expected: Expected,
     pub(crate) before: Before,
+    /// When it was sent at the latest, by the service's clock. `None` if that is not known.
+    #[serde(default)]
+    pub(crate) sent_by: Option<Timestamp>,
 }
 
 /// The state of the conversation before a create.
@@ -69,7 +72,7 @@ impl fmt::Debug for UnconfirmedCreate {
     }
 }
 
-/// What was meant to be created.
+/// The item that was meant to be created.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Expected {

@@ -26,9 +26,9 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
 /// change is missed or repeated; several changes between two reads are yielded as one. When a page is full, a [`Change::Gap`]
 /// reports that something may have been missed; narrow the list, by inbox or assignment, until it fits.
 ///
-/// The first read yields only such a gap, unless [`with_existing`](Self::with_existing) is set. After a
-/// [retryable](crate::Error::is_retryable) error the stream continues, with growing pauses, and nothing is lost. Any other error
-/// ends it: a wrong key, a missing scope, a bad parameter, a malformed response.
+/// The first read yields only such a gap, unless [`with_existing`](Self::with_existing) is set. After an error that
+/// [can pass](crate::Error::is_retryable) the stream reads again, with growing pauses and a warning through `tracing`, and nothing
+/// is lost. Any other error is yielded and ends it: a wrong key, a missing scope, a bad parameter, a malformed response.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -59,7 +59,7 @@ pub struct Changes {
     asked: bool,
     /// Whether a read has succeeded.
     looked: bool,
-    ready: VecDeque<Result<Change>>,
+    ready: VecDeque<Change>,
     /// How long to wait at least before the next read, after a failure.
     pause: Duration,
     ended: bool,
@@ -131,7 +131,7 @@ impl Changes {
         let (is_full, page) = (page.is_cut(), page.into_vec());
         let mut changes = self.memory.compare(page, is_full, now);
         changes.retain(|change| with_all || matches!(change, Change::Gap(_)));
-        self.ready.extend(changes.into_iter().map(Ok));
+        self.ready.extend(changes);
         self.looked = true;
     }
 }
@@ -142,7 +142,7 @@ impl Stream for Changes {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Some(change) = self.ready.pop_front() {
-                return Poll::Ready(Some(change));
+                return Poll::Ready(Some(Ok(change)));
             }
             if self.ended {
                 return Poll::Ready(None);
@@ -158,10 +158,10 @@ impl Stream for Changes {
                     self.pause = Duration::ZERO;
                     self.take(page);
                 }
+                Err(error) if error.is_retryable() => self.pause = backoff(self.pause, &error),
                 Err(error) => {
-                    self.ended = !error.is_retryable();
-                    self.pause = backoff(self.pause, &error);
-                    self.ready.push_back(Err(error));
+                    self.ended = true;
+                    return Poll::Ready(Some(Err(error)));
                 }
             }
         }

@@ -21,8 +21,7 @@ const MAX_REMEMBERED: usize = 10_000;
 ///         _ => return Ok(false),
 ///     };
 ///     let conversation = inbox.conversation(&summary.id).get().await?;
-///     let last = conversation.timeline.iter().rev().find_map(|item| item.as_message());
-///     Ok(last.is_some_and(|message| message.direction == Direction::Inbound))
+///     Ok(conversation.last_message().is_some_and(|message| message.direction == Direction::Inbound))
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +43,7 @@ pub enum Change {
     Gap(MissedWindow),
 }
 
-/// What may have been missed.
+/// The changes that may have been missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissedWindow {

@@ -12,10 +12,12 @@ use crate::client::error::Error;
 const MIN_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// Returns how long to wait after a failure; `before` is the wait after the previous one.
+/// Returns how long to wait after a failure that can pass; `before` is the wait after the previous one.
 fn backoff(before: Duration, error: &Error) -> Duration {
     let asked = error.retry_after().unwrap_or_default();
-    (before * 2).max(asked).clamp(MIN_BACKOFF, MAX_BACKOFF)
+    let pause = (before * 2).max(asked).clamp(MIN_BACKOFF, MAX_BACKOFF);
+    tracing::warn!(seconds = pause.as_secs(), "error.type" = %error.error_type(), "could not read the list; trying again");
+    pause
 }
 
 pub use changes::Changes;

@@ -18,6 +18,11 @@ use crate::input::ListConversations;
 use crate::model::shows;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
+/// Read last, and so not again: what comes into it was in another before.
+const LAST_VIEW: View = View::Closed;
+/// How often slices are read again at most.
+const MAX_ROUNDS: u32 = 5;
+
 /// A part of the list of conversations, as the service can list it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -50,10 +55,15 @@ impl fmt::Display for Slice {
 /// 100 of a status, those that others have are complete only among the newest 100. [`cut`](Self::cut) returns each slice of which
 /// some may be missing.
 ///
-/// The filters narrow the sweep; a search ([`q`](Self::q)) can also reach what a slice had to leave out. The requests are
-/// background work, see [`Priority::Bulk`]. A conversation that changes during the sweep is returned as it was first seen. After a
-/// [retryable](crate::Error::is_retryable) error the sweep continues, with growing pauses. Any other error ends it: a wrong key, a
-/// bad header, a malformed response.
+/// The filters narrow the sweep; a [search](Self::search) can also reach what a slice had to leave out. The requests are
+/// background work, see [`Priority::Bulk`].
+///
+/// A conversation that changes during the sweep is returned as it was first seen. One whose status changes may come into a slice
+/// that was read before; so all slices but those of the last status are read again, until nothing new is in them. After five
+/// rounds `cut` returns those in which there still was. A conversation that changes twice during the sweep can be missed.
+///
+/// After an error that [can pass](crate::Error::is_retryable) the sweep goes on, with growing pauses and a warning through
+/// `tracing`. Any other error is yielded and ends it: a wrong key, a bad header, a malformed response.
 ///
 /// A snoozed conversation has the status `open`, and its summary does not show that it is snoozed.
 /// [`found_in`](Self::found_in) distinguishes them.
@@ -81,7 +91,12 @@ pub struct Sweep {
     under_way: Option<(Step, BoxFuture<'static, Result<Found>>)>,
     mailboxes: Option<Vec<MailboxId>>,
     seen: HashSet<ConversationId>,
-    ready: VecDeque<Result<(View, ConversationSummary)>>,
+    /// The slices that are read again at the end, and how often they were.
+    again: Vec<Slice>,
+    rounds: u32,
+    /// The slices of this round in which something new was.
+    fresh: Vec<Slice>,
+    ready: VecDeque<(View, ConversationSummary)>,
     found_in: Option<View>,
     /// How long to wait before the next request, after a failure.
     pause: Duration,
@@ -93,8 +108,6 @@ pub struct Sweep {
 enum Step {
     /// Reads a slice, and divides it if it is longer than a page.
     Look(Slice),
-    /// Reads a slice once more, for what came into it meanwhile: that is on top.
-    LookAgain(Slice),
     /// Reads which inboxes there are, to divide a slice by them.
     Inboxes(Slice),
 }
@@ -114,6 +127,9 @@ impl Sweep {
             under_way: None,
             mailboxes: None,
             seen: HashSet::new(),
+            again: Vec::new(),
+            rounds: 0,
+            fresh: Vec::new(),
             ready: VecDeque::new(),
             found_in: None,
             pause: Duration::ZERO,
@@ -130,8 +146,8 @@ impl Sweep {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Returns the slices so far that were longer than a page and could not be divided: some of their conversations may be
-    /// missing.
+    /// Returns the slices so far of which some conversations may be missing: longer than a page and not to be divided, or never
+    /// the same twice.
     #[must_use]
     pub fn cut(&self) -> &[Slice] {
         &self.cut
@@ -149,17 +165,15 @@ impl Sweep {
         match (&self.input.view, &self.input.reference) {
             (Some(view), _) => [Step::Look(slice(view.clone()))].into(),
             (None, Some(_)) => [Step::Look(slice(View::All))].into(),
-            (None, None) => {
-                let views = [View::Open, View::Waiting, View::Snoozed, View::Closed];
-                let looks = views.map(|view| Step::Look(slice(view)));
-                looks.into_iter().chain([Step::LookAgain(slice(View::Open))]).collect()
-            }
+            (None, None) => [View::Open, View::Waiting, View::Snoozed, LAST_VIEW]
+                .map(|view| Step::Look(slice(view)))
+                .into(),
         }
     }
 
     fn begin(&self, step: &Step) -> BoxFuture<'static, Result<Found>> {
-        match step {
-            Step::Look(slice) | Step::LookAgain(slice) => {
+        let call: BoxFuture<'static, Result<Found>> = match step {
+            Step::Look(slice) => {
                 let input = ListConversations {
                     view: Some(slice.view.clone()),
                     mailbox: slice.mailbox.clone(),
@@ -169,20 +183,14 @@ impl Sweep {
                 };
                 let mut call = Request::conversations(&self.core, input);
                 call.options = self.options.clone();
-                self.after_pause(async { call.await.map(Found::Page) })
+                Box::pin(async { call.await.map(Found::Page) })
             }
             Step::Inboxes(_) => {
                 let mut call = Request::bare(&self.core, Operation::ListMailboxes, None);
                 call.options = self.options.clone();
-                self.after_pause(async { call.await.map(Found::Inboxes) })
+                Box::pin(async { call.await.map(Found::Inboxes) })
             }
-        }
-    }
-
-    fn after_pause(
-        &self,
-        call: impl Future<Output = Result<Found>> + Send + 'static,
-    ) -> BoxFuture<'static, Result<Found>> {
+        };
         let (core, pause) = (Arc::clone(&self.core), self.pause);
         Box::pin(async move {
             if !pause.is_zero() {
@@ -193,13 +201,15 @@ impl Sweep {
     }
 
     fn take(&mut self, step: Step, found: Found) {
-        let divides = !matches!(step, Step::LookAgain(_));
-        let (Step::Look(slice) | Step::LookAgain(slice) | Step::Inboxes(slice)) = step;
+        let (Step::Look(slice) | Step::Inboxes(slice)) = step;
         let is_cut = match found {
             Found::Page(page) => {
-                let is_cut = page.is_cut();
+                let (is_cut, before) = (page.is_cut(), self.ready.len());
                 let new = page.into_iter().filter(|summary| self.seen.insert(summary.id.clone()));
-                self.ready.extend(new.map(|summary| Ok((slice.view.clone(), summary))));
+                self.ready.extend(new.map(|summary| (slice.view.clone(), summary)));
+                if self.ready.len() > before {
+                    self.fresh.push(slice.clone());
+                }
                 is_cut
             }
             Found::Inboxes(all) => {
@@ -207,9 +217,33 @@ impl Sweep {
                 true
             }
         };
-        if is_cut && divides {
+        if is_cut {
             self.divide(slice);
+        } else if slice.view != LAST_VIEW {
+            self.again.push(slice);
         }
+    }
+
+    /// Plans another round over the slices that may have changed since they were read. Returns whether there is one.
+    fn read_again(&mut self) -> bool {
+        let all_views = self.input.view.is_none() && self.input.reference.is_none();
+        let fresh = std::mem::take(&mut self.fresh);
+        self.rounds += 1;
+        if !all_views || fresh.is_empty() && self.rounds > 1 {
+            return false;
+        }
+        if self.rounds > MAX_ROUNDS {
+            self.name_cut(fresh);
+            return false;
+        }
+        let slices = std::mem::take(&mut self.again).into_iter();
+        self.steps.get_or_insert_default().extend(slices.map(Step::Look));
+        true
+    }
+
+    fn name_cut(&mut self, mut slices: Vec<Slice>) {
+        slices.retain(|slice| !self.cut.contains(slice));
+        self.cut.extend(slices);
     }
 
     /// Plans the next steps for a slice that is longer than a page.
@@ -237,7 +271,7 @@ impl Sweep {
             }
         }
         // The API cannot list those that others have.
-        self.cut.push(slice);
+        self.name_cut(vec![slice]);
     }
 }
 
@@ -247,10 +281,8 @@ impl Stream for Sweep {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Some(found) = self.ready.pop_front() {
-                return Poll::Ready(Some(found.map(|(view, summary)| {
-                    self.found_in = Some(view);
-                    summary
-                })));
+                self.found_in = Some(found.0);
+                return Poll::Ready(Some(Ok(found.1)));
             }
             if self.ended {
                 return Poll::Ready(None);
@@ -265,7 +297,7 @@ impl Stream for Sweep {
                             (step, look)
                         }
                         None => {
-                            self.ended = true;
+                            self.ended = !self.read_again();
                             continue;
                         }
                     }
@@ -280,11 +312,13 @@ impl Stream for Sweep {
                     self.pause = Duration::ZERO;
                     self.take(step, found);
                 }
-                Poll::Ready(Err(error)) => {
-                    self.ended = !error.is_retryable();
+                Poll::Ready(Err(error)) if error.is_retryable() => {
                     self.pause = backoff(self.pause, &error);
                     self.steps.get_or_insert_default().push_front(step);
-                    self.ready.push_back(Err(error));
+                }
+                Poll::Ready(Err(error)) => {
+                    self.ended = true;
+                    return Poll::Ready(Some(Err(error)));
                 }
             }
         }

@@ -29,10 +29,10 @@ const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
 /// use std::time::Duration;
 ///
-/// let thread = inbox.conversation(&id);
-/// let sent = thread.reply("Which order is it about?").and_send().await?;
-/// thread.wait_until_sent(&sent.message_id).await?;
-/// let reply = thread.wait_for_reply(&sent.message_id).within(Duration::from_secs(3600)).await?;
+/// let conversation = inbox.conversation(&id);
+/// let sent = conversation.reply("Which order is it about?").and_send().await?;
+/// conversation.wait_until_sent(&sent.message_id).await?;
+/// let reply = conversation.wait_for_reply(&sent.message_id).within(Duration::from_secs(3600)).await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -124,26 +124,63 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
 }
 
 /// The goal of a wait for the customer to write: the first inbound message after the given one. Automatic ones (out of
-/// office) count, since the API does not tell them apart.
+/// office) count, since the API does not tell them apart. When the given message is missing for
+/// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), such as a draft that was discarded, that is an error for which
+/// `is_undelivered` holds.
 #[derive(Clone, Debug)]
-pub struct ReplyWait {
-    conversation: ConversationId,
-    after: MessageId,
-}
+pub struct ReplyWait(WatchedMessage);
 
 impl ReplyWait {
-    fn find(&self, conversation: &Conversation) -> Option<Message> {
+    fn find(&mut self, conversation: &Conversation, now: Instant) -> Result<Option<Message>> {
+        let mut from_it = self.0.find(conversation, now)?.skip(1);
+        Ok(from_it.find(|message| message.direction == Direction::Inbound).cloned())
+    }
+}
+
+/// A message on which a wait depends.
+#[derive(Clone, Debug)]
+struct WatchedMessage {
+    conversation: ConversationId,
+    id: MessageId,
+    /// Since when it is missing.
+    missing: Option<Instant>,
+    /// How long a read may lag behind.
+    visibility_timeout: Duration,
+}
+
+impl WatchedMessage {
+    fn new(core: &Core, conversation: &ConversationId, id: &MessageId) -> Self {
+        let visibility_timeout = core.options.visibility_timeout;
+        Self { conversation: conversation.clone(), id: id.clone(), missing: None, visibility_timeout }
+    }
+
+    /// Returns the message and those after it. One that stays away is an error; it may show late, and a read may be older than
+    /// the one before.
+    fn find<'a>(
+        &mut self,
+        conversation: &'a Conversation,
+        now: Instant,
+    ) -> Result<impl Iterator<Item = &'a Message> + use<'a>> {
+        let id = self.id.clone();
         let messages = conversation.timeline.iter().filter_map(|item| item.as_message());
-        let mut later = messages.skip_while(|message| message.id != self.after).skip(1);
-        later.find(|message| message.direction == Direction::Inbound).cloned()
+        let mut from_it = messages.skip_while(move |message| message.id != id).peekable();
+        if from_it.peek().is_some() {
+            self.missing = None;
+        } else if now.saturating_duration_since(*self.missing.get_or_insert(now)) >= self.visibility_timeout {
+            return Err(Error::new(Cause::Vanished, Certainty::Rejected));
+        }
+        Ok(from_it)
     }
 }
 
 impl Wait<ReplyWait> {
     pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId, after: &MessageId) -> Self {
-        let goal = ReplyWait { conversation: conversation.clone(), after: after.clone() };
+        let goal = ReplyWait(WatchedMessage::new(core, conversation, after));
         Self::new(core, goal, |goal, core, options| {
-            Box::pin(async move { Ok(goal.find(&read(core, &goal.conversation, &options).await?)) })
+            Box::pin(async move {
+                let conversation = read(core, &goal.0.conversation, &options).await?;
+                goal.find(&conversation, core.clock.now())
+            })
         })
     }
 }
@@ -168,29 +205,15 @@ impl Wait<ReferenceWait, ConversationSummary> {
     }
 }
 
-/// The goal of a wait for a message to go out: its status is `sent`. One that failed, or was removed and stayed away for
-/// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds. A draft is waited for too: a person may approve it.
+/// The goal of a wait for a message to go out: its status is `sent`. One that failed, or is missing for
+/// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds. A draft is
+/// waited for too: a person may approve it.
 #[derive(Clone, Debug)]
-pub struct SentWait {
-    conversation: ConversationId,
-    message: MessageId,
-    seen: bool,
-    /// Since when it is missing.
-    missing: Option<Instant>,
-    /// How long a read may lag behind.
-    visibility_timeout: Duration,
-}
+pub struct SentWait(WatchedMessage);
 
 impl SentWait {
     fn find(&mut self, conversation: &Conversation, now: Instant) -> Result<Option<Message>> {
-        let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
-        let Some(message) = messages.find(|message| message.id == self.message) else {
-            // It may show late, and a read may be older than the one before; what stays away is gone.
-            let since = *self.missing.get_or_insert(now);
-            let is_gone = self.seen && now.saturating_duration_since(since) >= self.visibility_timeout;
-            return if is_gone { Err(Error::new(Cause::Vanished, Certainty::Rejected)) } else { Ok(None) };
-        };
-        (self.seen, self.missing) = (true, None);
+        let Some(message) = self.0.find(conversation, now)?.next() else { return Ok(None) };
         match &message.status {
             Some(MessageStatus::Sent) => Ok(Some(message.clone())),
             Some(status @ MessageStatus::Failed) => {
@@ -203,17 +226,11 @@ impl SentWait {
 
 impl Wait<SentWait> {
     pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
-        let goal = SentWait {
-            conversation: conversation.clone(),
-            message: message.clone(),
-            seen: false,
-            missing: None,
-            visibility_timeout: core.options.visibility_timeout,
-        };
+        let goal = SentWait(WatchedMessage::new(core, conversation, message));
         let window = if core.test_key { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
         let wait = Self::new(core, goal, |goal, core, options| {
             Box::pin(async move {
-                let conversation = read(core, &goal.conversation, &options).await?;
+                let conversation = read(core, &goal.0.conversation, &options).await?;
                 goal.find(&conversation, core.clock.now())
             })
         });

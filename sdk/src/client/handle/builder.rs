@@ -20,8 +20,12 @@ const BASE_URL_VARIABLE: &str = "SHARED_INBOX_BASE_URL";
 const API_KEY_VARIABLE: &str = "SHARED_INBOX_API_KEY";
 /// Shorter than an attempt's time, so that a connection that cannot be made is known as such.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A wrong host or port is not worth waiting for.
+const FIRST_CONNECTION_TIMEOUT: Duration = Duration::from_secs(3);
 /// A long conversation is a few megabytes.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+/// One to send a lost request again, and one for the read right before it.
+const MIN_RATE: u32 = 2;
 const DEFAULT_USER_AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
 
 /// Settings of a client; made by [`Client::builder`].
@@ -51,6 +55,7 @@ pub struct ClientBuilder {
     rate: u32,
     options: Options,
     max_body: usize,
+    first_connection_timeout: Duration,
     check_scopes: bool,
 }
 
@@ -67,6 +72,7 @@ impl ClientBuilder {
             rate: limits::REQUESTS_PER_MINUTE,
             options: Options::default(),
             max_body: MAX_BODY_BYTES,
+            first_connection_timeout: FIRST_CONNECTION_TIMEOUT,
             check_scopes: false,
         }
     }
@@ -142,17 +148,25 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by default, the service's limit.
-    /// No effect together with [`rate_limiter`](Self::rate_limiter).
+    /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by default, the service's limit,
+    /// and at least 2. No effect together with [`rate_limiter`](Self::rate_limiter).
     pub fn rate_limit(mut self, requests: u32) -> Self {
         self.rate = requests;
         self
     }
 
     /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
-    /// share. It must allow at least 2 requests, as in [`rate_limit`](Self::rate_limit).
+    /// share. It must allow at least 2 requests, like [`rate_limit`](Self::rate_limit).
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
         self.limiter = Some(Arc::new(limiter));
+        self
+    }
+
+    /// Sets how long to try to connect to a service that was never reached: 3 seconds by default, since a wrong host or port
+    /// does not get better. Choose a minute where the service may start after this program, as under `docker compose`. Once the
+    /// service was reached, failed connections are repeated like other failures, up to the [`deadline`](Self::deadline).
+    pub fn first_connection_timeout(mut self, timeout: Duration) -> Self {
+        self.first_connection_timeout = timeout;
         self
     }
 
@@ -164,7 +178,7 @@ impl ClientBuilder {
     }
 
     /// Sets the largest response that is read, in bytes: 32 MiB by default.
-    pub fn max_answer(mut self, bytes: usize) -> Self {
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
         self
     }
@@ -193,8 +207,9 @@ impl ClientBuilder {
         );
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
-        if self.limiter.is_none() && self.rate < 1 {
-            return Err(Error::config("rate limit", "must be at least 1 request a minute"));
+        if self.limiter.is_none() && self.rate < MIN_RATE {
+            let problem = "must be at least 2 requests a minute: a request that was lost is sent again only together with a read";
+            return Err(Error::config("rate limit", problem));
         }
         let http = match self.http {
             Some(http) => http,
@@ -218,6 +233,7 @@ impl ClientBuilder {
             limiter,
             options: self.options,
             max_body: self.max_body,
+            first_connection_timeout: self.first_connection_timeout,
             check_scopes: self.check_scopes,
             me: Arc::default(),
         };

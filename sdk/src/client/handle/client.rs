@@ -11,18 +11,6 @@ use crate::client::engine::Core;
 use crate::client::error::Result;
 
 /// The client. Cheap to clone; clones share connections, the rate limit and what is known about creates under way.
-///
-/// ```no_run
-/// use shared_inbox::{Assigned, Client, View};
-///
-/// # async fn run() -> shared_inbox::Result<()> {
-/// let inbox = Client::from_env()?;
-/// for summary in inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).await? {
-///     inbox.conversation(&summary.id).edit_tags().add("unclaimed").await?;
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct Client {
     pub(super) core: Arc<Core>,
@@ -45,13 +33,6 @@ impl Client {
 
     /// Returns a client that sends this header with every request, for work that others trace. It shares with this one
     /// what clones share. A header that the client sets itself, or one that is malformed, is an error of each call.
-    ///
-    /// ```
-    /// # let key = format!("rk_test_{}", "a1".repeat(24));
-    /// # let inbox = shared_inbox::Client::builder("https://inbox.example/api/v1", &key).build()?;
-    /// let traced = inbox.with_header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
-    /// # Ok::<(), shared_inbox::Error>(())
-    /// ```
     #[must_use]
     pub fn with_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
         let mut core = Core::clone(&self.core);

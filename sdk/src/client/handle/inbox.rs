@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::client::Client;
-use super::thread::ConversationHandle;
+use super::conversation::ConversationHandle;
 use crate::client::call::{List, RawRequest, Request};
 use crate::client::create::{Lookup, find_unconfirmed};
 use crate::client::error::{Result, UnconfirmedCreate};
@@ -126,15 +126,14 @@ impl Client {
         self.raw(http::Method::GET, "/openapi.json").await?.json()
     }
 
-    /// Calls an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`;
-    /// `method` is a [`Method`](crate::Method) or an `http::Method`.
+    /// Calls an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`.
     ///
     /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the response is lost,
     /// unless [`repeatable`](RawRequest::repeatable) says that it may.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// let response = inbox.raw(shared_inbox::Method::Get, "/webhooks").query("limit", "5").await?;
+    /// let response = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").query("limit", "5").await?;
     /// let webhooks: serde_json::Value = response.json()?;
     /// # Ok(())
     /// # }
@@ -145,7 +144,9 @@ impl Client {
 
     /// Looks for a create of unknown effect in its conversation.
     ///
-    /// Give the service a while ([`visibility_timeout`](Self::visibility_timeout)) before you trust a [`Lookup::NotFound`].
+    /// Something that was sent may take a while to show ([`visibility_timeout`](Self::visibility_timeout)). Until that time has
+    /// passed since it was sent, this looks again and again; if the [`deadline`](crate::ClientBuilder::deadline) comes first, it
+    /// returns [`Lookup::Unclear`].
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {

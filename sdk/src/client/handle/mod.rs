@@ -1,10 +1,10 @@
-//! What users hold: the client and its builder, and one conversation.
+//! The client, its builder, and the handle of one conversation.
 
 mod builder;
 mod client;
+mod conversation;
 mod inbox;
-mod thread;
 
 pub use builder::ClientBuilder;
 pub use client::Client;
-pub use thread::ConversationHandle;
+pub use conversation::ConversationHandle;

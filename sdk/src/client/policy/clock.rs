@@ -15,7 +15,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// [`ClientBuilder::clock`](crate::ClientBuilder::clock) to run hours of retries or polling in a test without waiting:
 ///
 /// ```
-/// use shared_inbox::{retry::{BoxFuture, Clock}};
+/// use shared_inbox::{clock::{BoxFuture, Clock}};
 /// use std::sync::Mutex;
 /// use std::time::{Duration, Instant};
 ///
@@ -51,6 +51,11 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
     fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
         (**self).sleep(wait)
     }
+}
+
+/// Returns the moment after `wait`, or a year from `now` if that is beyond what a clock can hold.
+pub(crate) fn after(now: Instant, wait: Duration) -> Instant {
+    now.checked_add(wait).unwrap_or_else(|| now + Duration::from_secs(365 * 86_400))
 }
 
 /// The clock of the tokio runtime; stands still under `tokio::time::pause`.

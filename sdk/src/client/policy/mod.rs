@@ -5,6 +5,7 @@ mod limiter;
 mod options;
 mod retry;
 
+pub(crate) use clock::after;
 pub use clock::{BoxFuture, Clock, TokioClock};
 pub use limiter::{
     AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,

@@ -5,20 +5,11 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use super::clock::after;
 use super::limiter::Priority;
 use super::retry::RetryPolicy;
 
 /// How the client recovers a create whose response was lost.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// use shared_inbox::create::Verification;
-///
-/// // One request, whatever happens: it does not matter whether this note is there.
-/// inbox.conversation(&id).add_note("Seen.").verification(Verification::Never).await?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verification {
@@ -71,8 +62,7 @@ impl Default for Options {
 impl Options {
     /// Returns when a call that starts now must end.
     pub(crate) fn ends(&self, now: Instant) -> Instant {
-        // A deadline beyond what the clock can hold is a year.
-        let own = now.checked_add(self.deadline).unwrap_or_else(|| now + Duration::from_secs(365 * 86_400));
+        let own = after(now, self.deadline);
         self.must_end.map_or(own, |ends| ends.min(own))
     }
 

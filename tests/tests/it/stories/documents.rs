@@ -51,6 +51,6 @@ async fn documents_are_asked_for_reminded_of_and_reported_complete() {
     let done = listener
         .find(|kind| if let EventKind::AskCompleted(done) = kind { Some(done.clone()) } else { None });
     assert_eq!((done.len(), &done[0].ask_id, &done[0].conversation_id), (1, &request, &id));
-    let filed = inbox.documents().q("passport").await.unwrap();
+    let filed = inbox.documents().search("passport").await.unwrap();
     assert_eq!(filed[0].conversation_id.as_ref(), Some(&id));
 }

@@ -24,7 +24,7 @@ async fn the_agent_drafts_a_person_approves_and_the_customer_hears_after_the_und
     let received = control.inbound(mail).await.unwrap();
     assert!(received.created);
 
-    let found = inbox.conversations().view(View::Open).q("shoes fit").await.unwrap();
+    let found = inbox.conversations().view(View::Open).search("shoes fit").await.unwrap();
     assert_eq!(found.iter().map(|c| &c.id).collect::<Vec<_>>(), [&received.conversation_id]);
     let thread = inbox.conversation(&found[0].id);
     thread.assign(AssignTo::Me).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{AcquireRequest, LimitError, Permit, Priority};
-use crate::client::policy::clock::Clock;
+use crate::client::policy::clock::{Clock, after};
 
 /// The result of a reservation.
 pub(super) enum Reservation<S> {
@@ -58,9 +58,7 @@ impl Drop for Waiting<'_> {
 
 pub(super) async fn acquire<L: Slots>(limiter: &L, request: AcquireRequest) -> Result<Permit, LimitError> {
     let (clock, queue) = (limiter.clock(), limiter.bulk_queue());
-    let begun = clock.now();
-    let ends =
-        begun.checked_add(request.max_wait).unwrap_or_else(|| begun + Duration::from_secs(365 * 86_400));
+    let ends = after(clock.now(), request.max_wait);
     let mut turn = None;
     loop {
         let left = ends.saturating_duration_since(clock.now());
@@ -78,15 +76,23 @@ pub(super) async fn acquire<L: Slots>(limiter: &L, request: AcquireRequest) -> R
             }
             Reservation::TooLong { wait } => return Err(LimitError::busy(wait)),
             Reservation::ComeBack { after } if turn.is_some() => clock.sleep(after.min(left)).await,
-            Reservation::ComeBack { after } => {
+            Reservation::ComeBack { .. } => {
                 queue.waiting.fetch_add(1, Ordering::Relaxed);
                 let waiting = Waiting(&queue.waiting);
                 tokio::select! {
                     biased;
                     first = queue.turn.lock() => turn = Some((first, waiting)),
-                    () = clock.sleep(left) => return Err(LimitError::busy(after.max(Duration::from_millis(1)))),
+                    () = clock.sleep(left) => return Err(LimitError::busy(next_slot(limiter, request).await?)),
                 }
             }
         }
+    }
+}
+
+/// Returns how long it takes until there is a slot for a call like this, whoever else waits for it.
+async fn next_slot<L: Slots>(limiter: &L, request: AcquireRequest) -> Result<Duration, LimitError> {
+    match limiter.reserve(&request.max_wait(Duration::ZERO), limiter.clock().now()).await? {
+        Reservation::Reserved(_) => Ok(Duration::ZERO),
+        Reservation::TooLong { wait } | Reservation::ComeBack { after: wait } => Ok(wait),
     }
 }

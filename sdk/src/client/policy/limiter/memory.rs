@@ -50,7 +50,7 @@ struct State {
 
 impl State {
     /// Counts requests in flight from now on: they may not have reached the service yet.
-    fn settle(&mut self, rules: Rules, now: u64) {
+    fn count_running(&mut self, rules: Rules, now: u64) {
         if now >= self.next_look {
             self.next_look = now + rules.slack() / 4;
             let Self { schedule, counted, running, .. } = self;
@@ -127,7 +127,7 @@ impl Shared {
         // No code panics while it holds the lock, so a poisoned state is consistent.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.millis(self.clock.now());
-        state.settle(self.rules, now);
+        state.count_running(self.rules, now);
         (state, now)
     }
 
@@ -149,12 +149,12 @@ impl Shared {
 }
 
 /// A slot. Dropping it gives it back unless it was used.
-struct Held {
+struct ReservedSlot {
     limiter: Arc<Shared>,
     slot: Option<Slot>,
 }
 
-impl Drop for Held {
+impl Drop for ReservedSlot {
     fn drop(&mut self) {
         if let Some(slot) = self.slot {
             self.limiter.now().0.schedule.give_back(slot);
@@ -167,25 +167,25 @@ fn millis(duration: Duration) -> u64 {
 }
 
 impl Slots for Arc<Shared> {
-    type Slot = Held;
+    type Slot = ReservedSlot;
 
     async fn reserve(
         &self,
         request: &AcquireRequest,
         ends: Instant,
-    ) -> Result<Reservation<Held>, LimitError> {
+    ) -> Result<Reservation<ReservedSlot>, LimitError> {
         let (mut state, now) = self.now();
         let left = millis(ends.saturating_duration_since(self.clock.now()));
         Ok(match state.schedule.reserve(request.priority, now, left) {
             Decision::Reserved(slot) => {
-                Reservation::Reserved(Held { limiter: Self::clone(self), slot: Some(slot) })
+                Reservation::Reserved(ReservedSlot { limiter: Self::clone(self), slot: Some(slot) })
             }
             Decision::TooLong { wait } => Reservation::TooLong { wait: Duration::from_millis(wait) },
             Decision::ComeBack { after } => Reservation::ComeBack { after: Duration::from_millis(after) },
         })
     }
 
-    async fn claim(&self, mut held: Held, request: &AcquireRequest, ends: Instant) -> Option<Permit> {
+    async fn claim(&self, mut held: ReservedSlot, request: &AcquireRequest, ends: Instant) -> Option<Permit> {
         loop {
             let wait = held.slot?.at.saturating_sub(self.now().1);
             if wait > 0 {

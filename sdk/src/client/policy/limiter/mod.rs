@@ -42,7 +42,7 @@ pub enum Priority {
 /// [`acquire`](Self::acquire) must neither lose nor keep a place.
 ///
 /// ```
-/// use shared_inbox::{rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter}, retry::BoxFuture};
+/// use shared_inbox::{rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter}, clock::BoxFuture};
 /// use std::time::Duration;
 ///
 /// /// Refuses background work.

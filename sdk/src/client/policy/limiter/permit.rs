@@ -71,19 +71,6 @@ pub enum PermitOutcome {
 ///
 /// The request must have ended within [`max_hold`](AcquireRequest::max_hold). Call one of the methods to report how it ended;
 /// a permit that is dropped counts as sent.
-///
-/// ```
-/// use shared_inbox::{rate_limit::{AcquireRequest, Priority, LimitError, MemoryLimiter, RateLimiter}};
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let limiter = MemoryLimiter::new(1);
-/// let permit = limiter.acquire(AcquireRequest::new(Priority::Interactive)).await?;
-/// assert!(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await.is_err());
-/// permit.give_up(); // there was nothing to send after all
-/// assert!(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await.is_ok());
-/// # Ok::<(), LimitError>(())
-/// # }).unwrap();
-/// ```
 #[must_use = "a permit that is dropped counts as sent"]
 pub struct Permit(Option<Box<dyn FnOnce(PermitOutcome) + Send + Sync>>);
 

@@ -133,7 +133,7 @@ impl Places {
     }
 
     /// Frees the places whose time has come.
-    fn settle(&mut self, now: u64) {
+    fn free_due(&mut self, now: u64) {
         while self.taken_until.front().is_some_and(|until| *until <= now) {
             self.taken_until.pop_front();
             self.free += 1;
@@ -200,7 +200,7 @@ impl Schedule {
 
     /// Reserves a slot for a caller that waits for `max_wait` at most.
     pub(super) fn reserve(&mut self, priority: Priority, now: u64, max_wait: u64) -> Decision {
-        self.settle(now);
+        self.advance_to(now);
         let (span, near, lend) = (self.rules.span(), self.rules.near(), self.rules.lend());
         let open = now.max(self.closed_until);
         let behind = if self.queue_ends > now { open.max(self.queue_ends + self.rules.gap()) } else { open };
@@ -257,8 +257,8 @@ impl Schedule {
         Decision::Reserved(slot)
     }
 
-    fn settle(&mut self, now: u64) {
-        self.pools.iter_mut().for_each(|places| places.settle(now));
+    fn advance_to(&mut self, now: u64) {
+        self.pools.iter_mut().for_each(|places| places.free_due(now));
         while let Some(at) = self.given_back.front().copied().filter(|at| *at <= now) {
             self.given_back.pop_front();
             // Unless its place was reserved for later.
@@ -294,7 +294,7 @@ impl Schedule {
     /// Slows down after a 429, which shows that others use the key too: sends nothing for a while, then three quarters of what
     /// was sent before. A tenth of the limit is restored with each window.
     pub(super) fn throttle(&mut self, retry_after: Option<u64>, now: u64) {
-        self.settle(now);
+        self.advance_to(now);
         let span = self.rules.span();
         if self.closed_until > now {
             // Requests that were sent together are refused together.

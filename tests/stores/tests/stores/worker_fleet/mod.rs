@@ -11,7 +11,7 @@ mod worker;
 
 use std::time::Duration;
 
-use shared_inbox::{ApiKey, limits::REQUESTS_PER_MINUTE, rate_limit::RedisLimiter};
+use shared_inbox::{__spec::limits::REQUESTS_PER_MINUTE, ApiKey, rate_limit::RedisLimiter};
 use shared_inbox_mock::{JournalEntry, MockServer};
 use shared_inbox_tests::{
     proxy::Proxy,
@@ -157,7 +157,7 @@ async fn processes_that_are_far_from_the_store_are_not_starved_by_near_ones() {
 #[ignore = "needs four real minutes and a store"]
 async fn four_true_minutes() {
     let Some(store) = stores::valkey() else { return };
-    let minute = shared_inbox::limits::RATE_WINDOW;
+    let minute = shared_inbox::__spec::limits::RATE_WINDOW;
     let (used, sent) = near_and_far(&store, minute, Duration::from_millis(100)).await;
     assert!(used >= 95, "{used}%");
     let sum: usize = sent.iter().sum();

@@ -1,4 +1,4 @@
-//! The task that calls the store for one key, one batch at a time. What arrives meanwhile is sent with the next batch.
+//! The task that calls the store for one key, one batch at a time. Questions and reports that arrive meanwhile are sent with the next batch.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::connection::Connection;
 use super::script::{Batch, Reply, Report, StoredSlot, millis};
-use super::state::{Held, KeyState, Message, Question, Slot};
+use super::state::{KeyState, LocalSlot, Message, Question, StoreReservation};
 use crate::client::policy::limiter::acquire::Reservation;
 use crate::client::policy::limiter::schedule::Rules;
 
@@ -16,15 +16,18 @@ use crate::client::policy::limiter::schedule::Rules;
 const MAX_QUESTIONS: usize = 64;
 /// How late a batch may arrive at the store and still be processed.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The store's clock may run faster than this process's by one part in so many.
+/// The store's clock may run faster than this process's by one part in this number.
 const MAX_DRIFT: i64 = 500;
 
-/// What is to be sent, and the last state of the store that is known.
+/// The next batch, and the last known state of the store.
 pub(super) struct Batcher {
     state: Weak<KeyState>,
     messages: mpsc::UnboundedReceiver<Message>,
     questions: Vec<Question>,
     reports: Vec<Report>,
+    /// The number of the first of them, and the name of the last number in the store.
+    first_report: u64,
+    reports_name: String,
     failures: u32,
     /// Whether the process has just started and the store has not replied yet.
     is_new: bool,
@@ -44,12 +47,17 @@ impl Batcher {
         is_new: bool,
     ) -> Arc<KeyState> {
         let (sender, messages) = mpsc::unbounded_channel();
+        // The name of this process; one that cannot be drawn is shared, and costs a report at worst.
+        let process = getrandom::u64().unwrap_or_default();
+        let reports_name = format!("{name}:reports:{process:016x}");
         let state = Arc::new(KeyState::new(name, rules, share, connection, sender));
         let batcher = Self {
             state: Arc::downgrade(&state),
             messages,
             questions: Vec::new(),
             reports: Vec::new(),
+            first_report: 1,
+            reports_name,
             failures: 0,
             is_new,
             seen: 0,
@@ -123,11 +131,13 @@ impl Batcher {
                 seen: self.seen,
                 generation: self.generation,
                 reports: &self.reports,
+                first_report: self.first_report,
+                reports_name: &self.reports_name,
                 questions: self.questions.iter().take(MAX_QUESTIONS).filter_map(ask).collect(),
             };
             match batch.send(&state.connection, &state.name, state.rules).await? {
                 Some(reply) => {
-                    self.note(state, &reply, sent_at, stepped);
+                    self.record(state, &reply, sent_at, stepped);
                     self.deliver(state, &reply, sent_at);
                     return Ok(());
                 }
@@ -143,12 +153,13 @@ impl Batcher {
     }
 
     /// Records the store's reply.
-    fn note(&mut self, state: &KeyState, reply: &Reply, sent_at: Instant, stepped: bool) {
+    fn record(&mut self, state: &KeyState, reply: &Reply, sent_at: Instant, stepped: bool) {
         let known = self.store_time(sent_at).filter(|_| !stepped && reply.generation == self.generation);
         self.clock = Some((known.map_or(reply.now, |known| known.min(reply.now)), sent_at));
         (self.seen, self.generation, self.is_new) = (reply.version, reply.generation, false);
+        self.first_report += self.reports.len() as u64;
         self.reports.clear();
-        state.note(reply, sent_at);
+        state.record(reply, sent_at);
         if reply.lost_slots {
             let seconds = reply.closed_for.as_secs_f32();
             tracing::warn!(
@@ -178,8 +189,8 @@ impl Batcher {
                 Some(&(pool, wait, _)) => {
                     let at = reply.now + millis(wait);
                     let stored = StoredSlot { generation: reply.generation, pool, at };
-                    let slot = Slot { stored, earliest: sent_at + wait, due: now + wait };
-                    Reservation::Reserved(Held(Arc::clone(state), Some(slot)))
+                    let slot = LocalSlot { stored, earliest: sent_at + wait, due: now + wait };
+                    Reservation::Reserved(StoreReservation(Arc::clone(state), Some(slot)))
                 }
             };
             // A caller that no longer waits drops its slot, which gives it back.

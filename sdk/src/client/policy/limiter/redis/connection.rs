@@ -17,14 +17,6 @@ pub(super) const MAX_LIMIT: u32 = 1_000;
 const CONNECT_TIMEOUTS: u32 = 2;
 
 /// An error returned when a store cannot be used. Shows no address, password or key.
-///
-/// ```
-/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let error = shared_inbox::rate_limit::RedisLimiter::connect("http://user:secret@store").await.unwrap_err();
-/// assert!(error.to_string().starts_with("the store's URL"));
-/// assert!(!format!("{error} {error:?}").contains("secret"));
-/// # });
-/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -59,7 +51,7 @@ pub enum StoreError {
     #[error("the limit is {limit} requests: it must be from 1 to {MAX_LIMIT}")]
     #[non_exhaustive]
     Limit {
-        /// What was set.
+        /// The limit that was set.
         limit: u32,
     },
     /// The store cannot be reached now.

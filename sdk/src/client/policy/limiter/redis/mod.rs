@@ -24,6 +24,9 @@ use connection::{Connection, MAX_LIMIT};
 use script::Batch;
 use state::KeyState;
 
+/// The longest window and the longest timeout.
+const MAX_SETTING: Duration = Duration::from_secs(86_400);
+
 /// Keeps the limit in any 60 seconds for all processes and machines that use the same key and the same store: Redis 6.2 or
 /// newer, or Valkey.
 ///
@@ -41,14 +44,16 @@ use state::KeyState;
 /// Slots are reserved as by [`MemoryLimiter`](crate::rate_limit::MemoryLimiter), first come, first served among all processes,
 /// with one script call each; only bulk calls may need more. A process that dies loses its own slots only.
 ///
-/// The store keeps one string for each API key, named by its [hash](KeyFingerprint). Clients with different keys can share a
+/// The store keeps one string for each API key, named by its [hash](KeyFingerprint), and for two minutes the number of the last
+/// report of a process that gave a slot back. Clients with different keys can share a
 /// limiter (pass an `Arc`).
 ///
 /// # When the store is away
 ///
 /// Slots that were reserved are used. Other calls wait until the store is back. If it stays away until all reserved slots have
-/// stopped counting (a minute, the time of an attempt and that of the queue), this process continues without it, up to its
-/// [share](RedisLimiterBuilder::share) in any 60 seconds. A store that returns after that counts as full for a minute; so does
+/// stopped counting, this process continues without it, up to its [share](RedisLimiterBuilder::share) in any 60 seconds. That
+/// takes 96 seconds at most, and longer only by a queue that was there, and while a request of this process that may take longer
+/// than half a minute is under way. A store that returns after that counts as full for a minute; so does
 /// one that is empty, new, or has lost state. Both are logged through `tracing`, once.
 ///
 /// `docs/scaling.md` lists the faults that the limit survives.
@@ -145,16 +150,6 @@ impl fmt::Debug for RedisLimiter {
 ///
 /// All processes that share a key must have the same window. While their limits differ, as during a deployment, they send no
 /// more than the largest one allows.
-///
-/// ```no_run
-/// use shared_inbox::rate_limit::RedisLimiter;
-///
-/// # async fn run() -> Result<(), shared_inbox::rate_limit::StoreError> {
-/// // Forty workers: three each while the store is away.
-/// let limiter = RedisLimiter::builder("redis://store.internal").share(3).connect().await?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use]
 pub struct RedisLimiterBuilder {
     urls: Vec<String>,
@@ -216,7 +211,7 @@ impl RedisLimiterBuilder {
         if !connection.probe().await? {
             tracing::warn!("the store of the rate limit cannot be reached");
         }
-        let share = self.share.unwrap_or((self.limit / 10).max(1));
+        let share = self.share.unwrap_or((self.limit / 10).max(1)).min(self.limit);
         let (connection, connected_at) = (Arc::new(connection), Instant::now());
         let keys = Mutex::new(Keys { states: HashMap::new(), swept_at: connected_at });
         Ok(RedisLimiter { connection, rules, share, connected_at, keys })
@@ -236,8 +231,9 @@ impl RedisLimiterBuilder {
         if !connection.probe().await? {
             return Err(StoreError::Unreachable);
         }
-        let batch = Batch { hold: -1, ..Batch::default() };
-        let reply = batch.send(&connection, &name(key.into()), rules).await;
+        let name = name(key.into());
+        let batch = Batch { hold: -1, reports_name: &name, ..Batch::default() };
+        let reply = batch.send(&connection, &name, rules).await;
         Ok(reply.map_err(|_| StoreError::Unreachable)?.is_some_and(|reply| reply.lost_slots))
     }
 
@@ -245,8 +241,9 @@ impl RedisLimiterBuilder {
         if !(1..=MAX_LIMIT).contains(&self.limit) {
             return Err(StoreError::Limit { limit: self.limit });
         }
-        let connection = Connection::new(&self.urls, self.cluster, self.root.clone(), self.timeout)?;
-        let window = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX >> 16);
+        let timeout = self.timeout.min(MAX_SETTING);
+        let connection = Connection::new(&self.urls, self.cluster, self.root.clone(), timeout)?;
+        let window = u64::try_from(self.window.min(MAX_SETTING).as_millis()).unwrap_or_default();
         Ok((connection, Rules { window, limit: self.limit as usize }))
     }
 }

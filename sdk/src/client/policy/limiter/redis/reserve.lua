@@ -6,14 +6,18 @@
 --
 -- ARGV, all of them doubles: [1] `Rules::figures`, how long to send nothing if no process has called for a span (-1: the key is
 -- declared unused), until when a reply is wanted (0: always), the time if the clock has stepped (else 0), the latest version
--- that the process has seen; [2] questions (priority, longest wait); [3] reports (pool, slot, when it was used; 0: not at all), or
--- (4, sent how long ago, 0), or (5, the `Retry-After` of a 429; -1: none, 0).
+-- that the process has seen, the number of the first report; [2] questions (priority, longest wait); [3] reports (pool, slot, when it was used; 0: not at all), or
+-- (4, sent how long ago, 0), or (5, the `Retry-After` of a 429; -1: none, 0), or zeros for one that no longer matters.
+--
+-- KEYS[2] is the number of the last report of the process. After a lost reply it sends its reports again, and those that were
+-- carried out are skipped: a slot that is given back twice would be reserved twice.
 --
 -- Returns doubles: status, time, first version of this state, version, closed for, last slot in, and for each question the pool (0:
 -- none), the wait, and after which time to try again. Status: 1, the state was missing, or older than what the process
 -- has seen; 2, nothing was done, since it came too late.
 local key, call, read, pack, max, huge = KEYS[1], redis.call, struct.unpack, struct.pack, math.max, math.huge
-local span, near, lend, gap, kept, common, bulk, read_backs, hold, wanted, stepped, seen = read('<dddddddddddd', ARGV[1])
+local span, near, lend, gap, kept, common, bulk, read_backs, hold, wanted, stepped, seen, number =
+  read('<ddddddddddddd', ARGV[1])
 local time, state = call('TIME'), call('GET', key)
 local micros = time[1] * 1000000 + time[2]
 local clock = (micros - micros % 1000) / 1000
@@ -94,13 +98,14 @@ local function throttle(asked)
   end
 end
 
-for i = 1, #ARGV[3], 24 do
+local reported = #ARGV[3] > 0 and tonumber(call('GET', KEYS[2]) or 0) or 0
+for i = 1 + 24 * max(0, reported - number + 1), #ARGV[3], 24 do
   local what, slot, used = read('<ddd', ARGV[3], i)
   if what == 5 then
     throttle(slot)
   elseif what == 4 then
     pools[1] = insert(pools[1]:sub(9), max(at(pools[1], 0), now - slot + span))
-  elseif seen >= first then
+  elseif what > 0 and seen >= first then
     if used == 0 and what == 1 then
       given_back = insert(given_back, slot)
     else
@@ -108,6 +113,7 @@ for i = 1, #ARGV[3], 24 do
     end
   end
 end
+if #ARGV[3] > 0 then call('SET', KEYS[2], number + #ARGV[3] / 24 - 1, 'PX', 2 * span) end
 while at(given_back, 0) <= now do
   -- Unless its place was reserved for later.
   replace(1, at(given_back, 0) + span, at(given_back, 0))

@@ -23,6 +23,9 @@ pub(super) struct Batch<'a> {
     pub(super) seen: i64,
     pub(super) generation: i64,
     pub(super) reports: &'a [Report],
+    /// The number of the first report, and the name under which the store keeps that of the last one it has processed.
+    pub(super) first_report: u64,
+    pub(super) reports_name: &'a str,
     pub(super) questions: Vec<(Priority, Duration)>,
 }
 
@@ -74,12 +77,14 @@ impl Batch<'_> {
     ) -> Result<Option<Reply>, RedisError> {
         let mut head = rules.figures().map(|figure| figure as f64).to_vec();
         head.extend([self.hold, self.wanted_until, self.stepped_to, self.seen].map(|figure| figure as f64));
+        head.push(self.first_report as f64);
         let ask = |(priority, max_wait): &(Priority, Duration)| {
             [f64::from(*priority as u8), millis(*max_wait) as f64]
         };
         let questions: Vec<_> = self.questions.iter().flat_map(ask).collect();
-        let reports: Vec<_> = self.reports.iter().filter_map(|report| self.words(report)).flatten().collect();
+        let reports: Vec<_> = self.reports.iter().flat_map(|report| self.words(report)).collect();
         let mut call = RESERVE.key(name);
+        call.key(self.reports_name);
         call.arg(bytes(&head)).arg(bytes(&questions)).arg(bytes(&reports));
         let reply: Vec<u8> = connection.run(&call).await?;
         let words: Vec<i64> =
@@ -98,15 +103,15 @@ impl Batch<'_> {
         }))
     }
 
-    /// Encodes a report for the script. Returns `None` for a slot of a state that is gone.
-    fn words(&self, report: &Report) -> Option<[f64; 3]> {
+    /// Encodes a report for the script: zeros for a slot of a state that is gone.
+    fn words(&self, report: &Report) -> [f64; 3] {
         let (what, slot, used) = match *report {
-            Report::Slot { slot, .. } if slot.generation != self.generation => return None,
+            Report::Slot { slot, .. } if slot.generation != self.generation => (0, 0, 0),
             Report::Slot { slot, used_at } => (slot.pool, slot.at, used_at.unwrap_or(0)),
             Report::Sent { at } => (4, millis(at.elapsed()), 0),
             Report::Throttled { retry_after } => (5, retry_after.map_or(-1, millis), 0),
         };
-        Some([what, slot, used].map(|word| word as f64))
+        [what, slot, used].map(|word| word as f64)
     }
 }
 

@@ -46,7 +46,7 @@ struct Known {
     closed_until: Instant,
     last_slot: Instant,
     /// Requests in flight, and when each has ended at the latest.
-    running: HashMap<u64, (Slot, Instant)>,
+    running: HashMap<u64, (LocalSlot, Instant)>,
     permits: u64,
     used_at: Instant,
     /// The longest time of a request so far.
@@ -55,13 +55,13 @@ struct Known {
 
 /// A slot on this process's clock, at the earliest and at the latest.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct LocalSlot {
     pub(super) stored: StoredSlot,
     pub(super) earliest: Instant,
     pub(super) due: Instant,
 }
 
-impl Slot {
+impl LocalSlot {
     /// Counts its request from `now` on.
     fn postpone(&mut self, now: Instant) -> Report {
         let (slot, to) = (self.stored, self.stored.at + millis(now.duration_since(self.earliest)));
@@ -117,7 +117,8 @@ impl KeyState {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, reply: &Reply, sent_at: Instant) {
+    /// Records the store's reply.
+    pub(super) fn record(&self, reply: &Reply, sent_at: Instant) {
         let (mut known, now) = (self.known(), Instant::now());
         (known.at, known.generation) = (sent_at, reply.generation);
         known.closed_until = known.closed_until.max(now + reply.closed_for);
@@ -132,13 +133,13 @@ impl KeyState {
         late.map(|(slot, _)| slot.postpone(now)).collect()
     }
 
-    fn is_late(&self, slot: &Slot, now: Instant) -> bool {
+    fn is_late(&self, slot: &LocalSlot, now: Instant) -> bool {
         now > slot.earliest + Duration::from_millis(self.rules.slack())
     }
 
     /// Sends the request with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
     /// the store can be reached.
-    async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Reservation<Held> {
+    async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Reservation<StoreReservation> {
         let (tell, told) = oneshot::channel();
         _ = self.messages.send(Message::Question(Question { priority, ends, tell }));
         let mut away = self.away.subscribe();
@@ -175,7 +176,10 @@ impl KeyState {
         let more = Duration::from_millis(self.rules.near() + self.rules.span());
         let given_out = {
             let known = self.known();
-            known.last_slot.saturating_duration_since(now) + known.max_hold
+            // Requests of others take as long as ours, but no longer than half a window; ours are known.
+            let others = known.max_hold.min(Duration::from_millis(self.rules.window / 2));
+            let ours = known.running.values().map(|(_, latest)| latest.saturating_duration_since(now)).max();
+            known.last_slot.saturating_duration_since(now) + ours.unwrap_or_default().max(others)
         };
         self.away.send_if_modified(|away| {
             let first = away.is_none();
@@ -226,13 +230,13 @@ pub(super) struct Question {
     /// `None` only checks whether the store can be reached.
     pub(super) priority: Option<Priority>,
     pub(super) ends: Instant,
-    pub(super) tell: oneshot::Sender<Reservation<Held>>,
+    pub(super) tell: oneshot::Sender<Reservation<StoreReservation>>,
 }
 
 /// A slot. Dropping it gives it back unless it was used.
-pub(super) struct Held(pub(super) Arc<KeyState>, pub(super) Option<Slot>);
+pub(super) struct StoreReservation(pub(super) Arc<KeyState>, pub(super) Option<LocalSlot>);
 
-impl Drop for Held {
+impl Drop for StoreReservation {
     fn drop(&mut self) {
         if let Some(slot) = self.1 {
             self.0.tell(Report::Slot { slot: slot.stored, used_at: None });
@@ -241,13 +245,13 @@ impl Drop for Held {
 }
 
 impl Slots for Arc<KeyState> {
-    type Slot = Held;
+    type Slot = StoreReservation;
 
     async fn reserve(
         &self,
         request: &AcquireRequest,
         ends: Instant,
-    ) -> Result<Reservation<Held>, LimitError> {
+    ) -> Result<Reservation<StoreReservation>, LimitError> {
         {
             let mut known = self.known();
             known.used_at = Instant::now();
@@ -256,7 +260,12 @@ impl Slots for Arc<KeyState> {
         Ok(self.ask(Some(request.priority), ends).await)
     }
 
-    async fn claim(&self, mut held: Held, request: &AcquireRequest, _: Instant) -> Option<Permit> {
+    async fn claim(
+        &self,
+        mut held: StoreReservation,
+        request: &AcquireRequest,
+        _: Instant,
+    ) -> Option<Permit> {
         let slot = held.1?;
         loop {
             let check = self.known().at + Duration::from_millis(self.rules.near());

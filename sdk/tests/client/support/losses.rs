@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use shared_inbox::{Certainty, ClientBuilder, create::Lookup, retry::Clock};
+use shared_inbox::{Certainty, ClientBuilder, clock::Clock};
 
-use super::{ForeignService, Kind, Outcome, create};
-use crate::support::conversation_id;
+use super::{Kind, Outcome, Service, conversation_id, create};
 
 /// A way to lose a response.
 pub struct Loss {
@@ -36,9 +35,6 @@ pub struct Measured {
     pub creates: usize,
     pub recovered: usize,
     pub unknown: usize,
-    /// Of these, found by a later look of the same client, and of another that was told what to look for.
-    pub found_later: usize,
-    pub found_elsewhere: usize,
     pub duplicates: usize,
     /// Claims that do not fit what was stored.
     pub false_words: usize,
@@ -63,8 +59,7 @@ pub async fn measure(
 ) -> Measured {
     let mut measured = Measured::default();
     let runs = (0..creates).map(|n| async move {
-        let service = ForeignService::start().await;
-        service.state().behavior.takes = Duration::ZERO;
+        let service = Service::start().await;
         service.state().behavior.lingers = loss.late;
         let mut builder = settings(service.builder());
         if loss.outcome == Outcome::Hangs {
@@ -82,17 +77,9 @@ pub async fn measure(
         let started = service.clock.now();
         let result = create(&thread, kind, "Your refund is on its way.").await;
         let known_after = service.clock.now().saturating_duration_since(started + loss.late);
-        let mut found = (false, false);
-        if let Some(unconfirmed) = result.as_ref().err().and_then(|error| error.unconfirmed()) {
-            let elsewhere = service.builder().build().unwrap();
-            let stored = serde_json::to_string(unconfirmed).unwrap();
-            let other = elsewhere.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
-            let same = client.find_unconfirmed(unconfirmed).await.unwrap();
-            found = (matches!(same, Lookup::Found(_)), matches!(other, Lookup::Found(_)));
-        }
-        (result.map_err(|error| error.certainty()), service.stored(), known_after, found)
+        (result.map_err(|error| error.certainty()), service.stored(), known_after)
     });
-    for (result, stored, known_after, found) in join_all(runs).await {
+    for (result, stored, known_after) in join_all(runs).await {
         measured.creates += 1;
         measured.duplicates += usize::from(stored > 1);
         measured.known_after.push(known_after);
@@ -104,8 +91,6 @@ pub async fn measure(
             Err(Certainty::Unknown) => measured.unknown += 1,
             Err(_) => measured.false_words += 1,
         }
-        measured.found_later += usize::from(found.0);
-        measured.found_elsewhere += usize::from(found.1);
     }
     measured
 }

@@ -10,16 +10,6 @@ use crate::input::{
 use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Operation, Status};
 
 /// A conversation to act on; made by [`Client::conversation`]. Holds an id, not the conversation.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// let thread = inbox.conversation(&id);
-/// thread.add_note("Refund is approved, @Anna").await?;
-/// thread.edit_tags().add("refund").remove("new").await?;
-/// let draft = thread.reply("Your refund is on its way.").summary("Confirms the refund").await?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ConversationHandle {
     client: Client,
@@ -60,6 +50,11 @@ impl ConversationHandle {
         self.request(Operation::SetStatus, SetStatus::new(status))
     }
 
+    /// Closes the conversation: sets the status `closed`.
+    pub fn close(&self) -> Request<SetStatus, Ack> {
+        self.set_status(Status::Closed)
+    }
+
     /// Adds and removes tags, at most 10 each.
     pub fn edit_tags(&self) -> Request<TagConversation, Ack> {
         self.request(Operation::TagConversation, TagConversation::default())
@@ -68,6 +63,11 @@ impl ConversationHandle {
     /// Assigns it to someone, or to nobody.
     pub fn assign(&self, to: impl Into<AssignTo>) -> Request<AssignConversation, Ack> {
         self.request(Operation::AssignConversation, AssignConversation::new(to))
+    }
+
+    /// Assigns it to this key's agent.
+    pub fn assign_to_me(&self) -> Request<AssignConversation, Ack> {
+        self.assign(AssignTo::Me)
     }
 
     /// Writes a reply, at most 50,000 characters. Awaiting it makes a draft that a person approves; only

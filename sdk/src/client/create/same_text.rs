@@ -52,7 +52,7 @@ fn bare(text: &str) -> String {
 }
 
 /// Returns whether theirs is ours, cut at the service's length, with or without an ellipsis. The length may be in characters,
-/// UTF-16 units or bytes; what is left has at least so many bytes.
+/// UTF-16 units or bytes; the rest has at least as many bytes.
 fn is_start_of(ours: &str, a: &str, theirs: &str, b: &str) -> bool {
     // A little less, for what was trimmed.
     let nearly = limits::MESSAGE_TEXT - limits::MESSAGE_TEXT / 50;

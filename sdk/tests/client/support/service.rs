@@ -1,21 +1,17 @@
 //! A service that is not the mock and shares no type with the crate: written from the API's document alone, on plain sockets,
 //! with JSON put together by hand. It does what ours would never do: it stores other words than it was given, shows them
 //! under other names and in other forms, late or by a wrong clock, and answers what it likes.
-#![allow(dead_code, unreachable_pub, reason = "a module of tests and benches")]
-
-pub mod losses;
-pub mod rewrites;
-
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Client, ClientBuilder, ConversationHandle, Error, retry::Clock};
+use shared_inbox::{Client, ClientBuilder, ConversationHandle, Error, clock::Clock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
-use crate::support::{LeapClock, key};
+use super::{LeapClock, key};
 
 /// What becomes of one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +25,8 @@ pub enum Outcome {
     After(u16),
     /// The effect, that status, and so many seconds to wait.
     AfterAsking(u16, u32),
+    /// That status with this header, without the effect.
+    Header(u16, &'static str, &'static str),
     /// The effect, and no response ever.
     Hangs,
     /// The effect, and the start of the response.
@@ -40,7 +38,8 @@ pub enum Outcome {
 
 impl Outcome {
     fn takes_effect(self) -> bool {
-        !matches!(self, Outcome::LostBefore | Outcome::Before(_) | Outcome::Claims(_))
+        let fails = matches!(self, Outcome::LostBefore | Outcome::Before(_) | Outcome::Header(..));
+        !fails && !matches!(self, Outcome::Claims(_))
     }
 }
 
@@ -74,31 +73,33 @@ pub struct Behavior {
 }
 
 /// A line of the timeline.
-struct Line {
-    json: String,
+pub struct Line {
+    pub json: String,
     from: Instant,
 }
 
 pub struct State {
     pub behavior: Behavior,
-    lines: Vec<Line>,
+    pub lines: Vec<Line>,
     /// How many creates took effect.
     pub stored: usize,
     pub requests: Vec<String>,
     ids: u32,
 }
 
-pub struct ForeignService {
+pub struct Service {
     state: Arc<Mutex<State>>,
     pub clock: Arc<LeapClock>,
     started: Instant,
     base_url: String,
+    /// Notified with each request.
+    pub committed: Arc<Notify>,
 }
 
 /// Its time when it starts, in seconds.
 const START: i64 = 1_772_357_400;
 
-impl ForeignService {
+impl Service {
     pub async fn start() -> Self {
         let behavior = Behavior {
             rewrite: str::to_owned,
@@ -106,7 +107,7 @@ impl ForeignService {
             name: "Robin",
             shown_as: None,
             shows_after: Duration::ZERO,
-            takes: Duration::from_secs(3),
+            takes: Duration::ZERO,
             lingers: Duration::ZERO,
             date: Some(0),
             stamp_off: 0,
@@ -122,13 +123,15 @@ impl ForeignService {
         let base_url = format!("http://{}/api/v1", listener.local_addr().unwrap());
         let clock = LeapClock::new();
         let started = clock.now();
-        let (shared, time) = (Arc::clone(&state), Arc::clone(&clock));
+        let committed = Arc::new(Notify::new());
+        let (shared, time, notify) = (Arc::clone(&state), Arc::clone(&clock), Arc::clone(&committed));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&shared), Arc::clone(&time), started));
+                let (shared, time, notify) = (Arc::clone(&shared), Arc::clone(&time), Arc::clone(&notify));
+                tokio::spawn(serve(stream, shared, time, started, notify));
             }
         });
-        Self { state, clock, started, base_url }
+        Self { state, clock, started, base_url, committed }
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
@@ -139,11 +142,19 @@ impl ForeignService {
         Client::builder(&self.base_url, key()).clock(self.clock.clone())
     }
 
+    pub fn client(&self) -> Client {
+        self.builder().build().unwrap()
+    }
+
     /// A client that has heard from the service before, as all but the newest have.
-    pub async fn client(&self) -> Client {
-        let client = self.builder().build().unwrap();
+    pub async fn known_client(&self) -> Client {
+        let client = self.client();
         client.me().await.unwrap();
         client
+    }
+
+    pub fn next_gets(&self, outcome: impl IntoIterator<Item = Outcome>) {
+        self.state().behavior.gets.extend(outcome);
     }
 
     pub fn next_posts(&self, outcome: impl IntoIterator<Item = Outcome>) {
@@ -174,7 +185,36 @@ impl ForeignService {
     }
 
     pub fn sent(&self) -> usize {
-        self.state().requests.iter().filter(|line| line.starts_with("POST")).count()
+        self.count("POST")
+    }
+
+    /// Method and path of every request.
+    pub fn requests(&self) -> Vec<String> {
+        self.state().requests.clone()
+    }
+
+    pub fn count(&self, method: &str) -> usize {
+        self.state().requests.iter().filter(|line| line.starts_with(method)).count()
+    }
+
+    /// A message comes into the conversation, and shows as late as what is created.
+    pub fn add_message(&self, direction: &str, status: Option<&str>, text: &str) -> String {
+        let now = self.clock.now();
+        let mut state = self.state();
+        let (id, json) = state.message(&stamp(now, self.started, 0), direction, status, text);
+        let from = now + state.behavior.shows_after;
+        state.lines.push(Line { json, from });
+        id
+    }
+
+    pub fn set_status(&self, id: &str, status: &str) {
+        for line in &mut self.state().lines {
+            let mut item: serde_json::Value = serde_json::from_str(&line.json).unwrap();
+            if item["id"] == id {
+                item["status"] = status.into();
+                line.json = item.to_string();
+            }
+        }
     }
 
     /// Someone on the team writes, so long from now.
@@ -190,7 +230,7 @@ impl ForeignService {
         let from = self.clock.now() + later;
         let mut state = self.state();
         let at = stamp(from, self.started, 0);
-        let (_, line) = state.message(&at, status, text);
+        let (_, line) = state.message(&at, "outbound", Some(status), text);
         state.lines.push(Line { json: line, from });
     }
 }
@@ -219,7 +259,7 @@ pub async fn create(thread: &ConversationHandle, kind: Kind, text: &str) -> Resu
     }
 }
 
-impl ForeignService {
+impl Service {
     /// Another process makes the same with the same key.
     pub fn twin_makes(&self, kind: Kind, text: &str) {
         let text = quoted(text);
@@ -266,11 +306,12 @@ impl State {
         format!(r#"{{"type":"note","id":"{id}","at":"{at}","author":{author},"body":{text}}}"#)
     }
 
-    fn message(&mut self, at: &str, status: &str, text: &str) -> (String, String) {
+    fn message(&mut self, at: &str, direction: &str, status: Option<&str>, text: &str) -> (String, String) {
         let id = self.id("msg");
         let text = quoted(&text.chars().take(8_000).collect::<String>());
+        let status = status.map_or("null".to_owned(), quoted);
         let line = format!(
-            r#"{{"type":"message","id":"{id}","at":"{at}","direction":"outbound","from":{{"name":"Help","email":"help@shop.example"}},"status":"{status}","text":{text},"attachments":[]}}"#
+            r#"{{"type":"message","id":"{id}","at":"{at}","direction":"{direction}","from":{{"name":"Help","email":"help@shop.example"}},"status":{status},"text":{text},"attachments":[]}}"#
         );
         (id, line)
     }
@@ -290,7 +331,7 @@ impl State {
                 let gap = if n == 0 { "\n\nUpload here: https://up.example/7f3a\n" } else { "" };
                 words += &format!("{gap}☐ {}\n", document["label"].as_str().unwrap_or_default());
             }
-            let (id, line) = self.message(at, status, &words);
+            let (id, line) = self.message(at, "outbound", Some(status), &words);
             (format!(r#"{{"messageId":"{id}","status":"{status}"}}"#), line)
         };
         let line =
@@ -333,7 +374,17 @@ impl State {
                 ),
             );
         }
+        match path {
+            "/conversations" | "/mailboxes" | "/documents" | "/tags" => return (200, "[]".to_owned()),
+            "/sandbox/inbound" => {
+                return (201, r#"{"conversationId":"cnv_1","messageId":"msg_9"}"#.to_owned());
+            }
+            "/openapi.json" => return (200, r#"{"openapi":"3.1.0"}"#.to_owned()),
+            "/app-mail" => return (201, r#"{"ok":true}"#.to_owned()),
+            _ => {}
+        }
         match path.strip_prefix("/conversations/cnv_1") {
+            Some("/status" | "/tags" | "/assign") => (200, r#"{"ok":true}"#.to_owned()),
             Some("") => (200, self.conversation(now)),
             Some("/notes" | "/replies" | "/document-requests") => {
                 let at = stamp(now, started, self.behavior.stamp_off);
@@ -344,7 +395,13 @@ impl State {
     }
 }
 
-async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapClock>, started: Instant) {
+async fn serve(
+    mut stream: TcpStream,
+    state: Arc<Mutex<State>>,
+    clock: Arc<LeapClock>,
+    started: Instant,
+    committed: Arc<Notify>,
+) {
     let Some((method, path, body)) = hear(&mut stream).await else { return };
     let (outcome, answer, date) = {
         let mut state = state.lock().unwrap();
@@ -369,9 +426,13 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
         };
         let answer = match (outcome, answer) {
             (Outcome::LostBefore | Outcome::LostAfter | Outcome::Hangs, _) => None,
-            (Outcome::Before(status) | Outcome::After(status) | Outcome::AfterAsking(status, _), _) => {
-                Some((status, failed))
-            }
+            (
+                Outcome::Before(status)
+                | Outcome::After(status)
+                | Outcome::AfterAsking(status, _)
+                | Outcome::Header(status, ..),
+                _,
+            ) => Some((status, failed)),
             (Outcome::Says(text) | Outcome::Claims(text), _) => Some((201, text.to_owned())),
             (Outcome::Good | Outcome::Truncated, answer) => answer,
         };
@@ -381,14 +442,15 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
         });
         (outcome, answer, date.unwrap_or_default())
     };
+    committed.notify_one();
     if outcome == Outcome::Hangs {
         return std::future::pending().await;
     }
     let Some((status, text)) = answer else { return };
-    let wait = if let Outcome::AfterAsking(_, wait) = outcome {
-        format!("retry-after: {wait}\r\n")
-    } else {
-        String::new()
+    let wait = match outcome {
+        Outcome::AfterAsking(_, wait) => format!("retry-after: {wait}\r\n"),
+        Outcome::Header(_, name, value) => format!("{name}: {value}\r\n"),
+        _ => String::new(),
     };
     let length = text.len();
     let answer = format!(
@@ -414,6 +476,7 @@ async fn hear(stream: &mut TcpStream) -> Option<(String, String, String)> {
         if body.len() >= length && String::from_utf8(bytes.clone()).is_ok() {
             let mut words = head.split(' ');
             let (method, path) = (words.next()?.to_owned(), words.next()?.replacen("/api/v1", "", 1));
+            let path = path.split('?').next()?.to_owned();
             return Some((method, path, body.to_owned()));
         }
     }
