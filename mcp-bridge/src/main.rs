@@ -165,9 +165,7 @@ fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &O
                     eprintln!("The file as it was: {}", backup.display());
                 }
                 if closed {
-                    eprintln!(
-                        "Only you can read it now: it holds the key, and others on this machine could have read it."
-                    );
+                    eprintln!("Only you can read it now: it holds the key, and others could read it before.");
                 }
                 said(client.hint(&launch))
             }
@@ -176,8 +174,7 @@ fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &O
     }
     eprintln!("Put this into {}:\n", path.display());
     print(&client.settings(&launch));
-    eprintln!("\n{}", client.hint(&launch));
-    ExitCode::SUCCESS
+    said(&format!("\n{}", client.hint(&launch)))
 }
 
 fn said(text: &str) -> ExitCode {

@@ -121,15 +121,20 @@ impl CallRecord {
     /// When the line cannot be written.
     pub(super) async fn intend(self: &Arc<Self>, sends: bool) -> std::io::Result<Intent> {
         self.write("intent", None)?;
+        self.lock().creating += 1;
+        self.lock().created = true;
+        // From here on the call is a create, which is not dropped when the client goes.
+        let mut intent = Intent { record: self.clone(), ended: false };
         if let Some(audit) = self.audit.clone().filter(|_| sends) {
             // A disk may take long, and everything else runs on this thread.
-            tokio::task::spawn_blocking(move || audit.sync()).await??;
+            let synced = tokio::task::spawn_blocking(move || audit.sync()).await;
+            if let Err(error) = synced.map_err(std::io::Error::other).and_then(|synced| synced) {
+                intent.ended = true;
+                self.lock().created = false;
+                return Err(error);
+            }
         }
-        let mut state = self.lock();
-        state.creating += 1;
-        state.created = true;
-        drop(state);
-        Ok(Intent { record: self.clone(), ended: false })
+        Ok(intent)
     }
 
     /// Records how a tool's call ended, unless the lines of its create stand for it. The error names why it has no result.

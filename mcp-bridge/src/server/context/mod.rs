@@ -1,5 +1,4 @@
-//! What a client can read beside the tools: resources, prompts, completions and skills, and the introduction in the first
-//! result.
+//! What a client can read beside the tools, and what a model is told from the start.
 
 mod completions;
 pub(super) mod introduction;
