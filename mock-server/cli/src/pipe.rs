@@ -7,6 +7,10 @@
 use std::{
     io::{self, BufRead, Write},
     process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -128,12 +132,15 @@ fn write(line: &Value) -> Result<(), String> {
 pub(crate) fn explore() -> Result<ExitCode, String> {
     let (lines, mut answers) = mpsc::unbounded_channel();
     let (closed, stdin_closed) = oneshot::channel();
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let gone = Arc::clone(&is_gone);
     thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             if lines.send(serde_json::from_str(&line).unwrap_or_default()).is_err() {
                 break;
             }
         }
+        gone.store(true, Ordering::Release);
         let _ = closed.send(());
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -158,10 +165,14 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
         write(&json!({ "report": report, "text": failure_message(&report, &language) }))?;
         Ok(crate::explore::status(&report))
     });
+    runtime.shutdown_background();
+    // Nobody is there to hear of an error, which is that very end or follows from it.
+    if is_gone.load(Ordering::Acquire) {
+        return Ok(ExitCode::from(130));
+    }
     if let Err(why) = &explored {
         write(&json!({ "error": why }))?;
     }
-    runtime.shutdown_background();
     explored
 }
 

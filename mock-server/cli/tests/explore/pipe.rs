@@ -217,6 +217,6 @@ fn it_ends_when_the_process_that_has_the_function_is_gone() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut host = Host::start(folder.path(), &json!({ "options": options(json!({})) }));
     assert_eq!(host.read()["run"], 1);
-    assert_eq!(host.status(), Some(2));
+    assert_eq!(host.status(), Some(130));
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
