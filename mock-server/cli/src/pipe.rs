@@ -166,11 +166,11 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
         Ok(crate::explore::status(&report))
     });
     runtime.shutdown_background();
-    // Nobody is there to hear of an error, which is that very end or follows from it.
-    if is_gone.load(Ordering::Acquire) {
-        return Ok(ExitCode::from(130));
-    }
     if let Err(why) = &explored {
+        // Then nobody is there to hear of the error, which is that very end or follows from it.
+        if is_gone.load(Ordering::Acquire) {
+            return Ok(ExitCode::from(130));
+        }
         write(&json!({ "error": why }))?;
     }
     explored
