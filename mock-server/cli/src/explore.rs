@@ -10,7 +10,9 @@ use std::{
 };
 
 use clap::Args;
-use shared_inbox_explore::{Explore, Progress, Report, Scenario, Verdict};
+use shared_inbox_explore::{Explore, Progress, Report, Scenario};
+
+use crate::pipe::{self, status};
 
 /// Find the bad day that breaks your app, and a command that replays it.
 ///
@@ -77,7 +79,7 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
 impl ExploreCli {
     /// Returns the exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
-        let Some(file) = &self.scenario else { return crate::pipe::explore() };
+        let Some(file) = &self.scenario else { return pipe::explore() };
         let scenario = Scenario::from_file(file).map_err(|why| format!("--scenario {why}"))?;
         let explore = Explore::command(scenario, self.command.clone())
             .launched_by(crate::lifetime::launcher())
@@ -122,16 +124,6 @@ impl ExploreCli {
         }
         Ok(status(&report))
     }
-}
-
-/// Returns the exit status of a report.
-pub(crate) fn status(report: &Report) -> ExitCode {
-    ExitCode::from(match report.verdict {
-        Verdict::Held => 0,
-        // As a shell says it of a program that Ctrl-C ended.
-        Verdict::Interrupted => 130,
-        _ => 1,
-    })
 }
 
 /// Shows a schedule in the console until a signal comes.

@@ -16,7 +16,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use shared_inbox_explore::{Explore, Report, Scenario, piped::Functions};
+use shared_inbox_explore::{Explore, Report, Scenario, Verdict, piped::Functions};
 use tokio::sync::{mpsc, oneshot};
 
 const MAX_SECONDS: f64 = 86_400.0;
@@ -163,7 +163,7 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
             },
         };
         write(&json!({ "report": report, "text": failure_message(&report, &language) }))?;
-        Ok(crate::explore::status(&report))
+        Ok(status(&report))
     });
     runtime.shutdown_background();
     if let Err(why) = &explored {
@@ -185,4 +185,14 @@ fn failure_message(report: &Report, language: &str) -> String {
         said.push_str(&format!("\nA test that replays it:\n\n{test}\n"));
     }
     said + &report.summary()
+}
+
+/// Returns the exit status of a report.
+pub(crate) fn status(report: &Report) -> ExitCode {
+    ExitCode::from(match report.verdict {
+        Verdict::Held => 0,
+        // As a shell says it of a program that Ctrl-C ended.
+        Verdict::Interrupted => 130,
+        _ => 1,
+    })
 }

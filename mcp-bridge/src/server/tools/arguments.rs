@@ -1,8 +1,11 @@
 //! Refuses unknown arguments, and suggests the name that was probably meant: a model would believe that an ignored argument
 //! counted.
 
-use rmcp::model::JsonObject;
+use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
+use shared_inbox::{ConversationId, Problems};
+
+use crate::server::results::{failed, wrong};
 
 /// What models call an argument, beside its name.
 const SYNONYMS: &[(&str, &[&str])] = &[
@@ -93,4 +96,24 @@ fn nearest<'a>(schema: &'a JsonObject, name: &str) -> Option<&'a str> {
             .filter(|argument| likeness(argument) >= MIN_SIMILARITY)
             .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
     })
+}
+
+/// Returns the id and the input, or everything that is wrong with either.
+pub(in crate::server) fn require_id_and_input<T>(
+    id: Result<ConversationId, String>,
+    input: Result<T, Problems>,
+) -> Result<(ConversationId, T), CallToolResult> {
+    let mut problems = Problems::default();
+    match (id, input) {
+        (Ok(id), Ok(input)) => return Ok((id, input)),
+        (id, input) => {
+            if let Err(message) = id {
+                problems.push("id", message);
+            }
+            if let Err(more) = input {
+                more.iter().for_each(|problem| problems.push(&problem.field, &problem.message));
+            }
+        }
+    }
+    Err(failed(wrong(&problems)))
 }

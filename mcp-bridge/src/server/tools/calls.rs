@@ -10,14 +10,17 @@ use rmcp::{
 use serde_json::{Value, json};
 use shared_inbox::{
     __spec::read_arguments,
-    ConversationId, Operation, Problem, Problems, View,
+    ConversationId, Operation, Problem, View,
     input::{
         AddNote, Input, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
         TagConversation,
     },
 };
 
-use super::{arguments, changes::tagged};
+use super::{
+    arguments::{self, require_id_and_input},
+    changes::tagged,
+};
 use crate::{
     render,
     server::{
@@ -106,7 +109,7 @@ impl Bridge {
         let result = match operation {
             Operation::GetConversation => {
                 let items = tools::items(&arguments).map_err(|why| Problem::new(tools::ITEMS, why).into());
-                let (id, items) = with(id, items)?;
+                let (id, items) = require_id_and_input(id, items)?;
                 let c = self
                     .inboxes
                     .conversation(&connection.client, &id, ReadPriority::Requested)
@@ -115,7 +118,7 @@ impl Bridge {
                 self.done(render::conversation(&self.style(), &c, items))
             }
             Operation::SetStatus => {
-                let (id, input) = with(id, read_arguments::<SetStatus>(arguments))?;
+                let (id, input) = require_id_and_input(id, read_arguments::<SetStatus>(arguments))?;
                 admit(&id).await?;
                 let status = input.status.clone();
                 let done = thread(&id).set_status(status.clone()).await;
@@ -123,7 +126,7 @@ impl Bridge {
                 changed(&format!("{id} is {status} now."), json!({ "ok": true, "status": status }), None)
             }
             Operation::TagConversation => {
-                let (id, input) = with(id, read_arguments::<TagConversation>(arguments))?;
+                let (id, input) = require_id_and_input(id, read_arguments::<TagConversation>(arguments))?;
                 if input.add.is_empty() && input.remove.is_empty() {
                     return Err(failed("Nothing was done: name the tags in `add` or `remove`."));
                 }
@@ -134,17 +137,17 @@ impl Bridge {
             }
             Operation::AssignConversation => self.assign(id, arguments, connection).await?,
             Operation::AddNote => {
-                let (id, input) = with(id, read_arguments::<AddNote>(arguments))?;
+                let (id, input) = require_id_and_input(id, read_arguments::<AddNote>(arguments))?;
                 admit(&id).await?;
                 self.sender.create(connection, &Create::note(id, input), None).await
             }
             Operation::Reply => {
-                let (id, input) = with(id, read_arguments::<Reply>(arguments))?;
+                let (id, input) = require_id_and_input(id, read_arguments::<Reply>(arguments))?;
                 let mail = CustomerEmail::reply(id, input);
                 return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
             }
             Operation::RequestDocuments => {
-                let (id, input) = with(id, read_arguments::<RequestDocuments>(arguments))?;
+                let (id, input) = require_id_and_input(id, read_arguments::<RequestDocuments>(arguments))?;
                 let mail = CustomerEmail::request(id, input);
                 return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
             }
@@ -177,24 +180,4 @@ pub(in crate::server) fn conversation_id(arguments: &Value) -> Result<Conversati
         Some(Value::String(id)) => id.parse().map_err(|e: shared_inbox::InvalidId| e.to_string()),
         Some(_) => Err("must be a string".into()),
     }
-}
-
-/// Returns the id and the input, or everything that is wrong with either.
-pub(in crate::server) fn with<T>(
-    id: Result<ConversationId, String>,
-    input: Result<T, Problems>,
-) -> Result<(ConversationId, T), CallToolResult> {
-    let mut problems = Problems::default();
-    match (id, input) {
-        (Ok(id), Ok(input)) => return Ok((id, input)),
-        (id, input) => {
-            if let Err(message) = id {
-                problems.push("id", message);
-            }
-            if let Err(more) = input {
-                more.iter().for_each(|problem| problems.push(&problem.field, &problem.message));
-            }
-        }
-    }
-    Err(failed(wrong(&problems)))
 }

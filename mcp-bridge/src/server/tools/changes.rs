@@ -8,7 +8,7 @@ use shared_inbox::{
     input::{AssignConversation, TagConversation},
 };
 
-use super::calls::with;
+use super::arguments::require_id_and_input;
 use crate::{
     render::quoted,
     server::{
@@ -51,7 +51,7 @@ impl Bridge {
             };
             arguments["to"] = to.to_string().into();
         }
-        let (id, input) = with(id, read_arguments::<AssignConversation>(arguments))?;
+        let (id, input) = require_id_and_input(id, read_arguments::<AssignConversation>(arguments))?;
         self.inboxes.admit(&connection.client, &id).await.map_err(denied)?;
         let done = connection.client.conversation(&id).assign(&input.to).await;
         self.inboxes.admitted(&id, done).map_err(denied)?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::builder::CreateRequest;
 use super::input::{CreateInput, Created};
-use super::read_back::{Lookup, look, read_back, recent_creates};
+use super::read_back::{FIRST_LOOK_INTERVAL, Lookup, MAX_LOOK_INTERVAL, look, read_back, recent_creates};
 use super::recent_creates::RecentCreates;
 use crate::client::call::{Response, body, check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, HeldPermit, Next, Outgoing, decode, item_keys, next};
@@ -13,9 +13,6 @@ use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreat
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification, after};
 use crate::{Idempotency, Problem, Problems, Scope};
 
-/// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
-pub(super) const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
-pub(super) const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(4);
 /// How long a permit is held for the read before it is used.
 const MAX_HOLD_TIME: Duration = Duration::from_secs(120);
 /// How long to wait for a second permit while holding one: a permit is free again after more than a minute, so a shorter wait

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::execute::{FIRST_LOOK_INTERVAL, MAX_LOOK_INTERVAL};
 use super::match_item::Us;
 use super::recent_creates::{CreateLog, RecentCreates};
 use crate::client::call::{identity, read};
@@ -13,6 +12,10 @@ use crate::client::engine::{Core, ServiceClock, item_keys};
 use crate::client::error::{Cause, Certainty, Error, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{BoxFuture, Options};
 use crate::{Conversation, ConversationId, TimelineItem};
+
+/// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
+pub(super) const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
+pub(super) const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(4);
 
 /// The result of looking for a create in its conversation.
 #[derive(Clone, Debug, PartialEq)]
