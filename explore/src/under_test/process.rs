@@ -11,7 +11,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{Child, ChildStderr, Command},
     task::JoinHandle,
 };
@@ -19,6 +19,8 @@ use tokio::{
 /// Lines of stderr that are kept, and characters of each.
 const MAX_LINES: usize = 10;
 const MAX_CHARACTERS: usize = 300;
+/// How much of a line is read; the rest of a longer one is left out.
+const MAX_LINE_BYTES: u64 = 1 << 16;
 /// How long the rest of stderr is waited for when the command has ended: something that it started may hold it open.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -102,7 +104,18 @@ impl LastLines {
         let reading = tokio::spawn(async move {
             let mut stream = BufReader::new(stderr);
             let mut line = Vec::new();
-            while stream.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+            let mut continues = false;
+            while (&mut stream)
+                .take(MAX_LINE_BYTES)
+                .read_until(b'\n', &mut line)
+                .await
+                .is_ok_and(|read| read > 0)
+            {
+                let is_rest = std::mem::replace(&mut continues, !line.ends_with(b"\n"));
+                if is_rest {
+                    line.clear();
+                    continue;
+                }
                 let mut text = String::from_utf8_lossy(&line).trim_end().to_owned();
                 line.clear();
                 for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
