@@ -20,7 +20,11 @@ use crate::{
 };
 
 fn readme() -> String {
-    fs::read_to_string(root().join("README.md")).expect("there is a README")
+    page("README.md")
+}
+
+fn page(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The fenced blocks of this language.
@@ -129,7 +133,7 @@ fn nothing_is_presented_as_released() {
 /// Each stop of the walks in CONTRIBUTING is a file, and no walk is longer than a newcomer can follow.
 #[test]
 fn the_walks_through_the_code_lead_to_files() {
-    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("it is there");
+    let page = page("CONTRIBUTING.md");
     let walks = page.split("## Three walks through the code").nth(1).expect("the walks");
     let walks = walks.split("\n## ").next().expect("their end");
     let walks: Vec<_> = walks.split("\n**").skip(1).collect();
@@ -192,6 +196,28 @@ async fn the_mcp_settings_in_the_readme_work() {
 }
 
 #[test]
+fn the_readme_promises_nothing_that_the_page_of_promises_does_not() {
+    let (readme, promises) = (readme(), page("docs/promises.md"));
+    let list = readme.split("What is promised, with tests behind each sentence:\n\n").nth(1);
+    let list = list.and_then(|rest| rest.split("\n\n").next()).expect("the README has lost its promises");
+    for promise in list.lines() {
+        let promise = promise.strip_prefix("- ").expect("one line for each");
+        assert!(promises.contains(promise), "docs/promises.md does not say: {promise}");
+    }
+}
+
+/// Another test runs what the guide shows.
+#[test]
+fn the_tests_in_the_readme_stand_in_the_guide() {
+    let (readme, guide) = (readme(), page("docs/testing.md"));
+    for language in ["python", "ts"] {
+        let shown = blocks(&readme, language);
+        assert_eq!(shown.len(), 1, "the README has lost its {language}");
+        assert!(guide.contains(&shown[0]), "docs/testing.md lacks:\n{}", shown[0]);
+    }
+}
+
+#[test]
 fn every_link_in_the_readme_leads_somewhere() {
     let readme = readme();
     let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -227,7 +253,7 @@ fn the_tour_in_the_docs_is_a_real_run() {
 
 #[test]
 fn the_readme_shows_a_part_of_that_run() {
-    let page = fs::read_to_string(root().join("docs/tour.md")).expect("there is a tour in the docs");
+    let page = page("docs/tour.md");
     let part = lasting(&blocks(&readme(), "text").concat());
     let whole = lasting(&blocks(&page, "text").concat());
     assert!(part.len() > 3, "the README has lost its part of the tour");
