@@ -47,7 +47,7 @@ impl BoundServer {
 
     /// Serves until `end` completes, and then waits for the responses of requests under way.
     pub async fn serve_until(self, end: impl Future<Output = ()>) {
-        let mut serving = std::pin::pin!(http::serve(self.app, self.listener));
+        let mut serving = http::serve(self.app, self.listener);
         tokio::select! {
             () = &mut serving => return,
             () = end => {}

@@ -180,6 +180,10 @@ impl MockServerBuilder {
     ///
     /// When the address cannot be listened on, or the seed is not sound.
     pub async fn try_start(self) -> Result<MockServer, StartError> {
+        self.start_on_thread()
+    }
+
+    fn start_on_thread(self) -> Result<MockServer, StartError> {
         let runtime =
             runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
         let (phase, stop) = watch::channel(Phase::Running);

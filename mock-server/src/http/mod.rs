@@ -33,7 +33,7 @@ mod mcp {
     }
 }
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc};
 
 use axum::{Router, body::Body};
 use futures_util::FutureExt;
@@ -46,13 +46,14 @@ use connection::HttpReply;
 use service::ServiceTarget;
 
 /// Serves until the server stops.
-pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
+///
+/// Boxed, so that it is compiled here, and not again in every program and test that starts a server.
+pub(crate) fn serve(app: Arc<App>, listener: TcpListener) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     let (stop, routes) = (app.stop.clone(), control::routes());
-    connection::serve(listener, app.limits, stop, control::is_control_path, move |request| {
+    Box::pin(connection::serve(listener, app.limits, stop, control::is_control_path, move |request| {
         let (app, routes) = (Arc::clone(&app), routes.clone());
         async move { handle(&app, &routes, request).await }
-    })
-    .await;
+    }))
 }
 
 async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> HttpReply {

@@ -10,16 +10,22 @@ use super::core::Core;
 use super::wire::{HttpResponse, Outgoing};
 use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::{AcquireRequest, Options, Permit};
+use crate::client::policy::{AcquireRequest, BoxFuture, Options, Permit};
 
 /// The longest attempt, whatever its timeout.
 const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(86_400);
 
 impl Core {
     /// Sends until there is a response, or no attempt is left.
-    pub(crate) async fn run(&self, out: &Outgoing, options: &Options) -> Result<HttpResponse> {
+    ///
+    /// Boxed, so that it is compiled here, and not again in every program that makes a call.
+    pub(crate) fn run<'a>(
+        &'a self,
+        out: &'a Outgoing,
+        options: &'a Options,
+    ) -> BoxFuture<'a, Result<HttpResponse>> {
         let span = tracing::info_span!("shared_inbox.call", otel.name = %out.label, otel.kind = "internal");
-        async {
+        let call = async move {
             let mut budget = self.budget(options);
             let mut certainty = Certainty::NotSent;
             loop {
@@ -38,9 +44,8 @@ impl Core {
                 };
                 self.pause(&error, pause).await;
             }
-        }
-        .instrument(span)
-        .await
+        };
+        Box::pin(call.instrument(span))
     }
 
     pub(crate) fn budget(&self, options: &Options) -> Budget {

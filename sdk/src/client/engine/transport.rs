@@ -11,6 +11,7 @@ use tracing::{Instrument, field};
 use super::core::Core;
 use super::wire::{HttpResponse, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Transport};
+use crate::client::policy::BoxFuture;
 
 /// The most bytes of an error body that are read: the service's are one sentence.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
@@ -20,13 +21,15 @@ const MAX_CAPACITY_BYTES: usize = 32 * 1024 * 1024;
 
 impl Core {
     /// Sends once. `resend` counts the sends before this one.
-    pub(super) async fn attempt(
-        &self,
-        out: &Outgoing,
-        extra: &HeaderMap,
+    ///
+    /// Boxed, so that it is compiled here, and not again in every program that makes a call.
+    pub(super) fn attempt<'a>(
+        &'a self,
+        out: &'a Outgoing,
+        extra: &'a HeaderMap,
         timeout: Duration,
         resend: u32,
-    ) -> Result<HttpResponse> {
+    ) -> BoxFuture<'a, Result<HttpResponse>> {
         let base = &self.base;
         // Named by the OpenTelemetry conventions for HTTP clients. The template stands in for the path: a real one holds
         // ids, a query the words of a search.
@@ -42,7 +45,7 @@ impl Core {
             http.response.status_code = field::Empty,
             error.type = field::Empty,
         );
-        async {
+        let attempt = async move {
             let mut result = self.exchange(out, extra, timeout).await;
             if out.method.is_safe() {
                 result = result.map_err(Error::without_effect);
@@ -60,9 +63,8 @@ impl Core {
                 }
             }
             result
-        }
-        .instrument(span)
-        .await
+        };
+        Box::pin(attempt.instrument(span))
     }
 
     async fn exchange(&self, out: &Outgoing, extra: &HeaderMap, timeout: Duration) -> Result<HttpResponse> {
