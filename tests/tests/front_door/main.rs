@@ -17,6 +17,8 @@ mod packages;
 mod processes;
 #[cfg(unix)]
 mod project;
+#[cfg(target_os = "linux")]
+mod release;
 mod run;
 mod signs;
 #[cfg(unix)]
