@@ -26,11 +26,11 @@ struct Copied {
     script: String,
 }
 
-/// Every operation answered in every way, with hostile values. The tests in Rust are those in `copied_tests.rs`, where they
+/// Every operation, and every kind of failure once, with hostile values. The tests in Rust are those in `copied_tests.rs`, where they
 /// are compiled and run; those in Python and JavaScript are run here.
 #[tokio::test]
 #[ignore = "needs Python and Node"]
-async fn copied_tests_run_for_every_operation_and_every_answer() {
+async fn copied_tests_run_for_every_operation_and_every_kind_of_failure() {
     let Some(node) = peers::node22() else { return };
     let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;
     let mut command = Command::new(&node);

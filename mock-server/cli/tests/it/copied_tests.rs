@@ -40,32 +40,9 @@ use shared_inbox_mock::MockServer;
 #[tokio::test]
 async fn list_conversations_works() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).search("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").limit(5).await.unwrap();
-}
-}
-
-mod list_conversations_2 {
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
     let mailbox = mock.control().mailboxes().await.unwrap().into_iter().find(|it| !it.sandbox).unwrap().id;
     let inbox = mock.client();
-    inbox.conversations().mailbox(&mailbox).await.unwrap();
-}
-}
-
-mod list_conversations_3 {
-use shared_inbox::View;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    inbox.conversations().view(View::All).reference("order-1042").await.unwrap();
+    inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).mailbox(&mailbox).search("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").limit(5).await.unwrap();
 }
 }
 
@@ -140,21 +117,6 @@ async fn tag_conversation_works() {
 
 mod assign_conversation_1 {
 use shared_inbox::AssignTo;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn assign_conversation_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client();
-    inbox.conversation(&id).assign(AssignTo::Me).await.unwrap();
-}
-}
-
-mod assign_conversation_2 {
-use shared_inbox::AssignTo;
 use shared_inbox_mock::{InboundMail, MockServer, NewUser};
 
 #[tokio::test]
@@ -170,36 +132,7 @@ async fn assign_conversation_works() {
 }
 }
 
-mod assign_conversation_3 {
-use shared_inbox::AssignTo;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn assign_conversation_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client();
-    inbox.conversation(&id).assign(AssignTo::Nobody).await.unwrap();
-}
-}
-
 mod reply_1 {
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn reply_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client();
-    inbox.conversation(&id).reply("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").summary("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").await.unwrap();
-}
-}
-
-mod reply_2 {
 use shared_inbox::input::DocumentItem;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -210,7 +143,7 @@ async fn reply_works() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let inbox = mock.client();
-    inbox.conversation(&id).reply("Please send these.").document(DocumentItem::new("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").description("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").nice_to_have()).and_send().await.unwrap();
+    inbox.conversation(&id).reply("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").summary("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").document(DocumentItem::new("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").description("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").nice_to_have()).await.unwrap();
 }
 }
 
@@ -241,17 +174,6 @@ async fn record_sent_works() {
 }
 
 mod sandbox_inbound_1 {
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn sandbox_inbound_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.test_client();
-    inbox.sandbox_inbound("vera@customer.test", "\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").name("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`").await.unwrap();
-}
-}
-
-mod sandbox_inbound_2 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -262,22 +184,9 @@ async fn sandbox_inbound_works() {
     let id = mail.await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/sandbox/inbound");
     let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
-    let request = request.header("content-type", "application/json").body("{\"conversationId\":\"cnv_2cukxv15amtby\",\"from\":\"vera@customer.test\",\"text\":\"Again\"}".replace("cnv_2cukxv15amtby", id.as_str()));
+    let request = request.header("content-type", "application/json").body("{\"conversationId\":\"cnv_2cukxv15amtby\",\"from\":\"vera@customer.test\",\"name\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\",\"text\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}".replace("cnv_2cukxv15amtby", id.as_str()));
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 201);
-}
-}
-
-mod add_note_2 {
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn add_note_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let mail = mock.test_client().sandbox_inbound("vera@customer.test", "Hello").subject("Sandbox");
-    let id = mail.await.unwrap().conversation_id;
-    let inbox = mock.test_client();
-    inbox.conversation(&id).add_note("In the sandbox").await.unwrap();
 }
 }
 
@@ -295,92 +204,7 @@ async fn get_conversation_is_refused_with_404() {
 }
 }
 
-mod add_note_3 {
-use shared_inbox::ConversationId;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn add_note_is_refused_with_404() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let id: ConversationId = "cnv_none".parse().unwrap();
-    let inbox = mock.client();
-    let error = inbox.conversation(&id).add_note("x").await.unwrap_err();
-    assert!(error.is_not_found(), "{error}");
-}
-}
-
 mod set_status_2 {
-use shared_inbox::{ConversationId, Status};
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn set_status_is_refused_with_404() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let id: ConversationId = "cnv_none".parse().unwrap();
-    let inbox = mock.client();
-    let error = inbox.conversation(&id).set_status(Status::Open).await.unwrap_err();
-    assert!(error.is_not_found(), "{error}");
-}
-}
-
-mod tag_conversation_2 {
-use shared_inbox::ConversationId;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn tag_conversation_is_refused_with_404() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let id: ConversationId = "cnv_none".parse().unwrap();
-    let inbox = mock.client();
-    let error = inbox.conversation(&id).edit_tags().add("x").await.unwrap_err();
-    assert!(error.is_not_found(), "{error}");
-}
-}
-
-mod assign_conversation_4 {
-use shared_inbox::{AssignTo, ConversationId};
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn assign_conversation_is_refused_with_404() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let id: ConversationId = "cnv_none".parse().unwrap();
-    let inbox = mock.client();
-    let error = inbox.conversation(&id).assign(AssignTo::Me).await.unwrap_err();
-    assert!(error.is_not_found(), "{error}");
-}
-}
-
-mod reply_3 {
-use shared_inbox::ConversationId;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn reply_is_refused_with_404() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let id: ConversationId = "cnv_none".parse().unwrap();
-    let inbox = mock.client();
-    let error = inbox.conversation(&id).reply("x").await.unwrap_err();
-    assert!(error.is_not_found(), "{error}");
-}
-}
-
-mod request_documents_2 {
-use shared_inbox::ConversationId;
-use shared_inbox::input::DocumentItem;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn request_documents_is_refused_with_404() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let id: ConversationId = "cnv_none".parse().unwrap();
-    let inbox = mock.client();
-    let error = inbox.conversation(&id).request_documents([DocumentItem::new("x")]).await.unwrap_err();
-    assert!(error.is_not_found(), "{error}");
-}
-}
-
-mod set_status_3 {
 use shared_inbox::Status;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -396,187 +220,7 @@ async fn set_status_is_refused_with_400() {
 }
 }
 
-mod assign_conversation_5 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn assign_conversation_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"to\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod set_status_4 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn set_status_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"status\":\"\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod assign_conversation_6 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn assign_conversation_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"to\":\"\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod set_status_5 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn set_status_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"status\":7}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod assign_conversation_7 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn assign_conversation_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"to\":7}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod set_status_6 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn set_status_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"status\":null}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod assign_conversation_8 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn assign_conversation_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"to\":null}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod set_status_7 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn set_status_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"status\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod assign_conversation_9 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn assign_conversation_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"to\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod set_status_8 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn set_status_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"status\":{\"a\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod assign_conversation_10 {
+mod assign_conversation_2 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -594,25 +238,7 @@ async fn assign_conversation_is_refused_with_400() {
 }
 }
 
-mod add_note_4 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn add_note_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"body\":\"\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod add_note_5 {
+mod add_note_2 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -630,149 +256,7 @@ async fn add_note_is_refused_with_400() {
 }
 }
 
-mod add_note_6 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn add_note_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"body\":{\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\":1}}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod tag_conversation_3 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn tag_conversation_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/tags".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"add\":\"x\",\"remove\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod reply_4 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn reply_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"body\":\"x\",\"send\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod request_documents_3 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn request_documents_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/document-requests".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"documents\":[],\"dueDate\":\"2027-02-30\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod record_sent_2 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn record_sent_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let url = format!("{}{}", mock.base_url(), "/app-mail");
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"messageId\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"reference\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"subject\":\"x\",\"to\":[]}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod sandbox_inbound_3 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn sandbox_inbound_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let url = format!("{}{}", mock.base_url(), "/sandbox/inbound");
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
-    let request = request.header("content-type", "application/json").body("{\"from\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"text\":\"\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod list_conversations_4 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let url = format!("{}{}", mock.base_url(), "/conversations?limit=x");
-    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod list_conversations_5 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let url = format!("{}{}", mock.base_url(), "/conversations?limit=");
-    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 400);
-}
-}
-
-mod list_conversations_6 {
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    let error = inbox.conversations().limit(99999).await.unwrap_err();
-    assert!(error.is_invalid_input(), "{error}");
-}
-}
-
-mod list_conversations_7 {
+mod list_conversations_2 {
 use shared_inbox::View;
 use shared_inbox_mock::MockServer;
 
@@ -785,46 +269,7 @@ async fn list_conversations_is_refused_with_400() {
 }
 }
 
-mod list_conversations_8 {
-use shared_inbox::View;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    let error = inbox.conversations().view(View::All).await.unwrap_err();
-    assert!(error.is_invalid_input(), "{error}");
-}
-}
-
-mod list_conversations_9 {
-use shared_inbox::Assigned;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    let error = inbox.conversations().assigned(Assigned::from("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`")).await.unwrap_err();
-    assert!(error.is_invalid_input(), "{error}");
-}
-}
-
-mod search_documents_2 {
-use shared_inbox::DocumentKind;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn search_documents_is_refused_with_400() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    let error = inbox.documents().kind(DocumentKind::from("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`")).await.unwrap_err();
-    assert!(error.is_invalid_input(), "{error}");
-}
-}
-
-mod add_note_7 {
+mod add_note_3 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -856,20 +301,6 @@ async fn request_is_refused_with_404() {
 }
 }
 
-mod request_2 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn request_is_refused_with_405() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let url = format!("{}{}", mock.base_url(), "/tags");
-    let request = reqwest::Client::new().request("DELETE".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 405);
-}
-}
-
 mod me_2 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
@@ -884,97 +315,7 @@ async fn me_is_refused_with_401() {
 }
 }
 
-mod add_note_8 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn add_note_is_refused_with_401() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
-    let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 401);
-}
-}
-
-mod add_note_9 {
-use shared_inbox::Scope;
-use shared_inbox_mock::{InboundMail, MockServer, NewKey};
-
-#[tokio::test]
-async fn add_note_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).add_note("x").await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod set_status_9 {
-use shared_inbox::{Scope, Status};
-use shared_inbox_mock::{InboundMail, MockServer, NewKey};
-
-#[tokio::test]
-async fn set_status_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).set_status(Status::Open).await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod tag_conversation_4 {
-use shared_inbox::Scope;
-use shared_inbox_mock::{InboundMail, MockServer, NewKey};
-
-#[tokio::test]
-async fn tag_conversation_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).edit_tags().add("x").await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod assign_conversation_11 {
-use shared_inbox::{AssignTo, Scope};
-use shared_inbox_mock::{InboundMail, MockServer, NewKey};
-
-#[tokio::test]
-async fn assign_conversation_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).assign(AssignTo::Me).await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod reply_5 {
+mod reply_2 {
 use shared_inbox::Scope;
 use shared_inbox_mock::{InboundMail, MockServer, NewKey};
 
@@ -992,133 +333,7 @@ async fn reply_is_refused_with_403() {
 }
 }
 
-mod request_documents_4 {
-use shared_inbox::Scope;
-use shared_inbox::input::DocumentItem;
-use shared_inbox_mock::{InboundMail, MockServer, NewKey};
-
-#[tokio::test]
-async fn request_documents_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).request_documents([DocumentItem::new("x")]).await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod list_conversations_10 {
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    inbox.conversations().await.unwrap();
-}
-}
-
-mod search_documents_3 {
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn search_documents_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    inbox.documents().await.unwrap();
-}
-}
-
-mod list_tags_2 {
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_tags_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    inbox.tags().await.unwrap();
-}
-}
-
-mod get_conversation_3 {
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn get_conversation_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client();
-    inbox.conversation(&id).get().await.unwrap();
-}
-}
-
-mod sandbox_inbound_4 {
-use shared_inbox::Scope;
-use shared_inbox_mock::{MockServer, NewKey};
-
-#[tokio::test]
-async fn sandbox_inbound_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::test("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let inbox = mock.client_with(&key);
-    let error = inbox.sandbox_inbound("vera@customer.test", "x").await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod add_note_10 {
-use shared_inbox::Scope;
-use shared_inbox_mock::{MockServer, NewKey};
-
-#[tokio::test]
-async fn add_note_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::test("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let mail = mock.test_client().sandbox_inbound("vera@customer.test", "Hello").subject("Sandbox");
-    let id = mail.await.unwrap().conversation_id;
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).add_note("x").await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod record_sent_3 {
-use shared_inbox::Scope;
-use shared_inbox_mock::{MockServer, NewKey};
-
-#[tokio::test]
-async fn record_sent_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let inbox = mock.client_with(&key);
-    let error = inbox.record_sent("<a2@shop.example>", "order-1".parse().unwrap(), ["kim@customer.example"], "x").await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod me_3 {
-use shared_inbox_mock::{MockServer, Plan};
-
-#[tokio::test]
-async fn me_is_refused_with_403() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    mock.control().set_plan(Plan::Free).await.unwrap();
-    let inbox = mock.client();
-    let error = inbox.me().await.unwrap_err();
-    assert!(error.is_forbidden(), "{error}");
-}
-}
-
-mod add_note_11 {
+mod add_note_4 {
 use shared_inbox_mock::{InboundMail, MockServer, Plan};
 
 #[tokio::test]
@@ -1134,22 +349,7 @@ async fn add_note_is_refused_with_403() {
 }
 }
 
-mod me_4 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{Effect, FaultRule, MockServer};
-
-#[tokio::test]
-async fn me_is_refused_with_429() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    mock.control().add_fault(FaultRule::new(Effect::status(429)).always()).await.unwrap();
-    let url = format!("{}{}", mock.base_url(), "/me");
-    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 429);
-}
-}
-
-mod reply_6 {
+mod reply_3 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1168,56 +368,7 @@ async fn reply_is_refused_with_429() {
 }
 }
 
-mod me_5 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{Effect, FaultRule, MockServer};
-
-#[tokio::test]
-async fn me_is_refused_with_500() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    mock.control().add_fault(FaultRule::new(Effect::status(500)).always()).await.unwrap();
-    let url = format!("{}{}", mock.base_url(), "/me");
-    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 500);
-}
-}
-
-mod reply_7 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
-
-#[tokio::test]
-async fn reply_is_refused_with_500() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    mock.control().add_fault(FaultRule::new(Effect::status(500)).always()).await.unwrap();
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 500);
-}
-}
-
-mod me_6 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{Effect, FaultRule, MockServer};
-
-#[tokio::test]
-async fn me_is_refused_with_503() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    mock.control().add_fault(FaultRule::new(Effect::status(503)).always()).await.unwrap();
-    let url = format!("{}{}", mock.base_url(), "/me");
-    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 503);
-}
-}
-
-mod reply_8 {
+mod reply_4 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1236,21 +387,7 @@ async fn reply_is_refused_with_503() {
 }
 }
 
-mod me_7 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{Effect, FaultRule, MockServer};
-
-#[tokio::test]
-async fn me_gets_no_answer() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
-    let url = format!("{}{}", mock.base_url(), "/me");
-    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    assert!(request.send().await.is_err());
-}
-}
-
-mod reply_9 {
+mod reply_5 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1268,65 +405,7 @@ async fn reply_gets_no_answer() {
 }
 }
 
-mod me_8 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{Effect, FaultRule, MockServer};
-
-#[tokio::test]
-async fn me_gets_no_answer() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
-    let url = format!("{}{}", mock.base_url(), "/me");
-    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    assert!(request.send().await.is_err());
-}
-}
-
-mod reply_10 {
-use shared_inbox::http::Method;
-use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
-
-#[tokio::test]
-async fn reply_gets_no_answer() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
-    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
-    let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
-    assert!(request.send().await.is_err());
-}
-}
-
-mod list_conversations_11 {
-use shared_inbox::View;
-use shared_inbox_mock::MockServer;
-
-#[tokio::test]
-async fn list_conversations_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let inbox = mock.client();
-    inbox.conversations().view(View::Open).limit(3).await.unwrap();
-}
-}
-
-mod get_conversation_4 {
-use shared_inbox_mock::{InboundMail, MockServer};
-
-#[tokio::test]
-async fn get_conversation_works() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client();
-    inbox.conversation(&id).get().await.unwrap();
-}
-}
-
-mod set_status_10 {
+mod set_status_3 {
 use shared_inbox::Status;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -1341,7 +420,7 @@ async fn set_status_works() {
 }
 }
 
-mod set_status_11 {
+mod set_status_4 {
 use shared_inbox::{Scope, Status};
 use shared_inbox_mock::{InboundMail, MockServer, NewKey};
 
@@ -1355,40 +434,6 @@ async fn set_status_is_refused() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let inbox = mock.client_with(&key);
     let error = inbox.conversation(&id).set_status(Status::from("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\")).await.unwrap_err();
-    assert!(error.is_invalid_input() || error.is_forbidden() || error.is_not_found(), "{error}");
-}
-}
-
-mod add_note_12 {
-use shared_inbox::{ConversationId, Scope};
-use shared_inbox_mock::{MockServer, NewKey};
-
-#[tokio::test]
-async fn add_note_is_refused() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let id: ConversationId = "cnv_none".parse().unwrap();
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).add_note("x").await.unwrap_err();
-    assert!(error.is_invalid_input() || error.is_forbidden() || error.is_not_found(), "{error}");
-}
-}
-
-mod add_note_13 {
-use shared_inbox::Scope;
-use shared_inbox_mock::{InboundMail, MockServer, NewKey};
-
-#[tokio::test]
-async fn add_note_is_refused() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let key = NewKey::live("App", [Scope::Read]);
-    let key = mock.control().create_key(key).await.unwrap().key;
-    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
-    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
-    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
-    let inbox = mock.client_with(&key);
-    let error = inbox.conversation(&id).add_note("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").await.unwrap_err();
     assert!(error.is_invalid_input() || error.is_forbidden() || error.is_not_found(), "{error}");
 }
 }
