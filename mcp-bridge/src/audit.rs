@@ -6,7 +6,6 @@ use std::{
     fs,
     io::{self, Write},
     path::Path,
-    sync::{Mutex, PoisonError},
 };
 
 use rmcp::model::CallToolResult;
@@ -19,7 +18,7 @@ use crate::consent::{AskMethod, Decision};
 /// The audit file, open for appending.
 #[derive(Debug)]
 pub struct Audit {
-    file: Mutex<fs::File>,
+    file: fs::File,
 }
 
 /// Who agreed, and how.
@@ -96,22 +95,22 @@ impl Audit {
         options.append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self { file: Mutex::new(options.open(path)?) })
+        Ok(Self { file: options.open(path)? })
     }
 
-    /// Appends a line in one write, since several bridges may write to one file.
+    /// Appends a line in one write, since several bridges may write to one file. No lock: a line must not wait for a disk that
+    /// another one is being synced to.
     pub(crate) fn write(&self, line: &AuditRecord<'_>) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&text);
-        written.inspect_err(|error| {
+        (&self.file).write_all(&text).inspect_err(|error| {
             tracing::error!(kind = ?error.kind(), "a line of the audit could not be written");
         })
     }
 
     /// Waits until what was written is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        match self.file.lock().unwrap_or_else(PoisonError::into_inner).sync_data() {
+        match self.file.sync_data() {
             // A pipe or a terminal has no disk.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,

@@ -11,7 +11,7 @@ use clap::{
     builder::{BoolishValueParser, PossibleValuesParser},
     error::ErrorKind,
 };
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 
 use shared_inbox_mcp::{
     program::check_skills,

@@ -2,7 +2,11 @@
 
 use std::{env, ffi::OsStr, fmt::Write, path::Path, time::Duration};
 
-use shared_inbox::{__spec::limits, Client, Me, Operation, Scope, Timestamp, retry::RetryPolicy};
+use shared_inbox::{
+    __spec::{Operation, limits},
+    Client, Me, Scope, Timestamp,
+    retry::RetryPolicy,
+};
 
 use shared_inbox_mcp::{
     program::{PrivateFile, explain, knows_its_visitors, quoted},

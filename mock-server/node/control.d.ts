@@ -8,7 +8,7 @@ export type Advanced = { fired: Array<FiredJob>; now: string };
 export type Approval = { body?: string | null; by?: string | null };
 /** The response to an approval. */
 export type Approved = { sendsAt: string; status: string };
-/** Who a conversation is given to. */
+/** The person or agent that a conversation is assigned to. */
 export type Assignee = { id: string; name: string; type: string };
 /** A person gives a conversation to someone. */
 export type Assignment = { by?: string | null; to: string };
@@ -52,7 +52,7 @@ export type Discard = { by?: string | null };
 export type Dmarc = "pass" | "fail";
 /** A document in the library. */
 export type Document = { conversationId: string | null; createdAt: string; fields: DocumentFields; filename: string; id: string; kind: string | null; title: string };
-/** What was read out of a document. Each may be missing. */
+/** The data that was read out of a document. Each field may be missing. */
 export type DocumentFields = { amount?: number | null; currency?: string | null; date?: string | null; dueDate?: string | null; reference?: string | null; vendor?: string | null };
 /** `{"ok": true}`. */
 export type Done = { ok: boolean };
@@ -166,7 +166,7 @@ export type Ready = { base_url: string; console_url: string; control_url: string
 export type ReadyKeys = { live: string; test: string };
 /** What became of a mail that came in. */
 export type Received = { conversationId: string; created: boolean; documentIds: Array<string>; messageId: string };
-/** What became of a reply or a document request. */
+/** The result of a reply or a document request. */
 export type ReplyResult = { messageId: string; note?: string; requestId?: string; sendsAt?: string; status: string };
 /** A document request in the list of the control API. */
 export type RequestEntry = { completedAt: string | null; conversationId: string; customer: string | null; dueDate: string | null; id: string; items: Array<RequestedItem>; link: string; messageId: string; sentAt: string | null; subject: string };
@@ -174,7 +174,7 @@ export type RequestEntry = { completedAt: string | null; conversationId: string;
 export type RequestedItem = { description: string | null; documents: Array<string>; label: string; required: boolean };
 /** The new secret of a webhook. */
 export type RotatedSecret = { secret: string };
-/** Who wrote a message. */
+/** The sender of a message. */
 export type Sender = { email: string; name: string | null };
 /** A mail of the outbox as its recipient would get it. */
 export type SentMail = { at: string; conversationId: string | null; headers: SentMailHeaders; kind: OutboxKind; messageId: string | null; outcome: Outcome; source: string; subject: string; text: string; to: string };
@@ -206,9 +206,9 @@ export type Stop = { by?: string | null };
 export type Tag = { count: number; id: string; name: string };
 /** Tags that someone on the team adds and takes away in the app. */
 export type TagChange = { add?: Array<string>; by?: string | null; remove?: Array<string> };
-/** Whom a conversation can be assigned to. */
+/** The people and agents that a conversation can be assigned to. */
 export type Team = { agents: Array<TeamMember>; people: Array<TeamMember> };
-/** One on the team. */
+/** A member of the team. */
 export type TeamMember = { id: string; name: string };
 /** A note that someone on the team writes in the app. */
 export type TeamNote = { body: string; by?: string | null };

@@ -93,6 +93,8 @@ pub use runtime::{
     journal::entry::{JournalEntry, Order, RequestFilter, Transport},
     targets::WebhookTargets,
 };
+#[doc(inline)]
+pub use shared_inbox::__spec::Operation;
 pub use world::{
     Actor, Approval, Approved, Assignment, Attempt, AttemptOutcome, AttemptRequest, AttemptSent,
     BookingRecord, CallInput, ConversationEntry, ConversationFilter, ConversationView, CreateWebhook,

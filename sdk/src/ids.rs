@@ -1,7 +1,7 @@
 //! The fourteen kinds of id, each a type of its own, so that a message's id cannot be passed where a
 //! conversation's belongs.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,12 @@ impl Rest {
     }
 }
 
+/// An id of any kind.
+pub trait Id: FromStr<Err = InvalidId> {
+    /// The start of every id of this kind.
+    const PREFIX: &'static str;
+}
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident $prefix:literal $kind:literal $rest:expr;)*) => {$(
         $(#[$doc])*
@@ -66,10 +72,11 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            #[doc(hidden)]
-            pub const PREFIX: &'static str = $prefix;
-
-            /// Takes a text as an id of this kind, or says why it is none.
+            /// Parses an id of this kind.
+            ///
+            /// # Errors
+            ///
+            /// When the text is no such id.
             pub fn parse(text: impl Into<String>) -> Result<Self, InvalidId> {
                 let text = text.into();
                 match text.strip_prefix($prefix) {
@@ -82,6 +89,11 @@ macro_rules! ids {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+        }
+
+        #[doc(hidden)]
+        impl Id for $name {
+            const PREFIX: &'static str = $prefix;
         }
 
         impl fmt::Display for $name {
@@ -135,7 +147,7 @@ ids! {
     BookingTypeId "bkt_" "booking type" Rest::Word;
 }
 
-/// Who did something or has something to do: a person or an agent.
+/// The id of a person or an agent.
 ///
 /// ```
 /// use shared_inbox::ActorId;

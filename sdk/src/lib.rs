@@ -217,11 +217,14 @@ mod time;
 /// The rules of the API as data, for the other crates of this project. Not covered by semantic versioning.
 #[doc(hidden)]
 pub mod __spec {
+    pub use crate::event::data::new_data;
+    pub use crate::ids::Id;
     pub use crate::input::read::{query, read_arguments, read_query};
     pub use crate::input::rule::{Field, Form, Rule};
     pub use crate::lone_surrogates::replace_lone_surrogates;
     #[cfg(feature = "__schemas")]
     pub use crate::operation::Tool;
+    pub use crate::operation::{Idempotency, Method, Operation};
     pub mod limits {
         pub use crate::limits::*;
     }
@@ -251,9 +254,6 @@ pub use model::{
 pub use open_enums::{
     ActorType, AskKind, Assigned, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, View,
 };
-// For the other crates of this project, like `__spec`.
-#[doc(hidden)]
-pub use operation::{Idempotency, Method, Operation};
 pub use problems::{Problem, Problems};
 pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};
 /// The crate `reqwest`, whose client [`ClientBuilder::http_client`] takes.

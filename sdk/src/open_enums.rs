@@ -66,7 +66,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What a key may do.
+    /// A permission of an API key.
     Scope {
         /// List and read; always there when any other scope is.
         Read = "read",
@@ -80,7 +80,7 @@ words! {
         Record = "record",
     }
 
-    /// Where a conversation stands.
+    /// The status of a conversation.
     Status {
         /// The team has something to do.
         Open = "open",
@@ -90,7 +90,7 @@ words! {
         Closed = "closed",
     }
 
-    /// Which conversations a list shows.
+    /// The view of a list: which conversations it shows.
     View {
         /// The open ones; what a list shows when nothing is said.
         Open = "open",
@@ -104,7 +104,7 @@ words! {
         All = "all",
     }
 
-    /// Whose conversations a list shows.
+    /// The assignment by which a list is filtered.
     Assigned {
         /// Those of the key's own agent.
         Me = "me",
@@ -112,7 +112,7 @@ words! {
         Unassigned = "unassigned",
     }
 
-    /// How urgent an email is, as the sorting helper sees it.
+    /// The urgency of an email, as the sorting helper sees it.
     Urgency {
         /// It can wait.
         Low = "low",
@@ -122,7 +122,7 @@ words! {
         High = "high",
     }
 
-    /// Which way a message went.
+    /// The direction of a message.
     Direction {
         /// From the customer.
         Inbound = "inbound",
@@ -130,7 +130,7 @@ words! {
         Outbound = "outbound",
     }
 
-    /// How far an outgoing message has come.
+    /// The progress of an outbound message.
     MessageStatus {
         /// Waits for a person's approval.
         Draft = "draft",
@@ -144,7 +144,7 @@ words! {
         Failed = "failed",
     }
 
-    /// What a document is.
+    /// The kind of a document.
     DocumentKind {
         /// A bill to pay.
         Invoice = "invoice",
@@ -164,7 +164,7 @@ words! {
         Other = "other",
     }
 
-    /// What kind of party did something.
+    /// The kind of party that did something.
     ActorType {
         /// A person on the team.
         User = "user",
@@ -174,7 +174,7 @@ words! {
         System = "system",
     }
 
-    /// Whose move it is in a conversation.
+    /// The side whose turn it is in a conversation.
     Turn {
         /// The team's.
         Ours = "ours",
@@ -184,7 +184,7 @@ words! {
         Done = "done",
     }
 
-    /// What was requested from a customer.
+    /// The kind of a request to a customer.
     AskKind {
         /// Documents.
         Documents = "documents",

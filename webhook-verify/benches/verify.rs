@@ -267,8 +267,7 @@ impl Connection {
 }
 
 /// The longest claim while a guard fills up to a million events and then all of them fall due at once, in CPU time of this
-/// thread. Of three runs the best one counts: what else the machine does can only add to a time, and what belongs to the
-/// guard comes in each of them.
+/// thread. The worst of three runs counts: the allocator tidies up at other moments in each.
 fn claims() {
     const EVENTS: usize = 1_000_000;
     let runs = [(); 3].map(|()| {
@@ -292,7 +291,7 @@ fn claims() {
         }
         (longest, all / u32::try_from(EVENTS + EVENTS / 5).unwrap())
     });
-    let (longest, each) = *runs.iter().min().unwrap();
+    let (longest, each) = *runs.iter().max().unwrap();
     let verdict = if longest <= Duration::from_millis(20) { "ok: 20 ms" } else { "MISSED: 20 ms" };
     let runs = runs.map(|(longest, _)| shown(longest)).join(", ");
     println!(

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use shared_inbox::{Method, Operation, event::EventKind};
+use shared_inbox::{
+    __spec::{Method, Operation},
+    event::EventKind,
+};
 
 /// Which request of the app: an operation, by REST or MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,7 +53,7 @@ impl Op {
 
     /// Returns whether a repeat makes a second item.
     pub(crate) fn creates(self) -> bool {
-        self.operation.idempotency() != shared_inbox::Idempotency::Harmless
+        self.operation.idempotency() != shared_inbox::__spec::Idempotency::Harmless
     }
 
     /// Returns whether it writes to the customer.

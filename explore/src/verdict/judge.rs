@@ -1,6 +1,6 @@
 //! What a run shows: who interfered, what the app had read, what took effect.
 
-use shared_inbox::{Operation, Timestamp};
+use shared_inbox::{__spec::Operation, Timestamp};
 
 use crate::{
     plan::op::Op,

@@ -15,7 +15,7 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 
 use super::{
     Bridge,

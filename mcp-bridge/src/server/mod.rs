@@ -21,7 +21,7 @@ use rmcp::{
     model::{CallToolResult, Tool},
     service::RequestContext,
 };
-use shared_inbox::{Operation, Scope};
+use shared_inbox::{__spec::Operation, Scope};
 use tokio::sync::broadcast;
 
 use crate::{

@@ -16,7 +16,11 @@ use rmcp::{
     model::{CallToolResponse, CallToolResult},
     service::RequestContext,
 };
-use shared_inbox::{ConversationId, Idempotency, Operation, Timestamp, clock::Clock};
+use shared_inbox::{
+    __spec::{Idempotency, Operation},
+    ConversationId, Timestamp,
+    clock::Clock,
+};
 
 use crate::{
     audit::{Audit, AuditRecord, Consent},

@@ -7,8 +7,8 @@ mod rate_limit;
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{
-    __spec::limits,
-    Client, Me, Operation, Scope,
+    __spec::{Operation, limits},
+    Client, Me, Scope,
     clock::{Clock, TokioClock},
 };
 

@@ -14,7 +14,7 @@ use rmcp::{
     },
     service::RxJsonRpcMessage,
 };
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 /// How many subscriptions a client may have open.

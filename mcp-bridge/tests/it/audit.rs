@@ -166,6 +166,32 @@ async fn an_email_that_cannot_be_written_down_is_not_sent() {
 }
 
 #[tokio::test]
+#[cfg(target_os = "linux")]
+#[ignore = "needs strace"]
+async fn other_calls_are_answered_while_a_slow_disk_holds_an_email_up() {
+    if std::process::Command::new("strace").arg("-V").output().is_err() {
+        shared_inbox_tests::peers::skip::<()>("no strace on this machine");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let fixture = Fixture::new().await;
+    let bridge = fixture.program();
+    const DELAY: &str = "inject=fdatasync:delay_enter=60000000"; // a minute
+    let slow = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", DELAY];
+    let mut command = tokio::process::Command::new("strace");
+    command.args(slow).arg(bridge.as_std().get_program()).args(["--send=allow", "--audit"]).arg(&file);
+    command.envs(bridge.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let client = connect(command, &Person::who(Says::No), Older).await;
+    let reply = json!({ "id": fixture.conversation, "body": "On its way", "send": true });
+    let _reply = client.start(params("reply", reply)).await;
+    until(async || file.exists() && lines(&file).iter().any(|line| line["outcome"] == "intent")).await;
+    let other = tokio::time::timeout(Duration::from_secs(30), client.call("list_tags", json!({}))).await;
+    assert!(!crate::fixture::is_error(&other.expect("an answer before the disk's")));
+    assert_eq!(fixture.mails().await, crate::fixture::Mails::none(), "the email waits for the disk");
+}
+
+#[tokio::test]
 async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");

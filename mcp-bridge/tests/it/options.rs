@@ -1,7 +1,7 @@
 //! The options of the command line, and what becomes of them.
 
 use serde_json::Value;
-use shared_inbox::{Operation, Scope};
+use shared_inbox::{__spec::Operation, Scope};
 use shared_inbox_mcp::settings::{ToolFilter, ToolHidden};
 
 use crate::program::{options, out, program};

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 use shared_inbox_tests::peers;
 
 use crate::program::out;

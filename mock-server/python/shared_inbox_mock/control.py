@@ -31,7 +31,7 @@ class Approved(TypedDict):
     status: str
 
 class Assignee(TypedDict):
-    """Who a conversation is given to."""
+    """The person or agent that a conversation is assigned to."""
 
     id: str
     name: str
@@ -210,7 +210,7 @@ class Document(TypedDict):
     title: str
 
 class DocumentFields(TypedDict):
-    """What was read out of a document. Each may be missing."""
+    """The data that was read out of a document. Each field may be missing."""
 
     amount: NotRequired[float | None]
     currency: NotRequired[str | None]
@@ -628,7 +628,7 @@ class Received(TypedDict):
     messageId: str
 
 class ReplyResult(TypedDict):
-    """What became of a reply or a document request."""
+    """The result of a reply or a document request."""
 
     messageId: str
     note: NotRequired[str]
@@ -664,7 +664,7 @@ class RotatedSecret(TypedDict):
     secret: str
 
 class Sender(TypedDict):
-    """Who wrote a message."""
+    """The sender of a message."""
 
     email: str
     name: str | None
@@ -764,13 +764,13 @@ class TagChange(TypedDict):
     remove: NotRequired[list[str]]
 
 class Team(TypedDict):
-    """Whom a conversation can be assigned to."""
+    """The people and agents that a conversation can be assigned to."""
 
     agents: list[TeamMember]
     people: list[TeamMember]
 
 class TeamMember(TypedDict):
-    """One on the team."""
+    """A member of the team."""
 
     id: str
     name: str

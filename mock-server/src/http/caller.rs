@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use shared_inbox::{AgentId, Method, Operation, Timestamp};
+use shared_inbox::{
+    __spec::{Method, Operation},
+    AgentId, Timestamp,
+};
 
 use super::guard;
 use crate::{

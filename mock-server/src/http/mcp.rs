@@ -25,7 +25,7 @@ use rmcp::{
     },
 };
 use serde_json::{Map, Value, json};
-use shared_inbox::{Operation, Scope};
+use shared_inbox::{__spec::Operation, Scope};
 
 use super::{caller::Caller, response};
 use crate::world::{CallInput, Result, ServiceResponse};

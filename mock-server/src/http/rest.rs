@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, header, request::Parts};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use shared_inbox::{Method, Operation};
+use shared_inbox::__spec::{Method, Operation};
 
 use super::{caller::Caller, response};
 use crate::world::{CallInput, Refusal, Result};

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use shared_inbox::{
-    __spec::{read_arguments, read_query},
-    AgentId, Me, Operation, Problems, Scope, Timestamp,
+    __spec::{Operation, read_arguments, read_query},
+    AgentId, Me, Problems, Scope, Timestamp,
     input::{
         AddNote, AssignConversation, Input, ListConversations, RecordSent, Reply, RequestDocuments,
         SandboxInbound, SearchDocuments, SetStatus, TagConversation,
@@ -76,8 +76,8 @@ impl World {
     /// Performs an operation of the service for an agent.
     ///
     /// ```
-    /// use shared_inbox::{Operation, Timestamp};
-    /// use shared_inbox_mock::{CallInput, KeyHash, LIVE_KEY, World};
+    /// use shared_inbox::Timestamp;
+    /// use shared_inbox_mock::{CallInput, KeyHash, LIVE_KEY, Operation, World};
     ///
     /// let now = Timestamp::from_millis(1_800_000_000_000);
     /// let mut world = World::demo(now);

@@ -2,34 +2,15 @@
 //! produce the same world.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use shared_inbox::{
-    AgentId, BookingId, BookingTypeId, ConversationId, DocumentId, DocumentRequestId, EventId, MailboxId,
-    MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
-};
+use shared_inbox::__spec::Id;
 
 /// A SplitMix64 generator. Its outputs do not repeat within 2^64 steps, so ids made of whole outputs are unique.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct IdGenerator(u64);
 
-/// An id that can be generated.
-pub(crate) trait NewId {
-    /// Returns the id with this suffix behind its prefix.
-    fn from_suffix(rest: &str) -> Self;
-}
-
-macro_rules! new_id {
-    ($($name:ident)*) => {$(
-        impl NewId for $name {
-            fn from_suffix(rest: &str) -> Self {
-                $name::parse(format!("{}{rest}", $name::PREFIX)).expect("digits and lower-case letters fit every kind of id")
-            }
-        }
-    )*};
-}
-
-new_id! {
-    AgentId BookingId BookingTypeId ConversationId DocumentId DocumentRequestId EventId MailboxId MessageId NoteId
-    TagId UserId WebhookId WorkspaceId
+/// Returns the id with this suffix behind its prefix.
+pub(crate) fn id_with_suffix<T: Id>(suffix: &str) -> T {
+    format!("{}{suffix}", T::PREFIX).parse().expect("digits and lower-case letters fit every kind of id")
 }
 
 impl IdGenerator {
@@ -58,7 +39,7 @@ impl IdGenerator {
     }
 
     /// Returns a new id.
-    pub(crate) fn next_id<T: NewId>(&mut self) -> T {
+    pub(crate) fn next_id<T: Id>(&mut self) -> T {
         const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
         let mut bits = self.next_u64();
         let mut rest = [b'0'; 13];
@@ -66,7 +47,7 @@ impl IdGenerator {
             *place = DIGITS[(bits % 36) as usize];
             bits /= 36;
         }
-        T::from_suffix(std::str::from_utf8(&rest).expect("ASCII"))
+        id_with_suffix(std::str::from_utf8(&rest).expect("ASCII"))
     }
 
     /// Returns random letters and digits, for keys and secrets.

@@ -47,7 +47,7 @@ pub use conversation::{Assignment, NoteAdded, Snooze, Sorting, StatusChange, Tag
 pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord};
 pub(crate) use documents::{DocumentRequest, FiledDocument};
 pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Uploaded};
-pub(crate) use ids::{IdGenerator, NewId};
+pub(crate) use ids::{IdGenerator, id_with_suffix};
 pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
 pub(crate) use mail::AppMails;

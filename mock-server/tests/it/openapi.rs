@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use shared_inbox::{
-    Operation,
+    __spec::Operation,
     event::{Event, EventKind},
 };
 use shared_inbox_mock::MockServer;

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ActorId, ActorType, AskKind, BookingId, BookingTypeId, ConversationId, DocumentRequestId, MailboxId,
-    MessageId, Timestamp, Turn, UserId, WebhookId,
-    model::{constructors, shows},
+    MessageId, Timestamp, Turn, UserId, WebhookId, model::shows,
 };
 
 macro_rules! data {
@@ -23,9 +22,9 @@ data! {
     pub struct AskCompleted {
         /// The request.
         pub ask_id: DocumentRequestId,
-        /// What was requested.
+        /// The kind of request.
         pub kind: AskKind,
-        /// In which conversation.
+        /// The conversation.
         pub conversation_id: ConversationId,
     }
 
@@ -34,11 +33,11 @@ data! {
     /// A reference says which address was written to, not who wrote: look at the conversation's contact before
     /// you act on it.
     pub struct ClientReplied {
-        /// In which conversation.
+        /// The conversation.
         pub conversation_id: ConversationId,
         /// The message that came.
         pub message_id: MessageId,
-        /// In which inbox.
+        /// The inbox.
         pub mailbox_id: MailboxId,
         /// Whether it was written on a secure page.
         pub secure: bool,
@@ -48,37 +47,37 @@ data! {
         pub reference: Option<String>,
     }
 
-    /// A conversation was given to someone or to nobody.
+    /// A conversation was assigned to someone or to nobody.
     pub struct ConversationAssigned {
-        /// Which conversation.
+        /// The conversation.
         pub conversation_id: ConversationId,
-        /// Who has it now.
+        /// The person or agent it is assigned to now; `None` for nobody.
         pub assignee: Option<EventAssignee>,
-        /// Who gave it.
+        /// The person or agent that assigned it.
         pub assigned_by: EventActor,
     }
 
-    /// It is another one's turn.
+    /// It is another side's turn.
     pub struct TurnChanged {
-        /// In which conversation.
+        /// The conversation.
         pub conversation_id: ConversationId,
-        /// Whose turn it is now.
+        /// The side whose turn it is now.
         pub turn: Turn,
-        /// Whose it was; `None` on the first change.
+        /// The side whose turn it was; `None` on the first change.
         pub previous: Option<Turn>,
-        /// Who has the conversation.
+        /// The person or agent the conversation is assigned to; `None` for nobody.
         pub assignee: Option<EventAssignee>,
     }
 
     /// A person approved a draft.
     pub struct DraftApproved {
-        /// In which conversation.
+        /// The conversation.
         pub conversation_id: ConversationId,
         /// The message, which goes out when the undo window has passed.
         pub message_id: MessageId,
-        /// Who wrote it.
+        /// The author.
         pub drafted_by: EventDrafter,
-        /// Who approved it.
+        /// The person who approved it.
         pub approved_by: EventActor,
         /// Whether the text was changed first.
         pub edited: bool,
@@ -86,13 +85,13 @@ data! {
 
     /// An email went out.
     pub struct MessageSent {
-        /// In which conversation.
+        /// The conversation.
         pub conversation_id: ConversationId,
         /// The message.
         pub message_id: MessageId,
-        /// From which inbox.
+        /// The inbox it was sent from.
         pub mailbox_id: MailboxId,
-        /// Who wrote it; `None` for the service's own mail.
+        /// The author; `None` for an email of the service itself.
         pub author: Option<EventAuthor>,
         /// Whether it went as a secure link.
         pub secure: bool,
@@ -102,21 +101,21 @@ data! {
     pub struct Booking {
         /// The booking.
         pub booking_id: BookingId,
-        /// What kind of booking.
+        /// The kind of booking.
         pub booking_type_id: BookingTypeId,
-        /// With whom.
+        /// The host.
         pub host_user_id: UserId,
         /// The conversation it belongs to, if any.
         pub conversation_id: Option<ConversationId>,
-        /// When it starts.
+        /// The time at which it starts.
         pub starts_at: Timestamp,
-        /// When it ends.
+        /// The time at which it ends.
         pub ends_at: Timestamp,
     }
 
     /// The sorting helper held a likely scam.
     pub struct ScoutHeld {
-        /// In which conversation.
+        /// The conversation.
         pub conversation_id: ConversationId,
     }
 
@@ -126,69 +125,91 @@ data! {
         pub endpoint_id: WebhookId,
     }
 
-    /// Who has a conversation, in an event.
+    /// The person or agent that a conversation is assigned to, in an event.
     pub struct EventAssignee {
         /// Person or agent.
         #[serde(rename = "type")]
         pub kind: ActorType,
-        /// Which one.
+        /// The id of the person or agent.
         pub id: ActorId,
         /// The name, if known.
         pub name: Option<String>,
     }
 
-    /// Who did something, in an event.
+    /// The person, agent or service that did something, in an event.
     pub struct EventActor {
         /// Person, agent or the service.
         #[serde(rename = "type")]
         pub kind: ActorType,
-        /// Which one; `None` when the service did it.
+        /// The id of the person or agent; `None` for the service.
         pub id: Option<ActorId>,
         /// The name to show.
         pub name: String,
     }
 
-    /// Who wrote a draft.
+    /// The author of a draft.
     #[derive(Default)]
     pub struct EventDrafter {
         /// Person or agent, if known.
         #[serde(rename = "type")]
         pub kind: Option<ActorType>,
-        /// Which one, if known.
+        /// The id of the person or agent, if known.
         pub id: Option<ActorId>,
     }
 
-    /// Who wrote an email that went out.
+    /// The author of an email that was sent.
     pub struct EventAuthor {
         /// Person or agent.
         #[serde(rename = "type")]
         pub kind: ActorType,
-        /// Which one, if known.
+        /// The id of the person or agent, if known.
         pub id: Option<ActorId>,
     }
 }
 
-constructors! { hidden:
-    AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
-    ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { secure: false, reference: None };
-    ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) { assignee: None };
-    TurnChanged(conversation_id: ConversationId, turn: Turn) { previous: None, assignee: None };
-    DraftApproved(conversation_id: ConversationId, message_id: MessageId, approved_by: EventActor) {
-        drafted_by: EventDrafter::default(), edited: false
-    };
-    MessageSent(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { author: None, secure: false };
-    Booking(
-        booking_id: BookingId,
-        booking_type_id: BookingTypeId,
-        host_user_id: UserId,
-        starts_at: Timestamp,
-        ends_at: Timestamp
-    ) { conversation_id: None };
-    ScoutHeld(conversation_id: ConversationId);
-    WebhookTest(endpoint_id: WebhookId);
-    EventAssignee(kind: ActorType, id: impl Into<ActorId>) { name: None };
-    EventActor(kind: ActorType, name: impl Into<String>) { id: None };
-    EventAuthor(kind: ActorType) { id: None };
+/// Creates the data of events, for a program that plays the service. What is not an argument is empty.
+pub mod new_data {
+    #![allow(missing_docs, reason = "internal: reached through `__spec` alone")]
+
+    use super::*;
+
+    macro_rules! functions {
+        ($($function:ident -> $name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
+            #[must_use]
+            pub fn $function($($arg: $type),*) -> $name {
+                $name { $($arg: $arg.into(),)* $($($field: $value),*)? }
+            }
+        )*};
+    }
+
+    functions! {
+        ask_completed -> AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
+        client_replied -> ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) {
+            secure: false, reference: None
+        };
+        conversation_assigned -> ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) {
+            assignee: None
+        };
+        turn_changed -> TurnChanged(conversation_id: ConversationId, turn: Turn) { previous: None, assignee: None };
+        draft_approved -> DraftApproved(conversation_id: ConversationId, message_id: MessageId, approved_by: EventActor) {
+            drafted_by: EventDrafter::default(), edited: false
+        };
+        message_sent -> MessageSent(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) {
+            author: None, secure: false
+        };
+        booking -> Booking(
+            booking_id: BookingId,
+            booking_type_id: BookingTypeId,
+            host_user_id: UserId,
+            starts_at: Timestamp,
+            ends_at: Timestamp
+        ) { conversation_id: None };
+        scout_held -> ScoutHeld(conversation_id: ConversationId);
+        webhook_test -> WebhookTest(endpoint_id: WebhookId);
+        event_assignee -> EventAssignee(kind: ActorType, id: impl Into<ActorId>) { name: None };
+        event_actor -> EventActor(kind: ActorType, name: impl Into<String>) { id: None };
+        event_author -> EventAuthor(kind: ActorType) { id: None };
+    }
 }
 
 shows! {

@@ -5,7 +5,7 @@
 //! [`EventKind::Unknown`], a field of the envelope that is missing or changed is `None`, and [`Event::raw`] keeps the JSON
 //! and says what did not fit.
 
-mod data;
+pub(crate) mod data;
 mod read;
 
 use std::fmt;
@@ -38,13 +38,13 @@ pub use data::{
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The same on every try of one event.
+    /// The same on every attempt to deliver the event.
     pub id: EventId,
     /// 1 for every event today; another number means a breaking change of the kind.
     pub version: Option<u64>,
-    /// When it happened.
+    /// The time at which it happened.
     pub created_at: Option<Timestamp>,
-    /// In which workspace.
+    /// The workspace it belongs to.
     pub workspace: Option<WorkspaceId>,
     /// `false` for the sandbox.
     pub livemode: Option<bool>,
@@ -52,7 +52,7 @@ pub struct Event {
     pub summary: String,
     /// The conversation in the app.
     pub url: Option<String>,
-    /// What happened.
+    /// The kind of event, with its data.
     pub kind: EventKind,
     /// The JSON as it came, when not all of it is in the other fields: for a kind or version that is not known here, for an
     /// event that is not as documented, and for one with half a surrogate pair in its text, which the other fields have as
@@ -89,7 +89,7 @@ impl Event {
 pub struct RawEvent {
     /// The whole envelope, byte for byte.
     pub json: Json,
-    /// What is not as documented.
+    /// The fields that are not as documented.
     pub malformed_fields: Vec<MalformedField>,
 }
 
@@ -97,7 +97,7 @@ pub struct RawEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MalformedField {
-    /// Where it is, such as `data.assigned_by.name`.
+    /// The path of the field, such as `data.assigned_by.name`.
     pub field: String,
     /// Whether it is not there at all.
     pub missing: bool,
@@ -111,7 +111,7 @@ impl fmt::Display for MalformedField {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident($data:ident) = $name:literal,)*) => {
-        /// What happened, with the ids that go with it.
+        /// The kind of an event, with its data.
         ///
         /// ```
         /// assert_eq!(shared_inbox::event::EventKind::TYPES.len(), 10);
@@ -183,9 +183,9 @@ kinds! {
     AskCompleted(AskCompleted) = "ask.completed",
     /// Someone wrote back.
     ClientReplied(ClientReplied) = "client.replied",
-    /// A conversation was given to someone or to nobody.
+    /// A conversation was assigned to someone or to nobody.
     ConversationAssigned(ConversationAssigned) = "conversation.assigned",
-    /// It is another one's turn.
+    /// It is another side's turn.
     TurnChanged(TurnChanged) = "turn.changed",
     /// A person approved a draft.
     DraftApproved(DraftApproved) = "draft.approved",
@@ -215,24 +215,24 @@ pub struct UnknownEvent {
 #[derive(Serialize)]
 #[cfg_attr(feature = "__schemas", derive(schemars::JsonSchema), schemars(rename = "Event"))]
 struct Envelope<'a> {
-    /// The same on every try of one event.
+    /// The same on every attempt to deliver the event.
     id: &'a EventId,
-    /// What happened.
+    /// The kind of event.
     #[serde(rename = "type")]
     event_type: &'a str,
     /// 1 for every event today; another number means a breaking change of the kind.
     #[cfg_attr(feature = "__schemas", schemars(with = "u32"))]
     version: Option<u64>,
-    /// When it happened.
+    /// The time at which it happened.
     #[cfg_attr(feature = "__schemas", schemars(with = "Timestamp"))]
     created_at: Option<Timestamp>,
-    /// In which workspace.
+    /// The workspace it belongs to.
     #[cfg_attr(feature = "__schemas", schemars(with = "WorkspaceId"))]
     workspace: Option<&'a WorkspaceId>,
     /// `false` for the sandbox.
     #[cfg_attr(feature = "__schemas", schemars(with = "bool"))]
     livemode: Option<bool>,
-    /// What goes with it.
+    /// The data of its kind.
     data: Map<String, Value>,
 }
 
@@ -273,7 +273,7 @@ fn common() -> Value {
 }
 
 impl Serialize for Event {
-    /// What came in is written as it came.
+    /// Writes a received event as it was received.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         if let Some(raw) = &self.raw {
             return raw.json.verbatim().map_err(S::Error::custom)?.serialize(s);

@@ -153,7 +153,7 @@ fn instant(Text(text): Text<'_>) -> Option<Timestamp> {
     Timestamp::parse(&text).ok()
 }
 
-/// What every data has besides the fields of its kind.
+/// The fields that the data of every kind has.
 #[derive(Default, Deserialize)]
 pub(super) struct Texts<'a> {
     #[serde(borrow)]

@@ -54,7 +54,7 @@ inputs! {
         required "body" body: String, Rule::text(0, limits::REPLY_BODY), "The reply, in plain text.";
         #[serde(default)]
         optional "send" send: bool, SEND,
-            "false: a draft for a person to approve. true: mails the customer after the undo window; needs the `send` scope.";
+            "false: a draft for a person to approve. true: emails the customer after the undo window; needs the `send` scope.";
         #[serde(default, skip_serializing_if = "Option::is_none")]
         optional "summary" summary: Option<String>, Rule::text(0, limits::REPLY_SUMMARY),
             "One line for the person who approves it.";
@@ -75,7 +75,7 @@ inputs! {
         optional "dueDate" due_date: Option<Date>, Rule::form(&form::DATE), "By when, as a date.";
         #[serde(default)]
         optional "send" send: bool, SEND,
-            "false: a draft for a person to approve. true: mails the customer after the undo window; needs the `send` scope.";
+            "false: a draft for a person to approve. true: emails the customer after the undo window; needs the `send` scope.";
     }
 
     /// A requested document.

@@ -22,7 +22,7 @@ inputs! {
         optional "mailbox" mailbox: Option<MailboxId>, Rule::form(&form::MAILBOX),
             "Only conversations of the inbox with this id.";
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        optional "q" q: Option<String>, Rule::text(1, limits::QUERY), "Words to look for in all mail text.";
+        optional "q" q: Option<String>, Rule::text(1, limits::QUERY), "Words to look for in all email text.";
         #[serde(default, skip_serializing_if = "Option::is_none")]
         optional "assigned" assigned: Option<Assigned>,
             Rule::OneOf { words: &["me", "unassigned"], default: None }, "To this key's agent, or to nobody.";

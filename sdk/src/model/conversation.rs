@@ -22,23 +22,23 @@ wire! {
         pub subject: String,
         /// The start of the latest message.
         pub snippet: String,
-        /// Where it stands. A snoozed one keeps its status: that it is snoozed shows only in the view `snoozed`.
+        /// Its status. A snoozed conversation keeps it: only the view `snoozed` shows that it is snoozed.
         pub status: Status,
         /// The customer.
         pub contact: Contact,
         /// The name of the inbox.
         pub mailbox: String,
-        /// When the latest message came or went.
+        /// The time of the latest message, in either direction.
         pub last_message_at: Timestamp,
-        /// How many messages it has.
+        /// The number of its messages.
         pub message_count: u64,
-        /// Who has it.
+        /// The person or agent it is assigned to.
         pub assignee: Option<Assignee>,
         /// Its tags.
         pub tags: Vec<String>,
         /// The topic that the sorting helper gave it.
         pub topic: Option<String>,
-        /// How urgent the sorting helper thinks it is.
+        /// Its urgency, as the sorting helper sees it.
         pub urgency: Option<Urgency>,
         /// A warning such as `phishing`; `None` when nothing looks wrong.
         pub risk: Option<String>,
@@ -54,31 +54,31 @@ wire! {
         pub id: ConversationId,
         /// Its subject.
         pub subject: String,
-        /// Where it stands.
+        /// Its status.
         pub status: Status,
         /// The customer.
         pub contact: Contact,
         /// The address of the inbox (a list gives its name).
         pub mailbox: String,
-        /// When the latest message came or went.
+        /// The time of the latest message, in either direction.
         pub last_message_at: Timestamp,
-        /// Who has it.
+        /// The person or agent it is assigned to.
         pub assignee: Option<Assignee>,
         /// Its tags.
         pub tags: Vec<String>,
         /// The topic that the sorting helper gave it.
         pub topic: Option<String>,
-        /// How urgent the sorting helper thinks it is.
+        /// Its urgency, as the sorting helper sees it.
         pub urgency: Option<Urgency>,
         /// A warning such as `phishing`; `None` when nothing looks wrong.
         pub risk: Option<String>,
         /// Up to three plain reasons for the warning.
         pub risk_reasons: Vec<String>,
-        /// Until when it is put off.
+        /// The time until which it is snoozed.
         pub snoozed_until: Option<Timestamp>,
-        /// What happened, oldest first.
+        /// Its messages, notes and events, oldest first.
         pub timeline: Vec<TimelineItem>,
-        /// Whom it can be assigned to.
+        /// The people and agents it can be assigned to.
         pub team: Team,
         /// The app's reference, when there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]

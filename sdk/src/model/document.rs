@@ -72,32 +72,32 @@ wire! {
         pub title: String,
         /// The file's name.
         pub filename: String,
-        /// What it is, if known.
+        /// The kind of document, if known.
         pub kind: Option<DocumentKind>,
-        /// What was read out of it.
+        /// The data that was read out of it.
         pub fields: DocumentFields,
         /// The conversation it came with.
         pub conversation_id: Option<ConversationId>,
-        /// When it was filed.
+        /// The time at which it was filed.
         pub created_at: Timestamp,
     }
 
-    /// What was read out of a document. Each may be missing.
+    /// The data that was read out of a document. Each field may be missing.
     #[derive(Default)]
     pub struct DocumentFields {
-        /// Who issued it.
+        /// The company or person that issued it.
         #[serde(default, skip_serializing_if = "Nullable::is_missing")]
         pub vendor: Nullable<String>,
-        /// How much money it is about.
+        /// The amount of money.
         #[serde(default, skip_serializing_if = "Nullable::is_missing")]
         pub amount: Nullable<f64>,
-        /// In which currency.
+        /// The currency of the amount.
         #[serde(default, skip_serializing_if = "Nullable::is_missing")]
         pub currency: Nullable<String>,
         /// Its date.
         #[serde(default, skip_serializing_if = "Nullable::is_missing")]
         pub date: Nullable<String>,
-        /// When it is due.
+        /// The date on which it is due.
         #[serde(default, skip_serializing_if = "Nullable::is_missing")]
         pub due_date: Nullable<String>,
         /// Its number or other reference.

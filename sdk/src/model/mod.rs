@@ -30,17 +30,15 @@ pub(crate) use shows;
 
 /// Gives each struct a `new` that takes these fields, and the values of the others.
 macro_rules! constructors {
-    (hidden: $($all:tt)*) => { $crate::model::constructors! { @ [doc(hidden)] $($all)* } };
-    (@ $attr:tt $($name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
+    ($($name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
         impl $name {
             /// Creates a value with these fields. The others are empty, and can be set afterwards.
-            # $attr
+            #[must_use]
             pub fn new($($arg: $type),*) -> Self {
                 Self { $($arg: $arg.into(),)* $($($field: $value),*)? }
             }
         }
     )*};
-    ($($all:tt)*) => { $crate::model::constructors! { @ [must_use] $($all)* } };
 }
 pub(crate) use constructors;
 

@@ -4,7 +4,7 @@ use super::{constructors, shows, wire};
 use crate::{ActorId, ActorType, AgentId, AssignTo, Json, MailboxId, Scope, TagId};
 
 wire! {
-    /// Whose key this is and what it may do.
+    /// The agent behind an API key, and the key's scopes.
     ///
     /// ```
     /// # use shared_inbox::{Me, Scope};
@@ -15,7 +15,7 @@ wire! {
     pub struct Me {
         /// The agent that the key acts as.
         pub agent: Agent,
-        /// What the key may do.
+        /// The scopes of the key.
         pub scopes: Vec<Scope>,
         /// Whether the key works on live data; `false` for a test key. Older keys may not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ wire! {
         pub name: String,
     }
 
-    /// Who a conversation is given to.
+    /// The person or agent that a conversation is assigned to.
     pub struct Assignee {
         /// A person's or an agent's id.
         pub id: ActorId,
@@ -42,7 +42,7 @@ wire! {
         pub kind: ActorType,
     }
 
-    /// Whom a conversation can be assigned to.
+    /// The people and agents that a conversation can be assigned to.
     #[derive(Default)]
     pub struct Team {
         /// The people.
@@ -51,7 +51,7 @@ wire! {
         pub agents: Vec<TeamMember>,
     }
 
-    /// One on the team.
+    /// A member of the team.
     ///
     /// ```
     /// use shared_inbox::{AssignTo, TeamMember};
@@ -77,7 +77,7 @@ wire! {
         pub address: String,
         /// Its name.
         pub name: String,
-        /// How many open conversations it has, without the snoozed ones.
+        /// The number of its open conversations, without the snoozed ones.
         pub open: u64,
         /// Fields that this version does not know.
         #[serde(flatten)]
@@ -91,7 +91,7 @@ wire! {
         pub id: TagId,
         /// Its name.
         pub name: String,
-        /// How many conversations have it.
+        /// The number of conversations that have it.
         pub count: u64,
     }
 }

@@ -13,13 +13,13 @@ wire! {
         pub ok: bool,
     }
 
-    /// What became of a reply or a document request.
+    /// The result of a reply or a document request.
     pub struct ReplyResult {
         /// The message that was made.
         pub message_id: MessageId,
         /// `draft`: a person must approve it; `scheduled`: it goes out on its own.
         pub status: MessageStatus,
-        /// When it leaves, if it does.
+        /// The time at which it is sent, if it is scheduled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "__schemas", schemars(with = "Timestamp"))]
         pub sends_at: Option<Timestamp>,
@@ -33,7 +33,7 @@ wire! {
         pub note: Option<String>,
     }
 
-    /// What became of a simulated mail.
+    /// The result of a simulated email.
     pub struct SandboxReceipt {
         /// The conversation that it started or joined.
         pub conversation_id: ConversationId,

@@ -188,21 +188,21 @@ wire! {
     pub struct Message {
         /// The message's id.
         pub id: MessageId,
-        /// When it came or was written.
+        /// The time at which it was received or written.
         pub at: Timestamp,
-        /// Which way it went.
+        /// Inbound from the customer or outbound to them.
         pub direction: Direction,
-        /// Who wrote it.
+        /// The sender.
         pub from: Sender,
-        /// How far it has come; `None` for mail that came in.
+        /// The progress of an outbound message; `None` for an inbound one.
         pub status: Option<MessageStatus>,
         /// Its plain text without quoted history, cut after 8,000 characters.
         pub text: String,
-        /// What was attached.
+        /// The files attached to it.
         pub attachments: Vec<Attachment>,
     }
 
-    /// Who wrote a message.
+    /// The sender of a message.
     pub struct Sender {
         /// The name, if known.
         pub name: Option<String>,
@@ -224,11 +224,11 @@ wire! {
     pub struct Note {
         /// The note's id.
         pub id: NoteId,
-        /// When it was written.
+        /// The time at which it was written.
         pub at: Timestamp,
         /// The name of the one who wrote it.
         pub author: String,
-        /// What it says.
+        /// Its text.
         pub body: String,
     }
 
@@ -241,11 +241,11 @@ wire! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct TimelineEvent {
-        /// When it was done.
+        /// The time of the event.
         pub at: Timestamp,
         /// The name of the one who did it.
         pub actor: String,
-        /// What was done, such as `assigned` or `status`; new names may come.
+        /// The name of the event, such as `assigned` or `status`; new names may come.
         pub event: String,
         /// More about it; what is in it depends on the event.
         #[serde(deserialize_with = "json::object")]

@@ -83,7 +83,7 @@ const fn change(path: &'static str, tool: &'static str, fields: &'static [Field]
     Entry { method, scope, path, tool: Some(tool), fields, ..get("", None, &[]) }
 }
 
-/// Returns a reply of some kind: makes a draft, or mails the customer.
+/// A reply of some kind, which makes a draft or emails the customer.
 const fn reply(path: &'static str, tool: &'static str, fields: &'static [Field]) -> Entry {
     let (scope, scope_when_sending) = (&Scope::Draft, Some(&Scope::Send));
     Entry {
@@ -122,17 +122,8 @@ macro_rules! operations {
 
 operations! {
     /// An operation of the service.
-    ///
-    /// ```
-    /// use shared_inbox::{Operation, Idempotency, Scope};
-    ///
-    /// assert_eq!(Operation::AddNote.path(), "/conversations/{id}/notes");
-    /// assert_eq!(Operation::AddNote.scope(), &Scope::Write);
-    /// assert_eq!(Operation::AddNote.idempotency(), Idempotency::Verify);
-    /// assert_eq!(Operation::KNOWN.iter().filter(|op| op.tool_name().is_some()).count(), 12);
-    /// ```
     pub enum Operation {
-        /// Whose key this is.
+        /// Read the identity and the scopes of the key.
         Me = get("/me", None, &[]);
         /// List conversations.
         ListConversations = get("/conversations", Some("list_conversations"), ListConversations::FIELDS);
@@ -146,7 +137,7 @@ operations! {
         };
         /// Change the status.
         SetStatus = change("/conversations/{id}/status", "set_status", SetStatus::FIELDS);
-        /// Add and take away tags.
+        /// Add and remove tags.
         TagConversation = change("/conversations/{id}/tags", "tag_conversation", TagConversation::FIELDS);
         /// Assign a conversation to someone.
         AssignConversation =
@@ -201,7 +192,7 @@ impl Operation {
         self.entry().scope
     }
 
-    /// Returns the scope that it needs instead when it mails the customer, if it can.
+    /// Returns the scope that it needs instead when it emails the customer, if it can.
     pub fn scope_when_sending(self) -> Option<&'static Scope> {
         self.entry().scope_when_sending
     }

@@ -86,8 +86,8 @@ impl Operation {
             ),
             Operation::AddNote => (
                 "Add an internal note",
-                "Adds a note that the team sees and the customer never does; @FirstName mentions a person. Each call makes \
-                 a new note: do not repeat one that may have worked.",
+                "Adds a note that the team sees and the customer never does; @FirstName mentions a person. \
+                 Each call makes another note: after a failure or a timeout, look at the conversation first.",
             ),
             Operation::SetStatus => (
                 "Set the status",
@@ -96,24 +96,24 @@ impl Operation {
             ),
             Operation::TagConversation => (
                 "Tag a conversation",
-                "Adds and takes away tags, up to ten of each. Unknown names are created, so look at list_tags first.",
+                "Adds and removes tags, up to ten of each. Unknown names are created, so look at list_tags first.",
             ),
             Operation::AssignConversation => (
                 "Assign a conversation",
-                "Gives a conversation to a person or an agent, to yourself (`me`) or to nobody (`none`). Ids stand under \
-                 `team` in get_conversation.",
+                "Assigns a conversation to a person or an agent on its team, to yourself (`me`) or to nobody (`none`). \
+                 get_conversation lists the team.",
             ),
             Operation::Reply => (
                 "Reply to the customer",
                 "Writes a reply to the customer. Without `send` it is a draft that a person approves: use that unless \
-                 you were told to send. With `documents` an upload link is added: do not write one. Each call makes a \
-                 new reply: do not repeat one that may have worked.",
+                 you were told to send. With `documents` an upload link is added: do not write one. Each call makes \
+                 another reply: after a failure or a timeout, look at the conversation first.",
             ),
             Operation::RequestDocuments => (
                 "Ask for documents",
-                "Asks the customer for documents: a mail with a checklist and a private upload page, and reminders after \
-                 2, 4 and 7 days. Without `send` it is a draft that a person approves. Each call makes a new \
-                 request.",
+                "Asks the customer for documents: an email with a checklist and a private upload page, and reminders \
+                 after 2, 4 and 7 days. Without `send` it is a draft that a person approves. Each call makes another request: \
+                 after a failure or a timeout, look at the conversation first.",
             ),
             Operation::ListMailboxes => (
                 "List inboxes",
@@ -131,7 +131,7 @@ impl Operation {
                  read out of them, and by kind. Gives that data and the conversation, not the file itself.",
             ),
             Operation::RecordSent => (
-                "Record a mail the app sent",
+                "Record an email the app sent",
                 "Records an email that an app sent by itself, so that the customer's reply becomes a conversation with the \
                  app's reference. Recording the same one again is safe. It sends nothing.",
             ),

@@ -141,52 +141,6 @@ proptest! {
 }
 
 #[test]
-fn a_full_limit_is_used_at_once_and_again_after_a_minute() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        let started = Instant::now();
-        for _ in 0..240 {
-            limiter.acquire(ask(Priority::ReadBack)).await.unwrap().finished();
-        }
-        assert!(started.elapsed() >= MINUTE && started.elapsed() < MINUTE + Duration::from_secs(2));
-    });
-}
-
-#[test]
-fn a_place_that_is_given_up_is_free_at_once() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        let mut held = hold(&limiter, Priority::ReadBack, 120).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-        held.pop().unwrap().give_up();
-        take(&limiter, Priority::ReadBack, 1).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    });
-}
-
-#[test]
-fn a_place_counts_as_long_as_it_is_held_and_then_from_its_end() {
-    for said in [true, false] {
-        paused(async move {
-            let limiter = MemoryLimiter::new(1);
-            let lasting = AcquireRequest::new(Priority::ReadBack).max_hold(5 * MINUTE);
-            let held = limiter.acquire(lasting).await.unwrap();
-            advance(3 * MINUTE).await;
-            wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-            if said {
-                held.finished()
-            } else {
-                drop(held)
-            }
-            advance(Duration::from_secs(59)).await;
-            wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-            advance(Duration::from_secs(2)).await;
-            take(&limiter, Priority::ReadBack, 1).await;
-        });
-    }
-}
-
-#[test]
 fn a_place_of_which_nothing_more_is_heard_is_free_a_minute_after_its_time() {
     paused(async {
         let limiter = MemoryLimiter::new(1);
@@ -249,59 +203,6 @@ fn a_429_also_stops_those_whose_turn_had_come() {
 }
 
 #[test]
-fn a_turn_that_came_long_ago_is_waited_for_again() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::ReadBack, 120).await;
-        let mut idle = limiter.acquire(ask(Priority::ReadBack));
-        assert!(futures_util::poll!(&mut idle).is_pending());
-        advance(Duration::from_secs(61)).await;
-        take(&limiter, Priority::ReadBack, 119).await;
-        advance(Duration::from_secs(61)).await;
-        take(&limiter, Priority::ReadBack, 120).await;
-        assert!(futures_util::poll!(&mut idle).is_pending(), "121 in a moment");
-        let started = Instant::now();
-        idle.await.unwrap().finished();
-        assert!(started.elapsed() >= MINUTE);
-    });
-}
-
-#[test]
-fn a_request_is_counted_from_when_it_may_have_reached_the_service() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::ReadBack, 1).await;
-        advance(Duration::from_secs(20)).await;
-        let slow = hold(&limiter, Priority::ReadBack, 119).await;
-        // All but the first had to connect for ten seconds: they arrive half a minute after it.
-        advance(Duration::from_secs(10)).await;
-        slow.into_iter().for_each(Permit::finished);
-        advance(Duration::from_secs(31)).await;
-        take(&limiter, Priority::ReadBack, 1).await;
-        advance(Duration::from_secs(28)).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-        advance(Duration::from_secs(2)).await;
-        take(&limiter, Priority::ReadBack, 119).await;
-    });
-}
-
-#[test]
-fn a_turn_that_is_taken_late_is_counted_from_when_it_is_taken() {
-    paused(async {
-        let limiter = MemoryLimiter::new(1);
-        take(&limiter, Priority::ReadBack, 1).await;
-        let mut idle = limiter.acquire(ask(Priority::ReadBack));
-        assert!(futures_util::poll!(&mut idle).is_pending());
-        advance(Duration::from_secs(61)).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-        advance(Duration::from_secs(30)).await;
-        idle.await.unwrap().finished();
-        advance(Duration::from_secs(59)).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    });
-}
-
-#[test]
 fn an_absurd_pause_neither_panics_nor_lasts_for_ever() {
     paused(async {
         let limiter = MemoryLimiter::new(120);
@@ -348,42 +249,6 @@ fn a_bulk_call_that_gives_up_behind_others_names_the_wait_for_a_slot() {
 }
 
 #[test]
-fn a_wait_that_is_too_long_is_refused_at_once() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::Interactive, 110).await;
-        let started = Instant::now();
-        wait(
-            limiter
-                .acquire(AcquireRequest::new(Priority::Interactive).max_wait(Duration::from_secs(30)))
-                .await,
-        );
-        assert_eq!(started.elapsed(), Duration::ZERO);
-    });
-}
-
-#[test]
-fn whoever_stops_waiting_neither_keeps_nor_loses_a_place() {
-    paused(async {
-        let limiter = Arc::new(MemoryLimiter::new(120));
-        take(&limiter, Priority::ReadBack, 120).await;
-        let waiter = |priority| {
-            let limiter = Arc::clone(&limiter);
-            tokio::spawn(async move { limiter.acquire(ask(priority)).await.map(Permit::finished) })
-        };
-        let (first, second, third) =
-            (waiter(Priority::Interactive), waiter(Priority::Interactive), waiter(Priority::Bulk));
-        sleep(Duration::from_secs(1)).await;
-        first.abort();
-        second.await.unwrap().unwrap();
-        third.await.unwrap().unwrap();
-        // Two of the new minute are used, not three.
-        take(&limiter, Priority::ReadBack, 118).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    });
-}
-
-#[test]
 fn a_429_stops_everyone_then_shrinks_the_share_which_grows_back() {
     paused(async {
         let limiter = MemoryLimiter::new(120);
@@ -405,24 +270,5 @@ fn a_429_stops_everyone_then_shrinks_the_share_which_grows_back() {
         // Ten quiet minutes later all is as before.
         advance(Duration::from_secs(620)).await;
         take(&limiter, Priority::ReadBack, 120).await;
-    });
-}
-
-#[test]
-fn a_pause_that_the_service_asks_for_is_kept() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        limiter
-            .acquire(AcquireRequest::new(Priority::ReadBack))
-            .await
-            .unwrap()
-            .throttled(Some(Duration::from_secs(7)));
-        assert_eq!(
-            wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await),
-            Duration::from_secs(7)
-        );
-        let started = Instant::now();
-        limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
-        assert_eq!(started.elapsed(), Duration::from_secs(7));
     });
 }

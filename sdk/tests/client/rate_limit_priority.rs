@@ -14,7 +14,7 @@ use shared_inbox::{
 };
 use tokio::time::{Instant, sleep};
 
-use super::rate_limit::{MINUTE, ask, paused, take, wait};
+use super::rate_limit::{MINUTE, ask, paused, take};
 
 #[test]
 fn interactive_calls_go_ahead_of_bulk_calls_that_waited_longer() {
@@ -99,23 +99,6 @@ fn a_twelfth_of_the_limit_is_for_bulk_calls_however_many_interactive_ones_there_
 }
 
 #[test]
-fn a_bulk_call_is_not_refused_for_a_long_queue_of_interactive_ones() {
-    paused(async {
-        let limiter = Arc::new(MemoryLimiter::new(120));
-        let waiting = |_| {
-            let limiter = Arc::clone(&limiter);
-            tokio::spawn(
-                async move { limiter.acquire(ask(Priority::Interactive)).await.map(Permit::finished) },
-            )
-        };
-        let waiting: Vec<_> = (0..1_000).map(waiting).collect();
-        tokio::task::yield_now().await;
-        limiter.acquire(AcquireRequest::new(Priority::Bulk).max_wait(2 * MINUTE)).await.unwrap().finished();
-        waiting.iter().for_each(tokio::task::JoinHandle::abort);
-    });
-}
-
-#[test]
 fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
     paused(async {
         let limiter = Arc::new(MemoryLimiter::new(120));
@@ -134,19 +117,6 @@ fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
         for window in sent.windows(91) {
             assert!(window[90] - window[0] >= MINUTE, "91 within {:?}", window[90] - window[0]);
         }
-    });
-}
-
-#[test]
-fn capacity_is_kept_back_for_interactive_calls_and_for_read_backs() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::Bulk, 90).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::Bulk)).await);
-        take(&limiter, Priority::Interactive, 20).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await);
-        take(&limiter, Priority::ReadBack, 10).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     });
 }
 
@@ -329,38 +299,4 @@ fn of_many_callers_none_fails_after_it_has_waited_and_who_cannot_make_it_is_told
             assert!(served >= 980, "{served} in ten minutes");
         });
     }
-}
-
-/// Eight processes with four callers each, every other one 50 ms from wherever the limit is kept, for four minutes.
-#[test]
-fn near_and_far_callers_go_in_turn_and_use_what_there_is() {
-    paused(async {
-        let limiter = Arc::new(MemoryLimiter::new(120));
-        let sent = Arc::new(Mutex::new(Vec::new()));
-        let begun = Instant::now();
-        let mut load = tokio::task::JoinSet::new();
-        for caller in 0..32 {
-            let (limiter, sent, process) = (Arc::clone(&limiter), Arc::clone(&sent), caller % 8);
-            let one_way = Duration::from_millis(if process % 2 == 0 { 0 } else { 50 });
-            load.spawn(async move {
-                loop {
-                    sleep(one_way).await;
-                    let permit = limiter.acquire(ask(Priority::Interactive)).await.unwrap();
-                    sleep(one_way).await;
-                    sent.lock().unwrap().push((begun.elapsed(), process));
-                    sleep(Duration::from_millis(10)).await;
-                    permit.finished();
-                }
-            });
-        }
-        sleep(4 * MINUTE).await;
-        load.abort_all();
-        let sent = sent.lock().unwrap();
-        assert!(sent.len() * 100 >= 4 * 110 * 95, "{} requests", sent.len());
-        // In the first minute all places are free, and whoever is quickest has them.
-        let later = |process| sent.iter().filter(|(at, of)| *at > MINUTE && *of == process).count();
-        let later: Vec<_> = (0..8).map(later).collect();
-        let sum: usize = later.iter().sum();
-        assert!(later.iter().all(|calls| (sum * 80..=sum * 120).contains(&(calls * 800))), "{later:?}");
-    });
 }

@@ -108,9 +108,11 @@ async fn the_store_knows_a_key_by_its_fingerprint_alone() {
     for letter in ['a', 'b'] {
         builder(&store).declare_unused(key(letter).fingerprint()).await.unwrap();
     }
-    let limiter = builder(&store).limit(1).connect().await.unwrap();
+    let limiter = builder(&store).limit(2).connect().await.unwrap();
     let of = |key: KeyFingerprint| AcquireRequest::new(Priority::ReadBack).key(key);
-    limiter.acquire(of(key('a').fingerprint())).await.unwrap().finished();
+    for _ in 0..2 {
+        limiter.acquire(of(key('a').fingerprint())).await.unwrap().finished();
+    }
     wait(limiter.acquire(of(key('a').fingerprint())).await);
     // Another key has a limit of its own.
     limiter.acquire(of(key('b').fingerprint())).await.unwrap().finished();

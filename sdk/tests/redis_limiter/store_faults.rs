@@ -221,8 +221,8 @@ async fn a_call_that_cannot_make_it_is_told_its_wait_after_one_script_call() {
 }
 
 #[tokio::test]
-async fn a_limit_that_no_store_can_keep_is_refused() {
-    for limit in [0, 1_001] {
+async fn a_limit_that_no_store_can_keep_or_no_client_can_use_is_refused() {
+    for limit in [0, 1, 1_001] {
         let error = RedisLimiter::builder("redis://127.0.0.1:1").limit(limit).connect().await.unwrap_err();
         assert!(error.to_string().contains(&limit.to_string()), "{error}");
     }

@@ -1,7 +1,7 @@
 //! The catalogue against a table that was written by hand.
 
 use serde_json::{Value, json};
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 
 #[test]
 fn every_operation_has_its_method_path_scope_tool_and_repeat_rule() {

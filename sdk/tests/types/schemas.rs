@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use shared_inbox::{input::*, *};
+use shared_inbox::{__spec::Operation, input::*, *};
 
 use crate::properties::json_value;
 

@@ -11,8 +11,8 @@ use std::{sync::Arc, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use shared_inbox::{
-    AssignTo, Certainty, Client, ConversationId, Error, Operation, Reference, Scope, Status, create::Lookup,
-    http::Method, input::DocumentItem,
+    __spec::Operation, AssignTo, Certainty, Client, ConversationId, Error, Reference, Scope, Status,
+    create::Lookup, http::Method, input::DocumentItem,
 };
 use shared_inbox_mock::{Approval, Control, Effect, FaultRule, InboundMail, MockServer, NewKey};
 

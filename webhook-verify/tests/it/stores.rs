@@ -3,6 +3,7 @@
 //! Time is moved and not waited for: what a store counts down is put back by as much.
 
 use std::convert::Infallible;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -315,12 +316,16 @@ async fn a_table_is_made_once_by_many_at_once_and_its_file_can_be_run_again() {
     assert_eq!(guard.claim(&one()).await.unwrap(), Claim::InProgress, "nothing was lost");
 }
 
-/// A guard with a pool of its own, as another process has, and with this default for its transactions.
-async fn postgres_with_isolation(store: &Store, isolation: &str) -> PostgresGuard {
-    let options: PgConnectOptions = store.url().parse().unwrap();
+#[tokio::test]
+#[ignore = "a process of the test below, which starts it"]
+async fn a_process_that_makes_the_table() {
+    let (Ok(url), Ok(isolation)) = (std::env::var("TABLE_URL"), std::env::var("TABLE_ISOLATION")) else {
+        return;
+    };
+    let options: PgConnectOptions = url.parse().unwrap();
     let options = options.options([("default_transaction_isolation", isolation)]);
     let pool = PgPoolOptions::new().acquire_timeout(PATIENCE).connect_with(options).await.unwrap();
-    PostgresGuard::new(pool).timeout(PATIENCE)
+    PostgresGuard::new(pool).timeout(PATIENCE).create_table().await.unwrap();
 }
 
 #[tokio::test]
@@ -331,23 +336,30 @@ async fn processes_that_start_at_once_make_the_table_whatever_their_transactions
         for before in ["", VERSION_1] {
             sqlx::raw_sql("drop table if exists shared_inbox_webhooks").execute(&own).await.unwrap();
             sqlx::raw_sql(before).execute(&own).await.unwrap();
-            let starting = (0..8).map(async |_| postgres_with_isolation(&store, isolation).await);
-            let guards = futures_util::future::join_all(starting).await;
-            // Each holds its connection when the others do, so that all begin before one is done.
+            // The lock is taken until all of them wait for it, so that all begin before one is done.
             let mut first = own.begin().await.unwrap();
             let lock = "select pg_advisory_xact_lock(hashtextextended('shared_inbox_webhooks', 0))";
             sqlx::query(lock).execute(&mut *first).await.unwrap();
-            let making = futures_util::future::join_all(guards.iter().map(PostgresGuard::create_table));
-            let let_go = async {
-                let waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted";
-                while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&own).await.unwrap() < 8 {}
-                first.commit().await.unwrap();
+            let process = |()| {
+                let mut process = Command::new(std::env::current_exe().unwrap());
+                process.args([
+                    "--exact",
+                    "stores::a_process_that_makes_the_table",
+                    "--ignored",
+                    "--nocapture",
+                ]);
+                process.env("TABLE_URL", store.url()).env("TABLE_ISOLATION", isolation);
+                process.stdout(Stdio::null()).spawn().unwrap()
             };
-            for made in tokio::join!(making, let_go).0 {
-                made.unwrap_or_else(|error| panic!("{isolation}, from {before:?}: {error}"));
-            }
-            for guard in guards {
-                guard.pool().close().await;
+            let processes = [(); 8].map(process);
+            let waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted";
+            let all_wait =
+                async { while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&own).await.unwrap() < 8 {} };
+            tokio::time::timeout(PATIENCE, all_wait).await.expect("all of them wait for the lock");
+            first.commit().await.unwrap();
+            for mut process in processes {
+                let ended = process.wait().unwrap();
+                assert!(ended.success(), "{isolation}, from {before:?}: {ended}");
             }
         }
     }

@@ -3,7 +3,7 @@
 //! made because somebody typed. A filter that hides a tool closes its completions too.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
-use shared_inbox::{ConversationId, ConversationSummary, Operation};
+use shared_inbox::{__spec::Operation, ConversationId, ConversationSummary};
 
 use crate::{
     render,

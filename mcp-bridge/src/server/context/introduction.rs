@@ -10,7 +10,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::Value;
-use shared_inbox::{Operation, Scope};
+use shared_inbox::{__spec::Operation, Scope};
 
 use crate::{
     consent::AskMethod,

@@ -7,7 +7,7 @@ use rmcp::{
         PromptMessage, ResourceContents, Role,
     },
 };
-use shared_inbox::{ConversationId, Operation, Scope};
+use shared_inbox::{__spec::Operation, ConversationId, Scope};
 
 use crate::{
     render::{SanitizeReport, clean_and_cut},

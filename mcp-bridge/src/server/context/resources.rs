@@ -9,7 +9,7 @@ use rmcp::{
         ResourceTemplate,
     },
 };
-use shared_inbox::{ConversationId, MailboxId, Operation};
+use shared_inbox::{__spec::Operation, ConversationId, MailboxId};
 
 use super::skills;
 use crate::{

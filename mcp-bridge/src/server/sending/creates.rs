@@ -1,13 +1,14 @@
 //! Creates notes, replies and document requests, each once, however often the call is repeated.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rmcp::model::CallToolResult;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
-    Ack, Certainty, Conversation, ConversationId, Error, Operation, ReplyResult, Response, TimelineItem,
-    create::{self, Lookup, UnconfirmedCreate},
+    __spec::Operation,
+    Ack, Certainty, Conversation, ConversationId, Error, ReplyResult, Response, TimelineItem,
+    create::{self, Lookup},
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
@@ -23,9 +24,6 @@ use crate::{
         results::{changed, error, failed, in_words, ok},
     },
 };
-
-/// The pause between two looks for a create of unknown effect.
-const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
 pub(in crate::server) struct Create {
@@ -94,11 +92,12 @@ impl Sender {
         create: &Create,
         why: Option<&str>,
     ) -> Result<CreateSlot, CallToolResult> {
+        let client = &connection.client;
         let mut slot = self.recent.slot(create.digest()?, Instant::now()).await;
         let (at, answer) = match &*slot {
             CreateOutcome::None => return Ok(slot),
             CreateOutcome::Made(at, answer) => (*at, answer.clone()),
-            CreateOutcome::Unknown(at, unconfirmed) => match look_for(connection, unconfirmed, *at).await {
+            CreateOutcome::Unknown(at, unconfirmed) => match client.find_unconfirmed(unconfirmed).await {
                 Ok(Lookup::Found(item)) => (*at, seen(&item)),
                 Ok(Lookup::NotFound) => {
                     *slot = CreateOutcome::None;
@@ -192,22 +191,6 @@ fn not_made(create: &Create, e: &Error, why: Option<&str>) -> CallToolResult {
             in_words(e)
         )),
         None => error(e),
-    }
-}
-
-/// Looks for a create of unknown effect until it is there, or would be.
-async fn look_for(
-    connection: &Connection,
-    unconfirmed: &UnconfirmedCreate,
-    since: Instant,
-) -> Result<Lookup, Error> {
-    loop {
-        let sighting = connection.client.find_unconfirmed(unconfirmed).await?;
-        let left = connection.client.visibility_timeout().saturating_sub(since.elapsed());
-        if sighting != Lookup::NotFound || left.is_zero() {
-            return Ok(sighting);
-        }
-        tokio::time::sleep(left.min(LOOKUP_INTERVAL)).await;
     }
 }
 

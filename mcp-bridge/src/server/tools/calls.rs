@@ -9,8 +9,8 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{
-    __spec::read_arguments,
-    ConversationId, Operation, Problem, View,
+    __spec::{Operation, read_arguments},
+    ConversationId, Problem, View,
     input::{
         AddNote, Input, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
         TagConversation,

@@ -20,7 +20,7 @@ use rmcp::{
     service::{ClientServiceExt, RunningService},
 };
 use serde_json::{Value, json};
-use shared_inbox::{Conversation, ConversationSummary, Document, Mailbox, Operation, Tag};
+use shared_inbox::{__spec::Operation, Conversation, ConversationSummary, Document, Mailbox, Tag};
 use shared_inbox_mcp::{
     Bridge,
     render::{self, Fence, RenderOptions, SanitizeReport, clean},

@@ -1,7 +1,7 @@
 //! Examples of requests and responses, which form one consistent story.
 
 use serde_json::{Map, Value, json};
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 
 /// Examples for one operation.
 pub(super) struct Examples {

@@ -2,7 +2,7 @@
 //! service.
 
 use serde_json::{Map, Value, json};
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 
 use super::words;
 

@@ -11,7 +11,10 @@ pub(crate) mod schema_names;
 mod words;
 
 use serde_json::{Map, Value, json};
-use shared_inbox::{__spec::Field, Idempotency, Method, Operation, Scope};
+use shared_inbox::{
+    __spec::{Field, Idempotency, Method, Operation},
+    Scope,
+};
 
 use self::{examples::Examples, words::OperationText};
 use crate::ready::REST_PREFIX;

@@ -1,7 +1,7 @@
 //! The texts of the document: the purpose of each operation, and the rules that a reader would have to guess.
 
 use serde_json::{Value, json};
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 
 /// The texts of an operation.
 pub(super) struct OperationText {
@@ -120,7 +120,7 @@ pub(super) fn of(operation: Operation) -> OperationText {
         Operation::RequestDocuments => (
             "Replies",
             "Request documents from the customer",
-            "Writes a mail with a checklist and a private upload link. Without `send` it is a draft, and the link is \
+            "Writes an email with a checklist and a private upload link. Without `send` it is a draft, and the link is \
              added when a person approves it. Reminders follow 2, 4 and 7 days after it went out. It is complete when \
              every required document has been uploaded; those that are nice to have never hold it up.",
         ),
@@ -141,7 +141,7 @@ pub(super) fn of(operation: Operation) -> OperationText {
         ),
         Operation::RecordSent => (
             "App mail",
-            "Record a mail that the app sent",
+            "Record an email that the app sent",
             "Notes an email that the app sent by itself, so that the reply to it becomes a conversation with the \
              app's reference. Returns `{\"ok\": true}`. Recording the same `messageId` again is safe: it updates the \
              outline until someone replies, after that it only fills in what was missing. A reply is joined only when \
@@ -152,7 +152,7 @@ pub(super) fn of(operation: Operation) -> OperationText {
         ),
         Operation::SandboxInbound => (
             "Sandbox",
-            "Simulate an incoming mail",
+            "Simulate an incoming email",
             "Lets a mail come into the sandbox as if it had been sent: it starts a conversation, or joins the one \
              that `conversationId` names (404 when it is not there), or the one with the mail that `inReplyTo` \
              names, and is checked for scams. `to` may be left out; with a plus tag it carries an app's reference. \

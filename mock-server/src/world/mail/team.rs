@@ -49,7 +49,8 @@ fn yes() -> bool {
 /// As in the service's own call.
 #[cfg(feature = "schemas")]
 fn documents(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let field = shared_inbox::Operation::Reply.fields().iter().find(|field| field.name == "documents");
+    let field =
+        shared_inbox::__spec::Operation::Reply.fields().iter().find(|field| field.name == "documents");
     field.and_then(|field| field.schema().try_into().ok()).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shared_inbox::{BookingId, BookingTypeId, ConversationId, Timestamp, UserId};
 
-use crate::world::{NewId, Refusal, Result, StepKind, World};
+use crate::world::{Refusal, Result, StepKind, World, id_with_suffix};
 
 /// A booking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ impl World {
         let id: BookingId = self.ids.next_id();
         self.bookings.push(BookingRecord {
             id: id.clone(),
-            booking_type_id: new.booking_type_id.unwrap_or_else(|| BookingTypeId::from_suffix("meeting")),
+            booking_type_id: new.booking_type_id.unwrap_or_else(|| id_with_suffix("meeting")),
             host_user_id: new.host_user_id,
             conversation_id: new.conversation_id,
             starts_at: new.starts_at,

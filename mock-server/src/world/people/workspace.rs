@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{__spec::limits, MailboxId, Problems, ReplyAddress, UserId, WorkspaceId};
 
 use super::Keys;
-use crate::world::{IdGenerator, NewId, Refusal, Result, World};
+use crate::world::{IdGenerator, Refusal, Result, World, id_with_suffix};
 
 /// What the workspace pays for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub(crate) struct Workspace {
 
 impl Default for Workspace {
     fn default() -> Self {
-        Self { id: WorkspaceId::from_suffix("mock"), plan: Plan::default() }
+        Self { id: id_with_suffix("mock"), plan: Plan::default() }
     }
 }
 

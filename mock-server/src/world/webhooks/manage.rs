@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use shared_inbox::{
+    __spec::new_data,
     EventId, Timestamp, WebhookId, WorkspaceId,
-    event::{Event, EventKind, WebhookTest},
+    event::{Event, EventKind},
 };
 use shared_inbox_webhooks::Secret;
 
@@ -99,7 +100,7 @@ impl World {
     pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent> {
         let id = self.webhook(id)?;
         self.check_sendable(&id)?;
-        let kind = EventKind::WebhookTest(WebhookTest::new(id.clone()));
+        let kind = EventKind::WebhookTest(new_data::webhook_test(id.clone()));
         let mut event = Event::new(self.ids.next_id(), kind);
         event.created_at = Some(now);
         event.workspace = Some(self.workspace.id.clone());

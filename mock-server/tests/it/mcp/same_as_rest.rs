@@ -1,7 +1,10 @@
 //! One core behind two doors: what is done by a tool leaves the same world behind as what is done by REST.
 
 use serde_json::{Map, Value, json};
-use shared_inbox::{Method, Operation, Timestamp};
+use shared_inbox::{
+    __spec::{Method, Operation},
+    Timestamp,
+};
 use shared_inbox_mock::MockServer;
 
 use super::{Era, Mcp, a_conversation, calls_of_every_tool};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox::{AgentId, Operation, Scope, Timestamp};
+use shared_inbox::{__spec::Operation, AgentId, Scope, Timestamp};
 use shared_inbox_mock::{
     CallInput, InboundMail, KeyHash, LIVE_KEY, NewKey, Received, Refusal, TEST_KEY, World,
 };

@@ -1,7 +1,7 @@
 //! Mail that comes in: quoted history, signs of a scam, and answers to what an app recorded.
 
 use serde_json::{Value, json};
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 use shared_inbox_mock::InboundMail;
 
 use super::kit::Kit;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use shared_inbox::{AgentId, Operation, Timestamp};
+use shared_inbox::{__spec::Operation, AgentId, Timestamp};
 use shared_inbox_mock::{
     Approval, Assignment, InboundMail, NewKey, NewMailbox, NewUser, Snooze, Stop, Upload, World,
 };

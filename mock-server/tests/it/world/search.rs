@@ -1,7 +1,7 @@
 //! Search and lists: words and beginnings of words, newest first, each world for itself.
 
 use serde_json::json;
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 use shared_inbox_mock::Approval;
 
 use super::kit::Kit;

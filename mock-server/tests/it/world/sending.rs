@@ -1,7 +1,7 @@
 //! What became of drafts, sends and document requests, and what the timeline holds of calls.
 
 use serde_json::{Value, json};
-use shared_inbox::Operation;
+use shared_inbox::__spec::Operation;
 use shared_inbox_mock::{Approval, InboundMail, Stop, Upload};
 
 use super::kit::{Kit, status_of};

@@ -1,7 +1,7 @@
 //! The world document: the demo holds together, and what was written is what is read.
 
 use serde_json::{Value, json};
-use shared_inbox::{Conversation, Operation, Timestamp};
+use shared_inbox::{__spec::Operation, Conversation, Timestamp};
 use shared_inbox_mock::{KeyHash, Keys, LIVE_KEY, World};
 
 use super::kit::{Kit, START};

@@ -15,7 +15,10 @@ use crate::client::engine::{Core, HttpResponse, decode};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
 use crate::input::{Input, ListConversations};
-use crate::{Conversation, ConversationId, ConversationSummary, Method, Operation, Problems};
+use crate::{
+    Conversation, ConversationId, ConversationSummary, Problems,
+    operation::{Method, Operation},
+};
 
 /// A request that is sent by awaiting it. `I` is its input, `O` its output.
 ///

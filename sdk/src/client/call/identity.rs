@@ -4,7 +4,7 @@ use super::payload::{Payload, outgoing};
 use crate::client::engine::{Core, decode};
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::Options;
-use crate::{Me, Operation, Scope};
+use crate::{Me, Scope, operation::Operation};
 
 /// Returns whose key this is, requested once.
 pub(crate) async fn identity<'a>(core: &'a Core, options: &Options) -> Result<&'a Me> {

@@ -7,7 +7,10 @@ use bytes::Bytes;
 use crate::client::engine::{Core, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::input::{self, Input};
-use crate::{ConversationId, Method, Operation, Problem, Problems, Scope};
+use crate::{
+    ConversationId, Problem, Problems, Scope,
+    operation::{Method, Operation},
+};
 
 impl From<Method> for http::Method {
     fn from(method: Method) -> Self {

@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::options::{call_options, single_call_options};
-use crate::Idempotency;
 use crate::client::engine::{Core, HttpResponse, Outgoing, decode};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{BoxFuture, Options};
 use crate::model::shows;
+use crate::operation::Idempotency;
 
 /// A call to any endpoint, made by awaiting it; see [`Client::raw`](crate::Client::raw).
 #[must_use = "a call is made by awaiting it"]

@@ -11,7 +11,7 @@ use crate::client::call::{Response, body, check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, HeldPermit, Next, Outgoing, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification, after};
-use crate::{Idempotency, Problem, Problems, Scope};
+use crate::{Problem, Problems, Scope, operation::Idempotency};
 
 /// How long a permit is held for the read before it is used.
 const MAX_HOLD_TIME: Duration = Duration::from_secs(120);

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::client::error::Expected;
 use crate::input::{AddNote, DocumentItem, Input, Reply, RequestDocuments};
-use crate::{Ack, MessageStatus, Operation, ReplyResult, TimelineItem};
+use crate::{Ack, MessageStatus, ReplyResult, TimelineItem, operation::Operation};
 
 /// An input that creates an item in a conversation: a note, a reply or a document request. Sealed.
 pub trait CreateInput: Input + Send + Sync + 'static {

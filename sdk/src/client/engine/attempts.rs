@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use http::StatusCode;
 
-use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error};
 use crate::client::policy::{Clock, RetryPolicy};
+use crate::operation::Idempotency;
 
 /// The attempts and the time that a call has left, and the next delay.
 pub(crate) struct Budget {

@@ -8,9 +8,9 @@ use tracing::Instrument;
 use super::attempts::{Budget, Next, next};
 use super::core::Core;
 use super::wire::{HttpResponse, Outgoing};
-use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{AcquireRequest, BoxFuture, Options, Permit};
+use crate::operation::Idempotency;
 
 /// The longest attempt, whatever its timeout.
 const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(86_400);

@@ -5,7 +5,7 @@ use http::{HeaderMap, Method, StatusCode};
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::{Idempotency, Scope};
+use crate::{Scope, operation::Idempotency};
 
 /// A request that is ready to be sent, any number of times.
 pub(crate) struct Outgoing {

@@ -225,6 +225,7 @@ impl Error {
     }
 
     /// Returns how long to wait before the next attempt: the client's own limit is used up, or the service sent `Retry-After`.
+    /// Of the client's own limit it is the time until the next slot, not counting the calls that already wait for it.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.0.cause {

@@ -16,7 +16,9 @@ use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::model::shows;
-use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
+use crate::{
+    Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, View, limits, operation::Operation,
+};
 
 /// Read last, and so not again: what comes into it was in another before.
 const LAST_VIEW: View = View::Closed;

@@ -11,8 +11,8 @@ use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::{
-    Conversation, ConversationId, ConversationSummary, Direction, Message, MessageId, MessageStatus,
-    Operation, View, limits,
+    Conversation, ConversationId, ConversationSummary, Direction, Message, MessageId, MessageStatus, View,
+    limits, operation::Operation,
 };
 
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(15);

@@ -11,7 +11,7 @@ use crate::client::config::{ApiKey, BaseUrl};
 use crate::client::engine::{Core, ServiceClock};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{
-    Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
+    Clock, MIN_LIMIT, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
 };
 use crate::limits;
 use crate::model::shows;
@@ -24,8 +24,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_CONNECTION_TIMEOUT: Duration = Duration::from_secs(3);
 /// A long conversation is a few megabytes.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
-/// One to send a lost request again, and one for the read right before it.
-const MIN_RATE: u32 = 2;
 const DEFAULT_USER_AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
 
 /// Settings of a client; made by [`Client::builder`].
@@ -207,7 +205,7 @@ impl ClientBuilder {
         );
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
-        if self.limiter.is_none() && self.rate < MIN_RATE {
+        if self.limiter.is_none() && self.rate < MIN_LIMIT {
             let problem = "must be at least 2 requests a minute: a request that was lost is sent again only together with a read";
             return Err(Error::config("rate limit", problem));
         }

@@ -7,7 +7,7 @@ use crate::client::follow::{ReplyWait, SentWait, Wait};
 use crate::input::{
     AddNote, AssignConversation, DocumentItem, Input, Reply, RequestDocuments, SetStatus, TagConversation,
 };
-use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Operation, Status};
+use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Status, operation::Operation};
 
 /// A conversation to act on; made by [`Client::conversation`]. Holds an id, not the conversation.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use crate::client::error::{Result, UnconfirmedCreate};
 use crate::client::follow::{Changes, ReferenceWait, Sweep, Wait};
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
 use crate::{
-    Ack, ConversationId, ConversationSummary, Document, Mailbox, Me, Operation, Reference, SandboxReceipt,
-    Tag,
+    Ack, ConversationId, ConversationSummary, Document, Mailbox, Me, Reference, SandboxReceipt, Tag,
+    operation::Operation,
 };
 
 impl Client {

@@ -7,6 +7,7 @@ mod retry;
 
 pub(crate) use clock::after;
 pub use clock::{BoxFuture, Clock, TokioClock};
+pub(crate) use limiter::MIN_LIMIT;
 pub use limiter::{
     AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
 };

@@ -84,7 +84,8 @@ fn count_from(
 }
 
 impl MemoryLimiter {
-    /// Creates a limiter that allows `limit` requests in any 60 seconds: at least one, and at most 100,000.
+    /// Creates a limiter that allows `limit` requests in any 60 seconds: at least one, and at most 100,000. A client
+    /// needs 2.
     #[must_use]
     pub fn new(limit: u32) -> Self {
         Self::with_clock(limit, Arc::new(TokioClock))

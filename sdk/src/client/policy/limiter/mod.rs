@@ -21,6 +21,9 @@ pub use permit::{AcquireRequest, Permit, PermitOutcome};
 #[cfg(feature = "redis")]
 pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 
+/// The smallest limit of a client: a request that was lost is sent again only together with the read right before it.
+pub(crate) const MIN_LIMIT: u32 = 2;
+
 /// How urgent a request is, most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -82,7 +85,8 @@ pub enum LimitError {
     #[error("the rate limit is used up; try again in {} ms", wait.as_millis())]
     #[non_exhaustive]
     Busy {
-        /// How long until a request can be sent, as far as is known now.
+        /// How long until the next slot for a request of this priority, as far as is known now. Calls that already wait for
+        /// it are not counted, so behind a queue it takes longer.
         wait: Duration,
     },
     /// The store of the limiter could not be reached.

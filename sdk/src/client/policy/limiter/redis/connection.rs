@@ -5,6 +5,8 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation};
 
+use super::super::MIN_LIMIT;
+
 /// Scripts that check what the limiter needs: scripts, `TIME` inside them, and a write after that.
 const PROBES: [&str; 2] = [
     "redis.call('SET', KEYS[1], struct.pack('d', 1), 'PX', 1) redis.call('SETRANGE', KEYS[1], 0, redis.call('GET', KEYS[1])) return 1",
@@ -48,7 +50,10 @@ pub enum StoreError {
         code: String,
     },
     /// The limit is not one that a store can keep.
-    #[error("the limit is {limit} requests: it must be from 1 to {MAX_LIMIT}")]
+    #[error(
+        "the limit is {limit} requests: it must be from {MIN_LIMIT} to {MAX_LIMIT} (a request that was lost is sent again only \
+         together with a read)"
+    )]
     #[non_exhaustive]
     Limit {
         /// The limit that was set.

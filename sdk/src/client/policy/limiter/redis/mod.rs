@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::acquire::acquire;
 use super::schedule::Rules;
-use super::{AcquireRequest, KeyFingerprint, LimitError, Permit, RateLimiter};
+use super::{AcquireRequest, KeyFingerprint, LimitError, MIN_LIMIT, Permit, RateLimiter};
 use crate::client::policy::clock::BoxFuture;
 use crate::limits;
 use crate::model::shows;
@@ -167,8 +167,8 @@ impl RedisLimiterBuilder {
         Self { urls, cluster, root: None, timeout: Duration::from_millis(500), window, limit, share: None }
     }
 
-    /// Sets how many requests all processes together may send in any 60 seconds: 120 by default, 1,000 at most. A client
-    /// needs 2.
+    /// Sets how many requests all processes together may send in any 60 seconds: 120 by default, at least 2 and at
+    /// most 1,000.
     pub fn limit(mut self, requests: u32) -> Self {
         self.limit = requests;
         self
@@ -238,7 +238,7 @@ impl RedisLimiterBuilder {
     }
 
     fn open(&self) -> Result<(Connection, Rules), StoreError> {
-        if !(1..=MAX_LIMIT).contains(&self.limit) {
+        if !(MIN_LIMIT..=MAX_LIMIT).contains(&self.limit) {
             return Err(StoreError::Limit { limit: self.limit });
         }
         let timeout = self.timeout.min(MAX_SETTING);
