@@ -195,8 +195,11 @@ impl World {
             let trace = self.control.trace(event).await.steps;
             let mut cause = trace.iter().find(|step| step.id == event).and_then(|step| step.cause);
             while let Some(step) = trace.iter().find(|step| Some(step.number) == cause) {
-                if step.kind == StepKind::Request {
-                    delivery["request"] = json!(step.id);
+                match step.kind {
+                    StepKind::Request => delivery["request"] = json!(step.id),
+                    // Somebody else acted, even if a fault made them do so at a request of the app.
+                    StepKind::Control => break,
+                    _ => {}
                 }
                 cause = step.cause;
             }

@@ -68,7 +68,12 @@ impl Control {
         section: Section,
     ) -> Result<Page<JournalEntry>> {
         const MAX_INLINE_REQUESTS: usize = 200;
-        let requests = self.runtime.journal(|journal| journal.requests());
+        let mut requests = self.runtime.journal(|journal| journal.requests());
+        if let Some(livemode) = filter.livemode {
+            let mut keys = self.read(|world, _| world.keys());
+            keys.retain(|key| key.livemode == livemode);
+            requests.retain_agents(|agent| keys.iter().any(|key| key.agent_id == *agent));
+        }
         let mut page = self
             .runtime
             .offload_if(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
@@ -94,11 +99,19 @@ impl Control {
         let id = id.as_ref();
         let mut steps = self.read(|world, _| world.trace(id));
         self.runtime.journal(|journal| {
+            if steps.is_empty() {
+                // A request that changed nothing.
+                steps.extend(journal.find(id).map(|entry| TraceStep::of_request(&entry.id, entry.at)));
+            }
             for step in steps.iter_mut().filter(|step| step.kind == StepKind::Request) {
                 if let Some(entry) = journal.find(&step.id) {
+                    step.at = entry.at;
+                    if step.what.is_empty() {
+                        step.what = entry.tool.unwrap_or_else(|| entry.path.clone());
+                    }
                     (step.method, step.path, step.status) =
                         (Some(entry.method), Some(entry.path), entry.status);
-                    step.traceparent = entry.traceparent;
+                    (step.traceparent, step.fault_id) = (entry.traceparent, entry.fault_id);
                 }
             }
         });

@@ -57,6 +57,8 @@ pub struct Control {
     registry: Arc<WorldRegistry>,
     pub(crate) runtime: Arc<WorldRuntime>,
     addresses: Arc<Addresses>,
+    /// The step of a trace that causes what is done; each call begins a trace of its own without one.
+    cause: Option<u64>,
 }
 
 redacted_debug!(Control {});
@@ -67,7 +69,11 @@ impl Control {
         runtime: Arc<WorldRuntime>,
         addresses: Arc<Addresses>,
     ) -> Self {
-        Self { registry, runtime, addresses }
+        Self { registry, runtime, addresses, cause: None }
+    }
+
+    pub(crate) fn caused_by(self, step: u64) -> Self {
+        Self { cause: Some(step), ..self }
     }
 
     /// Returns the OpenAPI document of the control API itself, as JSON.
@@ -87,6 +93,7 @@ impl Control {
 
     /// Changes the world.
     fn act<R>(&self, what: &'static str, act: impl FnOnce(&mut World, Timestamp) -> Result<R>) -> Result<R> {
-        self.runtime.change(Initiator::Control(what), act)
+        let initiator = self.cause.map_or(Initiator::Control(what), |step| Initiator::Step(step, what));
+        self.runtime.change(initiator, act)
     }
 }

@@ -148,13 +148,15 @@ impl Fault {
     fn matched(&mut self) -> FaultMatch {
         let Effect { act, latency, headers } = self.rule.effect.clone();
         let delay = latency.map(|latency| latency.sample(&mut self.rng)).unwrap_or_default();
-        FaultMatch { act, delay, headers, calls: Vec::new() }
+        FaultMatch { id: self.id.clone(), act, delay, headers, calls: Vec::new() }
     }
 }
 
 /// The effect of a rule that fired.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultMatch {
+    /// The id of the rule, the last one if several fired.
+    pub(crate) id: String,
     pub(crate) act: FaultAction,
     pub(crate) delay: Duration,
     pub(crate) headers: BTreeMap<String, String>,
@@ -167,7 +169,7 @@ impl FaultMatch {
     fn and(mut self, other: Self) -> Self {
         self.calls.extend(other.calls);
         self.headers.extend(other.headers);
-        Self { act: other.act, delay: self.delay + other.delay, headers: self.headers, calls: self.calls }
+        Self { delay: self.delay + other.delay, headers: self.headers, calls: self.calls, ..other }
     }
 }
 

@@ -157,7 +157,7 @@ impl WorldRuntime {
     ) -> Result<R> {
         let (cause, what) = match initiator {
             Initiator::Request(_, what) => (Cause::Request, what),
-            Initiator::Control(what) => (Cause::Control, what),
+            Initiator::Control(what) | Initiator::Step(_, what) => (Cause::Control, what),
         };
         let result = self.enter(|world, now| {
             world.begin_cause(initiator);

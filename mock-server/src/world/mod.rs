@@ -48,8 +48,8 @@ pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord
 pub(crate) use documents::{DocumentRequest, FiledDocument};
 pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Uploaded};
 pub(crate) use ids::{IdGenerator, NewId};
-pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
+pub use jobs::{JobDetails, JobEntry};
 pub(crate) use mail::AppMails;
 pub use mail::{
     Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail, Outcome, Received,

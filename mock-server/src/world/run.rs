@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
-use super::{Job, World, webhooks::AttemptRequest};
+use super::{Job, JobDetails, World, webhooks::AttemptRequest};
 
 /// A job that was due.
 #[derive(Debug)]
@@ -27,6 +27,9 @@ pub struct FiredJob {
     /// The id that it was about.
     #[serde(default)]
     pub subject: String,
+    /// Whom and what it concerned.
+    #[serde(flatten)]
+    pub details: JobDetails,
 }
 
 impl Fired {
@@ -43,7 +46,9 @@ impl World {
     pub fn run_due(&mut self, now: Timestamp) -> Option<Fired> {
         loop {
             let (at, job, cause) = self.jobs.pop_due(now)?;
-            let fired = FiredJob { at, job: job.kind().to_owned(), subject: job.subject().to_owned() };
+            let details = self.job_details(&job);
+            let fired =
+                FiredJob { at, job: job.kind().to_owned(), subject: job.subject().to_owned(), details };
             if let Job::WebhookTry { endpoint, event } = &job {
                 match self.start_attempt(endpoint, event, at) {
                     Some(request) => return Some(Fired::Attempt(fired, request)),

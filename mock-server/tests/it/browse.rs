@@ -142,6 +142,49 @@ async fn a_search_for_a_trace_finds_every_request_of_it() {
 }
 
 #[tokio::test]
+async fn a_request_keeps_its_headers_but_none_with_credentials() {
+    let kit = Kit::start().await;
+    let request = kit.http().get(format!("{}/me", kit.mock.base_url())).bearer_auth(kit.mock.live_key());
+    let request = request
+        .header("User-Agent", "my-app/1.2")
+        .header("X-Twice", "one")
+        .header("X-Twice", "two")
+        .header("X-Key", kit.mock.live_key())
+        .header("Cookie", "session=1")
+        .header("Proxy-Authorization", "Basic eDp5");
+    request.send().await.expect("a response");
+    let headers = &kit.look("/requests").await[0]["requestHeaders"];
+    assert_eq!(headers["user-agent"], "my-app/1.2");
+    assert_eq!(headers["x-twice"], "one, two");
+    assert_eq!(headers["x-key"], "rk_(key)");
+    for name in ["authorization", "cookie", "proxy-authorization"] {
+        assert_eq!(headers[name], Value::Null, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn requests_are_listed_by_key_by_mode_and_by_fault() {
+    let kit = Kit::start().await;
+    let (robot, agent) = kit.key("Robot", &["read"]).await;
+    for api in [&robot, &kit.live(), &kit.api(kit.mock.test_key())] {
+        api.get("/me").await.expect(200);
+    }
+    let rule = json!({ "path": "/tags", "effect": { "status": 500 } });
+    let rule = text(&kit.control("POST", "/faults", rule).await.expect(201)["id"]);
+    kit.live().get("/tags").await.error(500);
+    for (query, found) in [
+        (format!("agent={agent}"), 1),
+        ("livemode=true".to_owned(), 3),
+        ("livemode=false".to_owned(), 1),
+        ("fault=any".to_owned(), 1),
+        (format!("fault={rule}"), 1),
+        ("fault=flt_99".to_owned(), 0),
+    ] {
+        assert_eq!(total(&kit, &format!("/requests?{query}")).await.1, found, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn requests_have_ids_and_are_listed_in_parts_and_by_what_they_are() {
     let kit = Kit::start().await;
     let id = kit.mail("kim@customer.example", "Hello").await;

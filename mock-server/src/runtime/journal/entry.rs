@@ -60,6 +60,8 @@ pub struct JournalEntry {
     pub status: Option<u16>,
     /// How long it took.
     pub duration_ms: u64,
+    /// The headers as they came, with names in lower case; without `authorization` and cookies.
+    pub request_headers: BTreeMap<String, String>,
     /// The body: JSON as such, anything else as text, null when there was none.
     pub request_body: Value,
     /// The headers of the response; `None` when there was no response, or when it is no longer kept.
@@ -73,9 +75,11 @@ pub struct JournalEntry {
     pub customer: Option<String>,
     /// The subject of that conversation; `None` when it does not exist.
     pub subject: Option<String>,
+    /// The fault rule that fired for it, the last one if there were several.
+    pub fault_id: Option<String>,
 }
 
-redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, status });
+redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, status, fault_id });
 
 /// Which requests to list.
 ///
@@ -96,6 +100,12 @@ pub struct RequestFilter {
     pub status: Option<String>,
     /// Those with this text in the path, the query, the body or the `traceparent`.
     pub q: Option<String>,
+    /// Those with the key of this agent.
+    pub agent: Option<AgentId>,
+    /// Those with a live key, or those with a test key.
+    pub livemode: Option<bool>,
+    /// Those that met a fault: the id of its rule, or `any`.
+    pub fault: Option<String>,
     /// Oldest first unless said.
     pub order: Option<Order>,
     /// `false` leaves out the headers and bodies of responses, which can be long.
@@ -114,7 +124,7 @@ pub enum Order {
     Newest,
 }
 
-redacted_debug!(RequestFilter { transport, method, status });
+redacted_debug!(RequestFilter { transport, method, status, agent, livemode, fault });
 
 impl RequestFilter {
     setters! {
@@ -126,6 +136,12 @@ impl RequestFilter {
         status(status: impl Into<String>) => status = Some(status.into());
         /// Those with this text in the path, the query, the body or the `traceparent`.
         text(q: impl Into<String>) => q = Some(q.into());
+        /// Those with the key of this agent.
+        agent(agent: AgentId) => agent = Some(agent);
+        /// Those with a live key, or those with a test key.
+        livemode(livemode: bool) => livemode = Some(livemode);
+        /// Those that met the fault rule with this id, or `any`.
+        fault(fault: impl Into<String>) => fault = Some(fault.into());
         /// The newest first.
         newest() => order = Some(Order::Newest);
         /// Leaves out the headers and bodies of responses.

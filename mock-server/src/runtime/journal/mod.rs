@@ -1,7 +1,7 @@
 //! The journal: the last requests to the service, for tests of what a program did.
 //!
-//! Requests are stored as they came and turned into entries when they are read, since most never are. The header with the
-//! key is not stored, and anything in the form of a key in a path, query, header or body is redacted.
+//! Requests are stored as they came and turned into entries when they are read, since most never are. Headers with credentials
+//! are not stored, and anything in the form of a key in a path, query, header or body is redacted.
 
 pub(crate) mod entry;
 
@@ -13,7 +13,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderName, header};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
@@ -40,8 +40,9 @@ pub(crate) struct RecordedRequest {
     /// The path, and the query behind it.
     pub(crate) target: Box<str>,
     pub(crate) agent: Option<AgentId>,
-    /// The header of this name.
-    pub(crate) traceparent: Option<Box<str>>,
+    pub(crate) headers: HeaderLines,
+    /// The id of the fault rule that fired for it.
+    pub(crate) fault: Option<Box<str>>,
     pub(crate) status: Option<u16>,
     pub(crate) duration: Duration,
     pub(crate) body: Bytes,
@@ -52,6 +53,11 @@ impl RecordedRequest {
         filter.transport.is_none_or(|transport| transport == self.transport)
             && filter.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(self.method.as_str()))
             && filter.status.as_ref().is_none_or(|status| status_matches(self.status, status))
+            && filter.agent.as_ref().is_none_or(|agent| self.agent.as_ref() == Some(agent))
+            && filter.fault.as_ref().is_none_or(|fault| match self.fault.as_deref() {
+                Some(met) => fault == "any" || fault == met,
+                None => false,
+            })
             && filter.q.as_ref().is_none_or(|q| self.contains(q))
     }
 
@@ -60,12 +66,12 @@ impl RecordedRequest {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
         has(&self.target)
-            || self.traceparent.as_deref().is_some_and(has)
+            || self.headers.get("traceparent").is_some_and(has)
             || has(&String::from_utf8_lossy(&self.body))
     }
 
     fn size(&self) -> usize {
-        self.target.len() + self.body.len()
+        self.target.len() + self.headers.0.len() + self.body.len()
     }
 
     fn to_entry(&self, response: Option<&RecordedResponse>) -> JournalEntry {
@@ -74,7 +80,7 @@ impl RecordedRequest {
         let call = params.filter(|_| request_body["method"] == "tools/call");
         let tool = call.and_then(|call| call["name"].as_str()).map(str::to_owned);
         let in_meta = || params.and_then(|params| params["_meta"]["traceparent"].as_str()).map(str::to_owned);
-        let traceparent = self.traceparent.as_deref().map(|header| redact(header).into_owned());
+        let traceparent = self.headers.get("traceparent").map(|header| redact(header).into_owned());
         let traceparent = traceparent.or_else(in_meta);
         let (path, query) = split_target(&self.target);
         let id = match call {
@@ -96,11 +102,15 @@ impl RecordedRequest {
             traceparent,
             status: self.status,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            request_headers: present_header_pairs(
+                self.headers.iter().map(|(name, value)| (name, value.into())),
+            ),
             response_headers: response.map(RecordedResponse::present_headers),
             response_body: response.map_or(Value::Null, |response| present_body(&response.body)),
             conversation_id: id.and_then(|id| ConversationId::parse(id).ok()),
             customer: None,
             subject: None,
+            fault_id: self.fault.as_deref().map(str::to_owned),
             request_body,
         }
     }
@@ -148,11 +158,41 @@ fn present_header_pairs<'a>(
     shown
 }
 
+/// Headers, one line for each, in one allocation: the journal stores thousands of them.
+#[derive(Clone, Default)]
+pub(crate) struct HeaderLines(Box<str>);
+
+impl HeaderLines {
+    /// Records the headers of a request, without those that hold credentials.
+    pub(crate) fn of_request(headers: &HeaderMap) -> Self {
+        Self::new(headers, |name| {
+            ![header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE].contains(name)
+        })
+    }
+
+    fn new(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> Self {
+        let kept = || headers.iter().filter(|(name, _)| is_kept(name));
+        let room: usize = kept().map(|(name, value)| name.as_str().len() + ": \n".len() + value.len()).sum();
+        let mut lines = String::with_capacity(room);
+        for (name, value) in kept() {
+            lines.extend([name.as_str(), ": ", &String::from_utf8_lossy(value.as_bytes()), "\n"]);
+        }
+        Self(lines.into())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.split_terminator('\n').filter_map(|line| line.split_once(": "))
+    }
+
+    fn get(&self, wanted: &str) -> Option<&str> {
+        self.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value)
+    }
+}
+
 /// A response as the client received it.
 #[derive(Clone)]
 pub(crate) struct RecordedResponse {
-    /// One line for each, in one allocation: the journal stores thousands of them.
-    headers: Box<str>,
+    headers: HeaderLines,
     /// The length of the whole body.
     length: usize,
     /// What the client received of the body.
@@ -163,24 +203,17 @@ impl RecordedResponse {
     /// Records a response of which the client receives `received` bytes of the body.
     pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
         let body = response.body();
-        let kept = || response.headers().iter().filter(|(name, _)| **name != header::CONTENT_LENGTH);
-        let room: usize = kept().map(|(name, value)| name.as_str().len() + ": \n".len() + value.len()).sum();
-        let mut headers = String::with_capacity(room);
-        for (name, value) in kept() {
-            headers.extend([name.as_str(), ": ", &String::from_utf8_lossy(value.as_bytes()), "\n"]);
-        }
-        Self { headers: headers.into(), length: body.len(), body: body.slice(..received.min(body.len())) }
+        let headers = HeaderLines::new(response.headers(), |name| *name != header::CONTENT_LENGTH);
+        Self { headers, length: body.len(), body: body.slice(..received.min(body.len())) }
     }
 
     fn present_headers(&self) -> BTreeMap<String, String> {
-        let pairs = self.headers.lines().filter_map(|line| line.split_once(": "));
-        let pairs = pairs.map(|(name, value)| (name, Cow::Borrowed(value)));
         let length = (header::CONTENT_LENGTH.as_str(), self.length.to_string().into());
-        present_header_pairs(pairs.chain([length]))
+        present_header_pairs(self.headers.iter().map(|(name, value)| (name, value.into())).chain([length]))
     }
 
     fn size(&self) -> usize {
-        self.headers.len() + self.body.len()
+        self.headers.0.len() + self.body.len()
     }
 }
 
@@ -259,6 +292,11 @@ impl Requests {
         self.0.len()
     }
 
+    /// Leaves the requests with the keys of some agents.
+    pub(crate) fn retain_agents(&mut self, is_kept: impl Fn(&AgentId) -> bool) {
+        self.0.retain(|kept| kept.entry.agent.as_ref().is_some_and(&is_kept));
+    }
+
     /// Returns one page of the requests that match a filter.
     pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
         self.0.retain(|kept| kept.entry.matches(filter));
@@ -283,7 +321,8 @@ mod tests {
             method: http::Method::GET,
             target: "/api/v1/me".into(),
             agent: None,
-            traceparent: None,
+            headers: HeaderLines::default(),
+            fault: None,
             status: Some(200),
             duration: Duration::ZERO,
             body,

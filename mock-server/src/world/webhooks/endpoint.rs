@@ -64,6 +64,9 @@ pub(super) struct Endpoint {
     pub(super) keys: SigningKeys,
     /// The first failure since the last success.
     pub(super) failing_since: Option<Timestamp>,
+    /// Why the latest attempt failed, while attempts fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_error: Option<String>,
     /// Whether the last try got no response in time; such endpoints share a lane of their own.
     #[serde(default)]
     pub(super) slow: bool,

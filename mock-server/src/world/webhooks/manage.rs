@@ -53,6 +53,7 @@ impl World {
             state: HookState::On,
             keys: SigningKeys::new(secret),
             failing_since: None,
+            last_error: None,
             slow: false,
         };
         self.webhooks.endpoints.insert(id.clone(), endpoint);
@@ -73,6 +74,8 @@ impl World {
             events: endpoint.events.clone().unwrap_or_else(all),
             timestamps: endpoint.timestamps,
             state: endpoint.state,
+            failing_since: endpoint.failing_since,
+            last_error: endpoint.last_error.clone(),
         };
         endpoints.into_iter().map(view).collect()
     }
@@ -131,7 +134,7 @@ impl World {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
         endpoint.state = HookState::On;
-        endpoint.failing_since = None;
+        (endpoint.failing_since, endpoint.last_error) = (None, None);
         Ok(())
     }
 
@@ -158,6 +161,16 @@ impl World {
             })
         };
         Ok(self.webhooks.log.values().rev().filter_map(|it| view(it)).collect())
+    }
+
+    /// Returns the type of an event, and the address of an endpoint.
+    pub(crate) fn delivery_target(
+        &self,
+        id: &WebhookId,
+        event: &EventId,
+    ) -> (Option<String>, Option<String>) {
+        let event = self.webhooks.logged_event(event).map(|it| it.event.kind.event_type().to_owned());
+        (event, self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()))
     }
 
     /// Returns the deliveries of an event to each webhook that subscribes to it.

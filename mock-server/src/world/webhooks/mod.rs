@@ -237,8 +237,10 @@ impl Webhooks {
         if let Some(endpoint) = self.endpoints.get_mut(id) {
             endpoint.slow = *timed_out;
             if status.is_some_and(|status| (200..300).contains(&status)) {
-                endpoint.failing_since = None;
+                (endpoint.failing_since, endpoint.last_error) = (None, None);
             } else if endpoint.state == HookState::On {
+                let responded = status.map(|status| format!("the response was {status}"));
+                endpoint.last_error = responded.or_else(|| made.error.clone());
                 let a_day = endpoint.failed(at);
                 state = match status {
                     Some(410) => Some(HookState::Off),

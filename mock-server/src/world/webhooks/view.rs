@@ -146,6 +146,12 @@ pub struct WebhookView {
     pub timestamps: TimestampSource,
     /// Whether it is sent anything.
     pub state: HookState,
+    /// When the first attempt failed since the last one that succeeded; null while none has.
+    #[serde(default, rename = "failingSince")]
+    pub failing_since: Option<Timestamp>,
+    /// Why the latest attempt failed, while attempts fail.
+    #[serde(default, rename = "lastError")]
+    pub last_error: Option<String>,
 }
 
 redacted_debug!(WebhookView { id, livemode, scope, owner, events, state });

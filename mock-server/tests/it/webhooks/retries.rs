@@ -38,6 +38,25 @@ async fn a_connection_that_closes_and_one_that_is_refused_are_failures_with_a_re
 }
 
 #[tokio::test]
+async fn the_list_of_webhooks_says_since_when_one_fails_and_why() {
+    let (mock, receiver) = (Mock::start().await, Receiver::answering(500).await);
+    let hook = mock.hook(&receiver).await;
+    assert_eq!(mock.get("/webhooks").await[0]["failingSince"], json!(null));
+    mock.send_test(&hook).await;
+    let since = mock.deliveries(&hook).await[0]["tries"][0]["at"].clone();
+    let job = mock.get("/jobs").await[0].clone();
+    assert_eq!((&job["event"], &job["url"]), (&json!("webhook.test"), &json!(receiver.url())));
+
+    receiver.stop().await;
+    mock.advance(minutes(1)).await;
+    let failing = mock.get("/webhooks").await[0].clone();
+    assert_eq!(failing["failingSince"], since);
+    assert_eq!(failing["lastError"], "the connection was refused: nothing listens there");
+    mock.act(&hook, "resume").await;
+    assert_eq!(mock.get("/webhooks").await[0]["lastError"], json!(null));
+}
+
+#[tokio::test]
 async fn an_answer_without_end_is_not_read_to_its_end() {
     let (mock, receiver) = (Mock::start().await, Receiver::scripted(|_| Reply::Endless(200)).await);
     let hook = mock.hook(&receiver).await;
