@@ -1,4 +1,4 @@
-// Every mail that left, or was meant to; each opens as its recipient would get it.
+// Every email that was sent or should have been; each opens as its recipient would get it.
 
 import { fill, h, icon, part, patch, words } from './dom.js';
 import { dayAndTime, when } from './clock.js';
@@ -46,7 +46,7 @@ class Outbox extends Panel {
 				empty: () => empty('out', 'Nothing has left yet', 'Replies show here when their undo window has passed; move the clock to see that at once.'),
 			});
 		} else this.list.refresh();
-		patch(this.head, [part('head', mails.length, () => h('header.panel-head', {}, h('h1', {}, 'Outbox'), h('p.hint', {}, mails.length ? `${mails.length} left or were meant to. None went anywhere.` : '')))]);
+		patch(this.head, [part('head', mails.length, () => h('header.panel-head', {}, h('h1', {}, 'Outbox'), h('p.hint', {}, mails.length ? `${mails.length === 1 ? '1 email' : `${mails.length} emails`}. The mock delivers none of them.` : '')))]);
 		const { detail } = this;
 		if (error) fill(detail, this.back(), failed(error, () => this.refresh()));
 		else if (!one) fill(detail, empty('out', 'No mail chosen', 'Choose one to see it as its recipient would get it.'));

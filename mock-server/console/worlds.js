@@ -1,6 +1,7 @@
 // Worlds side by side, and this one as a whole: put back, saved, loaded.
 
 import { dayAndTime } from './clock.js';
+import { differences } from './differences.js';
 import { h, part, patch, words } from './dom.js';
 import { Panel } from './panel.js';
 import { size } from './timeline.js';
@@ -32,10 +33,10 @@ class Worlds extends Panel {
 			part('all', 0, () => h('header.panel-head', {}, h('h2', {}, 'Worlds of this server'), h('p', {}, 'Each has its own keys, data, clock, faults and journal. Test workers take one each.'), button('Make a world', () => this.make(), { kind: 'primary' }))),
 			part('table', 0, () => this.table.whole),
 		]);
-		patch(this.kept.body, snapshots.map((it) => part(it.name, [it, snapshots.length], () => h('tr', {}, h('td', {}, h('b', {}, it.name)), h('td', {}, dayAndTime(it.at)), h('td', {}, size(it.bytes)), h('td.end', {}, button('Compare', () => this.compare(it.name, snapshots), { kind: 'small' }), button('Restore', () => confirm(`Go back to ${it.name}?`, 'What happened since is gone.', 'Restore', () => this.api.post(`/snapshots/${it.name}/restore`)), { kind: 'small' }), button('Forget', () => attempt(() => this.api.remove(`/snapshots/${it.name}`).then(() => this.refresh())), { kind: 'small' }))))));
+		patch(this.kept.body, snapshots.map((it) => part(it.name, [it, snapshots.length], () => h('tr', {}, h('td', {}, h('b', {}, it.name)), h('td', {}, dayAndTime(it.at)), h('td', {}, size(it.bytes)), h('td.end', {}, button('Compare', () => this.compare(it.name, snapshots), { kind: 'small' }), button('Restore', () => confirm(`Go back to ${it.name}?`, 'What happened since is gone.', 'Restore', () => this.api.post(`/snapshots/${it.name}/restore`)), { kind: 'small' }), button('Delete', () => attempt(() => this.api.remove(`/snapshots/${it.name}`).then(() => this.refresh())), { kind: 'small', 'aria-label': `Delete ${it.name}` }))))));
 		patch(this.table.body, worlds.slice(0, 500).map((it) => part(it.id ?? 'main', it, () => h('tr', {}, h('td', {}, h('b', {}, it.id ?? 'main world'), ' ', (it.id ?? null) === this.api.world ? badge('this one', 'draft') : null), h('td', {}, copier('Copy', () => it.keys.live)), h('td', {}, h('code', {}, new URL(it.control_url).pathname)),
 			h('td.end', {}, (it.id ?? null) === this.api.world ? null : h('a.button.small', { href: it.id ? `/?world=${encodeURIComponent(it.id)}#/inbox` : '/#/inbox', 'aria-label': `Switch to ${it.id ?? 'the main world'}` }, 'Switch to it'),
-				it.id && it.id !== this.api.world ? button('Delete', () => confirm(`Delete ${it.id}?`, 'Its keys answer 401 from then on.', 'Delete', () => this.api.ask('DELETE', `/worlds/${it.id}`, { anyWorld: true }).then(() => this.refresh())), { kind: 'small', 'aria-label': `Delete ${it.id}` }) : null)))));
+				it.id && it.id !== this.api.world ? button('Delete', () => confirm(`Delete ${it.id}?`, 'Its keys get 401 from then on.', 'Delete', () => this.api.ask('DELETE', `/worlds/${it.id}`, { anyWorld: true }).then(() => this.refresh())), { kind: 'small', 'aria-label': `Delete ${it.id}` }) : null)))));
 	}
 
 	/** @param {string} from @param {any[]} snapshots */
@@ -43,8 +44,9 @@ class Worlds extends Panel {
 		const others = snapshots.map(({ name }) => /** @type {[string, string]} */ ([name, name])).filter(([name]) => name !== from);
 		ask(`Compare ${from}`, [{ name: 'to', label: 'With', type: 'select', options: [['', 'the world as it is now'], ...others] }], 'Compare', async ({ to }) => {
 			const { changes, text } = await this.api.get(`/snapshots/${from}/diff`, { to });
-			const until = to ? ` until ${to}` : '';
-			dialog(changes.length ? `Since ${from}${until}` : `Nothing has changed since ${from}${until}`, changes.length ? words(text, 'pre', { tabindex: 0, class: 'diff' }) : null);
+			const conversations = changes.length ? await this.api.get('/conversations', { limit: 1_000 }) : [];
+			const until = to ? ` and “${to}”` : ' and now';
+			dialog(`Between “${from}”${until}`, differences(changes, text, conversations, () => document.querySelector('dialog')?.close()));
 		});
 	}
 
@@ -55,7 +57,7 @@ class Worlds extends Panel {
 		], 'Make', async ({ start, clock }) => {
 			const seed = start === 'copy' ? await this.api.get('/state') : undefined;
 			const made = await (await this.api.ask('POST', '/worlds', { anyWorld: true, body: { clock, empty: start === 'empty' || undefined, seed } })).json();
-			toast(`${made.id} is there`);
+			toast(`World ${made.id} was created`);
 			await this.refresh();
 		});
 	}
