@@ -57,7 +57,7 @@ class Deliveries extends Panel {
 				height: 46,
 				fetch: (offset, limit, signal) => this.api.page(`/webhooks/${id}/deliveries`, { ...this.filters, offset, limit }, signal),
 				key: (it) => it.eventId,
-				row: (it) => h('a.row.request-row', { href: at('webhooks', `${id}/${it.eventId}`, this.filters) }, badge(it.outcome, OUTCOMES[it.outcome]), words(it.type, 'b'), h('span.hint', {}, it.tries.length === 1 ? '1 try' : `${it.tries.length} tries`), it.nextTryAt && it.tries.length ? h('span.hint', {}, 'next ', until(it.nextTryAt)) : null, h('span.gap'), h('span.hint.time', {}, timeOfDay(it.createdAt))),
+				row: (it) => h('a.row.request-row', { href: at('webhooks', `${id}/${it.eventId}`, this.filters) }, badge(it.outcome, OUTCOMES[it.outcome]), words(it.type, 'b'), h('span.hint', {}, it.attempts.length === 1 ? '1 try' : `${it.attempts.length} tries`), it.nextAttemptAt && it.attempts.length ? h('span.hint', {}, 'next ', until(it.nextAttemptAt)) : null, h('span.gap'), h('span.hint.time', {}, timeOfDay(it.createdAt))),
 				empty: () => empty('hook', outcome || type ? 'Nothing fits' : 'Nothing was sent yet', 'Send a test event, or let something happen that this webhook subscribes to.'),
 			});
 		} else {
@@ -78,8 +78,8 @@ class Deliveries extends Panel {
 		const { url, id } = this.hook;
 		return h('div', {}, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
 			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), lineLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
-			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next try', it.nextTryAt ? until(it.nextTryAt) : null]]),
-			h('ol.tries', {}, it.tries.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
+			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next try', it.nextAttemptAt ? until(it.nextAttemptAt) : null]]),
+			h('ol.tries', {}, it.attempts.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
 				made.error ? h('p.problem', {}, made.error) : null,
 				made.responseBody ? h('div.answer', {}, h('h3', {}, 'Response of the receiver'), body('answer', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver’s response has no body.') : null,
 				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the response'), json(lines(made.responseHeaders))) : null,

@@ -22,7 +22,7 @@ class Trace extends Panel {
 
 	async load() {
 		const { id } = this.route;
-		return id ? this.api.get(`/lines/${encodeURIComponent(id)}`) : { id: null, steps: [] };
+		return id ? this.api.get(`/traces/${encodeURIComponent(id)}`) : { id: null, steps: [] };
 	}
 
 	/** @param {{ id: string | null, steps: any[] }} data */
@@ -66,7 +66,7 @@ class Trace extends Panel {
 			h('span.gap'), it.dueAt ? until(it.dueAt) : h('span.hint', { title: `${dayAndTime(it.at)} UTC` }, timeOfDay(it.at)));
 		if (!it.deliveries?.length) return box;
 		return h('div', {}, box, h('ul.deliveries', {}, it.deliveries.map((to) => h('li', {}, icon('hook'), h('a', { href: at('webhooks', `${to.webhookId}/${it.id}`) }, words(to.url, 'span', { class: 'mono' })), badge(to.outcome, { pending: 'waiting', delivered: 'sent' }[/** @type {'pending'} */ (to.outcome)] ?? 'failed'),
-			h('span.tries-line', {}, to.tries.map((made) => statusBadge(made.status))), to.nextTryAt ? h('span.hint', {}, 'next ', until(to.nextTryAt)) : null))));
+			h('span.tries-line', {}, to.attempts.map((made) => statusBadge(made.status))), to.nextAttemptAt ? h('span.hint', {}, 'next ', until(to.nextAttemptAt)) : null))));
 	}
 }
 customElements.define('si-line', Trace);

@@ -11,7 +11,7 @@ import { ask, attempt, button, empty, toast } from './ui.js';
 const STEPS = [[10, '+10 s'], [60, '+1 min'], [600, '+10 min'], [3_600, '+1 h'], [86_400, '+1 day'], [604_800, '+1 week']];
 
 /** @type {Record<string, string>} */
-const WORDS = { send: 'A scheduled message leaves', 'sandbox-reply': 'A magic recipient writes back', reminder: 'The customer is reminded', wake: 'A snooze ends', 'forget-app-mail': 'Recorded app mail is forgotten', 'webhook-try': 'A webhook is tried' };
+const WORDS = { send: 'A scheduled message leaves', 'sandbox-reply': 'A magic recipient writes back', reminder: 'The customer is reminded', wake: 'A snooze ends', 'forget-app-mail': 'Recorded app mail is forgotten', 'webhook-attempt': 'A webhook is tried' };
 
 class Time extends Panel {
 	/** @type {any[]} */

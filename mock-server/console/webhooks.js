@@ -78,7 +78,7 @@ class Webhooks extends Panel {
 
 	/** @param {string} path */
 	async check(path) {
-		const report = await attempt(() => this.api.post(`${path}/exam`));
+		const report = await attempt(() => this.api.post(`${path}/check`));
 		if (!report) return;
 		const right = report.cases.filter((it) => it.passed).length;
 		dialog(report.passed ? 'The receiver passed' : `The receiver passed ${right} of ${report.cases.length}`,

@@ -59,7 +59,7 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-/// What the workspace pays for from now on.
+/// The new plan of the workspace.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct PlanChange {
