@@ -59,7 +59,7 @@ class Deliveries extends Panel {
 				key: (it) => it.eventId,
 				row: (it) => h('a.row.call-row', { href: at('webhooks', `${id}/${it.eventId}`, this.filters) },
 					h('span.first', {}, badge(it.outcome, OUTCOMES[it.outcome]), words(it.type, 'b'), h('span.gap'), h('span.hint.time', {}, timeWithDay(it.createdAt))),
-					h('span.third.hint', {}, h('span.fixed', {}, it.tries.length === 1 ? '1 attempt' : `${it.tries.length} attempts`), it.nextTryAt && it.tries.length ? h('span.fixed', {}, 'next ', until(it.nextTryAt)) : null, it.outcome === 'delivered' ? null : words(problem(it.tries.at(-1)), 'span', { class: 'snippet' }))),
+					h('span.third.hint', {}, h('span.fixed', {}, it.attempts.length === 1 ? '1 attempt' : `${it.attempts.length} attempts`), it.nextAttemptAt && it.attempts.length ? h('span.fixed', {}, 'next ', until(it.nextAttemptAt)) : null, it.outcome === 'delivered' ? null : words(problem(it.attempts.at(-1)), 'span', { class: 'snippet' }))),
 				empty: () => empty('hook', outcome || type ? 'Nothing fits' : 'Nothing was sent yet', 'Send a test event, or let something happen that this webhook subscribes to.'),
 			});
 		} else {
@@ -82,8 +82,8 @@ class Deliveries extends Panel {
 		const { url, id } = this.hook;
 		return h('div', { 'data-event': it.eventId }, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
 			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), lineLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
-			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next attempt', it.nextTryAt ? until(it.nextTryAt) : null]]),
-			h('ol.attempts', {}, it.tries.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Attempt ${i + 1}`), when(made.at, 'ago'), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlAttempt(url, made.headers, it.body)) : null),
+			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next attempt', it.nextAttemptAt ? until(it.nextAttemptAt) : null]]),
+			h('ol.attempts', {}, it.attempts.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Attempt ${i + 1}`), when(made.at, 'ago'), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlAttempt(url, made.headers, it.body)) : null),
 				made.error ? h('p.problem', {}, made.error) : null,
 				made.responseBody ? h('div.answer', {}, h('h3', {}, 'Response of the receiver'), body('response', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver’s response has no body.') : null,
 				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the response'), json(lines(made.responseHeaders))) : null,

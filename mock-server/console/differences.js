@@ -4,7 +4,7 @@ import { h, words } from './dom.js';
 import { at } from './route.js';
 
 /** What changes with every call, or follows from something else that is listed. */
-const NOISE = /^(now|ids|jobs)\b|^webhooks\.count$|\.(lastMessageAt|number|sendsAt|nextTryAt|nextAttemptAt)$/;
+const NOISE = /^(now|ids|jobs)\b|^webhooks\.count$|\.(lastMessageAt|number|sendsAt|nextAttemptAt)$/;
 
 /** What a part of the world is called. @type {Record<string, string>} */
 const NAMES = { users: 'People', mailboxes: 'Inboxes', documentRequests: 'Document requests', appMail: 'Recorded app mail', workspace: 'Workspace' };

@@ -26,7 +26,7 @@ class Trace extends Panel {
 
 	async load() {
 		const { id } = this.route;
-		const [trace, faults] = await Promise.all([id ? this.api.get(`/lines/${encodeURIComponent(id)}`) : { id: null, steps: [] }, this.api.get('/faults')]);
+		const [trace, faults] = await Promise.all([id ? this.api.get(`/traces/${encodeURIComponent(id)}`) : { id: null, steps: [] }, this.api.get('/faults')]);
 		return { ...trace, faults };
 	}
 
@@ -75,7 +75,7 @@ class Trace extends Panel {
 			it.faultId && it.kind === 'request' ? h('p.rule', {}, 'Fault rule: ', this.rules.has(it.faultId) ? words(inWords(this.rules.get(it.faultId))) : 'it was removed since') : null);
 		if (!it.deliveries?.length) return box;
 		return h('div', {}, box, h('ul.deliveries', {}, it.deliveries.map((to) => h('li', {}, icon('hook'), h('a', { href: at('webhooks', `${to.webhookId}/${it.id}`) }, words(to.url, 'span', { class: 'mono' })), badge(to.outcome, { pending: 'waiting', delivered: 'sent' }[/** @type {'pending'} */ (to.outcome)] ?? 'failed'),
-			attempts(to.tries), to.nextTryAt ? h('span.hint', {}, 'next ', until(to.nextTryAt)) : null))));
+			attempts(to.attempts), to.nextAttemptAt ? h('span.hint', {}, 'next ', until(to.nextAttemptAt)) : null))));
 	}
 }
 customElements.define('si-line', Trace);

@@ -11,7 +11,7 @@ import { ask, attempt, button, empty, toast } from './ui.js';
 const STEPS = [[10, '+10 s'], [60, '+1 min'], [600, '+10 min'], [3_600, '+1 h'], [86_400, '+1 day'], [604_800, '+1 week']];
 
 /** @type {Record<string, string>} */
-const WORDS = { send: 'A scheduled message is sent', 'sandbox-reply': 'A magic recipient writes back', reminder: 'A reminder of missing documents is sent', wake: 'A snooze ends', 'forget-app-mail': 'Recorded app mail is forgotten', 'webhook-try': 'An event is delivered' };
+const WORDS = { send: 'A scheduled message is sent', 'sandbox-reply': 'A magic recipient writes back', reminder: 'A reminder of missing documents is sent', wake: 'A snooze ends', 'forget-app-mail': 'Recorded app mail is forgotten', 'webhook-attempt': 'An event is delivered' };
 
 /** What a job does, and to whom. @param {any} it */
 function sentence(it) {

@@ -80,11 +80,11 @@ class Webhooks extends Panel {
 
 	/** @param {string} path */
 	async check(path) {
-		const report = await attempt(() => this.api.post(`${path}/exam`));
+		const report = await attempt(() => this.api.post(`${path}/check`));
 		if (!report) return;
 		const right = report.cases.filter((it) => it.passed).length;
 		dialog(report.passed ? 'The receiver passed' : `The receiver passed ${right} of ${report.cases.length}`,
-			h('ul.exam', {}, report.cases.map((it) => h(`li.${it.passed ? 'good' : 'bad'}`, {}, h('span.mark', { 'aria-label': it.passed ? 'passed' : 'failed', role: 'img' }, it.passed ? '✓' : '✗'), h('div', {}, h('b', {}, it.name), h('p', {}, `Sent ${it.sent}; expected ${it.expected}; got ${it.status ?? 'no response'}.`), it.hint ? h('p.hint', {}, it.hint) : null)))));
+			h('ul.check-report', {}, report.cases.map((it) => h(`li.${it.passed ? 'good' : 'bad'}`, {}, h('span.mark', { 'aria-label': it.passed ? 'passed' : 'failed', role: 'img' }, it.passed ? '✓' : '✗'), h('div', {}, h('b', {}, it.name), h('p', {}, `Sent ${it.sent}; expected ${it.expected}; got ${it.status ?? 'no response'}.`), it.hint ? h('p.hint', {}, it.hint) : null)))));
 	}
 }
 customElements.define('si-webhooks', Webhooks);

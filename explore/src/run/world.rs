@@ -162,7 +162,7 @@ impl World {
     /// Returns whether something is due that customers or the app would see.
     pub(crate) async fn has_jobs(&self) -> bool {
         let jobs = self.control.jobs().await;
-        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake" | "webhook-try"))
+        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake" | "webhook-attempt"))
     }
 
     pub(crate) async fn now(&self) -> Timestamp {

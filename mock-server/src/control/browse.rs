@@ -7,17 +7,17 @@ use super::Control;
 use crate::{
     runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
-        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Result, Section,
+        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, PageRange, Result,
         StepKind, TraceStep,
     },
 };
 
 /// What led to something, and what it led to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Line"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Trace {
-    /// What was asked about.
+    /// The id that was asked about.
     pub id: String,
     /// The steps, oldest first; then the jobs that still wait. Empty when nothing is known.
     pub steps: Vec<TraceStep>,
@@ -33,7 +33,7 @@ impl Control {
     pub async fn conversations(
         &self,
         filter: ConversationFilter,
-        section: Section,
+        section: PageRange,
     ) -> Result<Page<ConversationEntry>> {
         self.read(|world, _| world.browse(&filter, section))
     }
@@ -52,7 +52,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a section or a kind that there is not.
-    pub async fn documents(&self, filter: DocumentFilter, section: Section) -> Result<Page<Document>> {
+    pub async fn documents(&self, filter: DocumentFilter, section: PageRange) -> Result<Page<Document>> {
         self.read(|world, _| world.browse_documents(&filter, section))
     }
 
@@ -65,7 +65,7 @@ impl Control {
     pub(super) async fn present_requests(
         &self,
         filter: RequestFilter,
-        section: Section,
+        section: PageRange,
     ) -> Result<Page<JournalEntry>> {
         const MAX_INLINE_REQUESTS: usize = 200;
         let mut requests = self.runtime.journal(|journal| journal.requests());

@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub use browse::Trace;
-pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
+pub use expect::{ExpectTime, Expectation, ExpectationMet, ExpectedKind};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
 

@@ -5,7 +5,7 @@ use shared_inbox::Timestamp;
 
 use super::Control;
 use crate::{
-    json::difference::{self, Changed},
+    json::difference::{self, FieldChange},
     runtime::config::LARGE_DOCUMENT,
     world::{Refusal, Result},
 };
@@ -17,13 +17,13 @@ use crate::{
 pub struct SnapshotEntry {
     /// Its name.
     pub name: String,
-    /// What the world's clock showed when it was taken.
+    /// When it was taken, on the world's clock.
     pub at: Timestamp,
-    /// How large its document is.
+    /// The size of its document, in bytes.
     pub bytes: usize,
 }
 
-/// What is different between two worlds.
+/// The difference between two worlds.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -48,7 +48,7 @@ pub struct SnapshotEntry {
 #[non_exhaustive]
 pub struct WorldDifference {
     /// Every place where they differ.
-    pub changes: Vec<Changed>,
+    pub changes: Vec<FieldChange>,
     /// The same for people: a line for each, `+` for what is new, `-` for what is gone, `~` for what changed.
     pub text: String,
 }

@@ -20,7 +20,7 @@ use crate::{
         document::Origin,
         journal::entry::{JournalEntry, RequestFilter},
     },
-    world::{JobEntry, Page, Refusal, Result, Section},
+    world::{JobEntry, Page, PageRange, Refusal, Result},
 };
 
 /// How a new world starts.
@@ -90,7 +90,11 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a section or a status that there is not.
-    pub async fn find_requests(&self, filter: RequestFilter, section: Section) -> Result<Page<JournalEntry>> {
+    pub async fn find_requests(
+        &self,
+        filter: RequestFilter,
+        section: PageRange,
+    ) -> Result<Page<JournalEntry>> {
         section.check()?;
         filter.check()?;
         self.present_requests(filter, section.or_whole()).await
@@ -182,7 +186,7 @@ impl Control {
 
     /// Returns the requests to the service so far, oldest first.
     pub async fn requests(&self) -> Vec<JournalEntry> {
-        let all = self.present_requests(RequestFilter::default(), Section::default().or_whole()).await;
+        let all = self.present_requests(RequestFilter::default(), PageRange::default().or_whole()).await;
         all.map(|page| page.items).unwrap_or_default()
     }
 

@@ -106,7 +106,7 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Fault {
-    /// What to remove it by.
+    /// Its id.
     pub id: String,
     /// The bundle that it is part of.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub struct Fault {
     /// The statuses of the control calls that it has made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub acted: Vec<u16>,
-    /// When it is over.
+    /// When it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     #[serde(skip)]

@@ -39,7 +39,7 @@ const INSTRUCTIONS: &str = "A shared inbox of customer email. Find conversations
 
 /// Handles a request of an authenticated caller.
 pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes>) -> Response<Bytes> {
-    let body = match caller.admit().and(body) {
+    let body = match caller.check_limits().and(body) {
         Ok(body) => body,
         Err(refused) => return response::refusal(&refused),
     };

@@ -11,7 +11,7 @@ use super::{
     delivery::Deliverer,
     document::{self, Origin},
 };
-use crate::world::{Keys, Result, World};
+use crate::world::{ReadyKeys, Result, World};
 
 /// Larger worlds and documents are handled on a thread of their own.
 pub(crate) const LARGE_WORLD: usize = 1_000;
@@ -21,7 +21,7 @@ pub(crate) const LARGE_DOCUMENT: usize = 256 << 10;
 pub(crate) struct WorldConfig {
     /// 0 is the main world.
     pub(crate) number: u64,
-    pub(crate) keys: Keys,
+    pub(crate) keys: ReadyKeys,
     pub(crate) start: Timestamp,
     pub(crate) settings: Settings,
 }
@@ -49,7 +49,7 @@ pub(super) enum InitialState {
 }
 
 impl WorldConfig {
-    pub(super) fn new(number: u64, keys: Keys, settings: Settings) -> Self {
+    pub(super) fn new(number: u64, keys: ReadyKeys, settings: Settings) -> Self {
         let fixed = settings.start.filter(|_| settings.clock == ClockMode::Manual);
         Self { number, keys, start: fixed.unwrap_or_else(Timestamp::now), settings }
     }

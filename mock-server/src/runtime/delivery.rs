@@ -31,7 +31,7 @@ use crate::{
     faults::{FaultAction, FaultMatch, FaultTiming},
     json::redact::redact,
     world::{
-        Attempt, AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
+        Attempt, AttemptOutcome, AttemptRequest, ReceiverResponse, SignatureHeaders,
         webhooks::{TimestampSource, USER_AGENT},
     },
 };
@@ -143,7 +143,7 @@ impl Deliverer {
             status: result.ok(),
             error: result.err().map(|why| why.to_string()),
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            signed: Some(Signed { timestamp: headers.timestamp, signature: headers.signature }),
+            signed: Some(SignatureHeaders { timestamp: headers.timestamp, signature: headers.signature }),
             response: response.map(Arc::new),
         };
         AttemptOutcome::new(&request, made, matches!(result, Err(NoResponse::TimedOut(_))))

@@ -42,13 +42,13 @@ use self::{
 };
 use crate::{
     faults::{FaultAction, FaultMatch, Faults, RequestParts},
-    world::{AttemptRequest, Fired, FiredJob, Initiator, KeyHash, Refusal, Result, World},
+    world::{AttemptRequest, FiredJob, Initiator, JobOutcome, KeyHash, Refusal, Result, World},
 };
 
 /// How long a swapped webhook waits for the next one.
 const SWAP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How many jobs of one moment an advance of the clock runs under one lock.
-const MAX_JOBS_PER_TURN: usize = 32;
+const MAX_JOBS_PER_LOCK: usize = 32;
 /// How many changes a follower may be behind.
 const MAX_CHANGES_BEHIND: usize = 1_024;
 
@@ -195,7 +195,7 @@ impl WorldRuntime {
                     .perform(request, fault, || runtime.attempt_time(due))
                     .await;
                 runtime.enter(|world, _| world.finish_attempt(outcome));
-                runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-try-ended");
+                runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-attempt-ended");
                 runtime.attempt_ended.notify_waiters();
             });
         }
@@ -204,13 +204,13 @@ impl WorldRuntime {
     /// Runs all due jobs, each at its own time, and returns the webhook attempts among them. While the clock is being advanced it
     /// runs only a few at a time; the advance calls it again.
     fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
-        let most = if state.fired.is_some() { MAX_JOBS_PER_TURN } else { usize::MAX };
+        let most = if state.fired.is_some() { MAX_JOBS_PER_LOCK } else { usize::MAX };
         let mut attempts = Vec::new();
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
             let job = match fired {
-                Fired::Ran(job) => job,
-                Fired::Attempt(job, request) => {
+                JobOutcome::Ran(job) => job,
+                JobOutcome::Attempt(job, request) => {
                     match state.faults.match_delivery(&request, job.at) {
                         Some(FaultMatch { act: FaultAction::Late(by), .. }) => {
                             state.world.hold_attempt(&request, by, false);

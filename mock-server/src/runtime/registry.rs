@@ -15,7 +15,7 @@ use super::{
     document::Origin,
     worker::Worker,
 };
-use crate::world::{KeyHash, Keys, Refusal, Result};
+use crate::world::{KeyHash, ReadyKeys, Refusal, Result};
 
 /// How many worlds may exist beside the main one: enough for one per test of a large suite that deletes them.
 const MAX_WORLDS: usize = 10_000;
@@ -54,7 +54,7 @@ impl Worlds {
 impl WorldRegistry {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self> {
         let main = WorldRuntime::start(
-            WorldConfig::new(0, Keys::fixed(), settings.clone()),
+            WorldConfig::new(0, ReadyKeys::fixed(), settings.clone()),
             origin,
             Arc::default(),
         )?;
@@ -136,8 +136,11 @@ impl WorldRegistry {
         };
         let mut settings = self.settings.clone();
         settings.clock = clock.unwrap_or(settings.clock);
-        let runtime =
-            WorldRuntime::start(WorldConfig::new(number, Keys::numbered(number), settings), origin, worker)?;
+        let runtime = WorldRuntime::start(
+            WorldConfig::new(number, ReadyKeys::numbered(number), settings),
+            origin,
+            worker,
+        )?;
         self.write().others.insert(number, Arc::clone(&runtime));
         self.index(&runtime);
         Ok(runtime)

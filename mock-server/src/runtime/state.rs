@@ -49,14 +49,14 @@ impl WorldRuntime {
     /// Indexes the words of a large world before the first search.
     pub(super) fn index_in_background(&self) {
         let state = self.lock();
-        if let Some(read) = state.world.unread() {
+        if let Some(read) = state.world.pending_search_index() {
             state.worker.submit(read);
         }
     }
 
     /// Waits for the index of words, so that a search does not build it under the lock.
     pub(crate) async fn wait_until_searchable(&self) {
-        let unread = self.lock().world.unread();
+        let unread = self.lock().world.pending_search_index();
         if let Some(read) = unread {
             let _ = self.offload_if(true, read).await;
         }

@@ -27,7 +27,7 @@ pub(crate) enum Job {
     Reminder {
         /// The request.
         request: DocumentRequestId,
-        /// Which reminder, from 1.
+        /// The number of the reminder, from 1.
         number: u8,
     },
     /// A snooze ends.
@@ -39,11 +39,11 @@ pub(crate) enum Job {
     ForgetAppMail {
         /// Its Message-ID.
         message_id: String,
-        /// In which world.
+        /// Whether it is live, or in the sandbox.
         livemode: bool,
     },
     /// An event is delivered to an endpoint.
-    WebhookTry {
+    WebhookAttempt {
         /// The endpoint.
         endpoint: WebhookId,
         /// The event.
@@ -60,7 +60,7 @@ impl Job {
             Job::Reminder { .. } => "reminder",
             Job::Wake { .. } => "wake",
             Job::ForgetAppMail { .. } => "forget-app-mail",
-            Job::WebhookTry { .. } => "webhook-try",
+            Job::WebhookAttempt { .. } => "webhook-attempt",
         }
     }
 
@@ -71,7 +71,7 @@ impl Job {
             Job::Reminder { request, .. } => request.as_str(),
             Job::Wake { conversation } => conversation.as_str(),
             Job::ForgetAppMail { message_id, .. } => message_id,
-            Job::WebhookTry { event, .. } => event.as_str(),
+            Job::WebhookAttempt { event, .. } => event.as_str(),
         }
     }
 }
@@ -181,7 +181,7 @@ impl<'de> Deserialize<'de> for Jobs {
 pub struct JobEntry {
     /// When it is due.
     pub due_at: Timestamp,
-    /// What kind of job.
+    /// The kind of job.
     pub job: String,
     /// The id that it is about.
     pub subject: String,
@@ -237,7 +237,7 @@ impl super::World {
             }
             Job::Wake { conversation } => self.conversation(conversation.as_str()).ok(),
             Job::ForgetAppMail { .. } => None,
-            Job::WebhookTry { endpoint, event } => {
+            Job::WebhookAttempt { endpoint, event } => {
                 let (event, url) = self.delivery_target(endpoint, event);
                 return JobDetails { event, url, ..JobDetails::default() };
             }

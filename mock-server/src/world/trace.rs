@@ -13,7 +13,7 @@ use super::{Attempt, DeliveryOutcome, Item, Job, World};
 /// How many steps are stored; the oldest are dropped first.
 const MAX_STEPS: usize = 50_000;
 
-/// What a step of a trace is about.
+/// The kind of a trace's step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -23,9 +23,9 @@ pub enum StepKind {
     Request,
     /// A call of the control API: what people and customers do.
     Control,
-    /// Something that fell due, or will.
+    /// A job that fell due, or will.
     Job,
-    /// A message was made, or has come further.
+    /// A message was created, or its status changed.
     Message,
     /// A note was written.
     Note,
@@ -66,12 +66,11 @@ pub enum StepKind {
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "LineStep"))]
 #[non_exhaustive]
 pub struct TraceStep {
     /// Its number; a cause has a smaller one than what it led to.
     pub number: u64,
-    /// The step that led to it; none for what began a trace.
+    /// The step that led to it; none for the step that began the trace.
     pub cause: Option<u64>,
     /// When it happened.
     pub at: Timestamp,
@@ -83,13 +82,13 @@ pub struct TraceStep {
     pub what: String,
     /// The conversation that it happened in.
     pub conversation_id: Option<ConversationId>,
-    /// When it will happen: it is a job that still waits.
+    /// When a job that has not run yet is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
     /// The deliveries of an event to each webhook that subscribes to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Vec<TraceDelivery>>,
-    /// Of a request: the trace that it is a part of.
+    /// The `traceparent` header of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
     /// The name or the address of the customer in that conversation.
@@ -149,27 +148,26 @@ impl TraceStep {
 /// Characters of an excerpt.
 const MAX_EXCERPT: usize = 120;
 
-/// The way of an event to one webhook.
+/// The delivery of an event to one webhook.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "LineDelivery"))]
 #[non_exhaustive]
 pub struct TraceDelivery {
     /// The webhook.
     pub webhook_id: WebhookId,
-    /// Where it is sent to.
+    /// The address of the receiver.
     pub url: String,
-    /// How it stands.
+    /// Its outcome so far.
     pub outcome: DeliveryOutcome,
-    /// When it is tried next.
-    pub next_try_at: Option<Timestamp>,
-    /// Every try so far, oldest first.
-    pub tries: Vec<Attempt>,
+    /// When the next attempt is due.
+    pub next_attempt_at: Option<Timestamp>,
+    /// Every attempt so far, oldest first.
+    pub attempts: Vec<Attempt>,
 }
 
 // The address may carry a password of the receiver's, so it is left out.
-redacted_debug!(TraceDelivery { webhook_id, outcome, tries });
+redacted_debug!(TraceDelivery { webhook_id, outcome, attempts });
 
 /// The initiator of a change.
 #[derive(Debug, Clone, Copy)]
@@ -474,7 +472,7 @@ impl World {
         merge_requests(&mut steps);
         let next = self.traces.dropped + self.traces.steps.len() as u64;
         let waiting = self.jobs.caused().filter(|(_, job, cause)| {
-            !matches!(job, Job::WebhookTry { .. })
+            !matches!(job, Job::WebhookAttempt { .. })
                 && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
         });
         steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| {

@@ -135,7 +135,7 @@ async fn a_search_for_a_trace_finds_every_request_of_it() {
     let (found, of) = total(&kit, &format!("/requests?q={TRACE}")).await;
     assert_eq!((found.len(), of), (2, 2), "{found:?}");
     assert!(found.iter().all(|it| it["traceparent"] == traceparent), "{found:?}");
-    let line = kit.look(&format!("/lines/{}", text(&found[1]["id"]))).await;
+    let line = kit.look(&format!("/traces/{}", text(&found[1]["id"]))).await;
     assert_eq!(line["steps"][0]["traceparent"], traceparent, "{line}");
     let others = kit.look("/requests").await;
     assert!(others.as_array().unwrap().iter().any(|it| it["traceparent"] == Value::Null));
@@ -236,7 +236,7 @@ async fn the_line_of_a_request_holds_what_it_made_and_everything_that_followed()
     let reply = kit.live().post(&format!("/conversations/{id}/replies"), reply).await.expect(201);
     let call = kit.look("/requests").await.as_array().expect("a list").last().expect("one")["id"].clone();
 
-    let before = kit.look(&format!("/lines/{}", text(&call))).await;
+    let before = kit.look(&format!("/traces/{}", text(&call))).await;
     assert_eq!(
         steps(&before),
         ["request /conversations/{id}/replies", "message draft", "message scheduled", "job send"]
@@ -244,7 +244,7 @@ async fn the_line_of_a_request_holds_what_it_made_and_everything_that_followed()
     assert_eq!(before["steps"][3]["dueAt"], reply["sendsAt"], "the job still waits");
 
     kit.advance(600).await;
-    let after = kit.look(&format!("/lines/{}", text(&call))).await;
+    let after = kit.look(&format!("/traces/{}", text(&call))).await;
     let whole = [
         "request /conversations/{id}/replies",
         "message draft",
@@ -262,14 +262,14 @@ async fn the_line_of_a_request_holds_what_it_made_and_everything_that_followed()
     assert_eq!(step(4)["conversationId"], id);
     let delivery = &step(5)["deliveries"][0];
     assert_eq!((&delivery["webhookId"], &delivery["outcome"]), (&json!(hook), &json!("delivered")));
-    assert_eq!(delivery["tries"][0]["status"], 200);
+    assert_eq!(delivery["attempts"][0]["status"], 200);
     assert_eq!(step(6)["deliveries"], json!([]), "nobody hears of the turn");
 
     // The same from every end.
     for end in [text(&reply["messageId"]), text(&step(5)["id"])] {
-        assert_eq!(steps(&kit.look(&format!("/lines/{end}")).await), whole, "{end}");
+        assert_eq!(steps(&kit.look(&format!("/traces/{end}")).await), whole, "{end}");
     }
-    assert_eq!(kit.look("/lines/msg_none").await["steps"], json!([]));
+    assert_eq!(kit.look("/traces/msg_none").await["steps"], json!([]));
 }
 
 #[tokio::test]
@@ -284,7 +284,7 @@ async fn what_people_do_with_a_draft_later_is_on_its_line() {
     let message = text(&draft["messageId"]);
     kit.act(&format!("/messages/{message}/approve"), json!({})).await;
     kit.advance(600).await;
-    let line = kit.look(&format!("/lines/{message}")).await;
+    let line = kit.look(&format!("/traces/{message}")).await;
     let expected = [
         "request /conversations/{id}/replies",
         "message draft",
@@ -298,7 +298,7 @@ async fn what_people_do_with_a_draft_later_is_on_its_line() {
     ];
     assert_eq!(steps(&line), expected);
     // Everything that happened in a conversation is on its own line.
-    let all = steps(&kit.look(&format!("/lines/{id}")).await);
+    let all = steps(&kit.look(&format!("/traces/{id}")).await);
     assert!(
         all.iter().any(|it| it == "note written") && all.iter().any(|it| it == "message received"),
         "{all:?}"
@@ -317,7 +317,7 @@ async fn a_try_is_kept_as_it_was_sent_and_the_secret_never_shows() {
     let sent = kit.look(&format!("/webhooks/{hook}/deliveries/{event}")).await;
     let got = receiver.got().into_iter().next().expect("it came");
     assert_eq!(sent["body"].as_str().map(str::as_bytes), Some(&got.body[..]), "to the byte");
-    let headers = sent["tries"][0]["headers"].as_object().expect("headers");
+    let headers = sent["attempts"][0]["headers"].as_object().expect("headers");
     for (name, value) in headers {
         assert_eq!(got.headers[name.as_str()].to_str().ok(), value.as_str(), "{name}");
     }
@@ -325,7 +325,7 @@ async fn a_try_is_kept_as_it_was_sent_and_the_secret_never_shows() {
     for path in [
         format!("/webhooks/{hook}/deliveries/{event}"),
         format!("/webhooks/{hook}/deliveries"),
-        format!("/lines/{event}"),
+        format!("/traces/{event}"),
     ] {
         let text = kit.look(&path).await.to_string();
         assert!(!text.contains(secret.trim_start_matches("whsec_")), "{path}");

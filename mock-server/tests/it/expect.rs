@@ -128,7 +128,7 @@ async fn deliveries_are_waited_for_until_a_retry_gets_through() {
     let wanted = json!({ "webhookId": hook, "type": "webhook.test", "outcome": "failed" });
     let met =
         kit.act("/expect", json!({ "of": "deliveries", "where": wanted, "withinSeconds": 200_000 })).await;
-    assert_eq!(met["matches"][0]["tries"].as_array().map(Vec::len), Some(9));
+    assert_eq!(met["matches"][0]["attempts"].as_array().map(Vec::len), Some(9));
     closing.abort();
 }
 

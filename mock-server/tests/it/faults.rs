@@ -284,7 +284,7 @@ async fn a_request_and_its_trace_name_the_rule_that_fired() {
     kit.live().get("/tags").await.expect(200);
     let journal = kit.look("/requests").await;
     assert_eq!((&journal[0]["faultId"], &journal[1]["faultId"]), (&json!(rule), &Value::Null));
-    let trace = kit.look(&format!("/lines/{}", text(&journal[0]["id"]))).await;
+    let trace = kit.look(&format!("/traces/{}", text(&journal[0]["id"]))).await;
     let step = &trace["steps"][0];
     assert_eq!(
         (&step["kind"], &step["faultId"], &step["status"]),
@@ -309,7 +309,7 @@ async fn the_calls_of_an_act_stand_in_the_trace_of_the_request() {
 
     let request = &kit.look("/requests").await[0];
     assert_eq!(request["faultId"], json!(status), "the last rule that fired");
-    let trace = kit.look(&format!("/lines/{}", text(&request["id"]))).await;
+    let trace = kit.look(&format!("/traces/{}", text(&request["id"]))).await;
     let steps = trace["steps"].as_array().expect("steps");
     let shown = |step: &Value| (text(&step["kind"]), text(&step["what"]), step["status"].clone());
     let controls: Vec<_> = steps.iter().filter(|step| step["kind"] == "control").map(shown).collect();

@@ -14,15 +14,15 @@ use crate::{
     world::{DeliveryFilter, Refusal, Result},
 };
 
-/// What an expectation is about.
+/// The kind of thing that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Expected {
+pub enum ExpectedKind {
     /// Requests to the service, REST and MCP, as the journal shows them; `body` is the body or a tool's arguments.
     Requests,
-    /// Mail that left or was meant to.
+    /// Emails that were sent or failed to send.
     Outbox,
     /// Deliveries to webhooks, each with its `webhookId`.
     Deliveries,
@@ -30,26 +30,26 @@ pub enum Expected {
     Events,
 }
 
-/// Which time an expectation waits in.
+/// The clock that an expectation waits on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ExpectTime {
-    /// The world's clock is moved on, job by job, no further than it takes.
+    /// The world's clock is advanced from job to job, no further than needed.
     Virtual,
-    /// The machine's time passes.
+    /// Waits in real time.
     Real,
 }
 
-/// How many are expected: so many exactly, or from so many to so many.
+/// The expected number: an exact one, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum Count {
-    /// Exactly so many when the span is over.
+enum ExpectedCount {
+    /// Exactly this many when the span is over.
     Exactly(usize),
-    /// From so many to so many.
+    /// A range.
     #[serde(rename_all = "camelCase")]
     Range {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ enum Count {
     },
 }
 
-/// What must happen, how often, and within what span.
+/// An expectation: what must happen, how often, and within what span.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -85,38 +85,38 @@ enum Count {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Expectation {
-    /// What it is about.
-    pub of: Expected,
+    /// The kind of thing that is expected.
+    pub of: ExpectedKind,
     /// The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run of
     /// characters. A path may stand without the `/api/v1` in front.
     #[serde(default, rename = "where")]
     pub fields: Map<String, Value>,
-    /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one unless said.
+    /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one by default.
     #[serde(default = "at_least_one")]
-    count: Count,
+    count: ExpectedCount,
     /// How long it may take; 0 looks once.
     #[serde(default)]
     pub within_seconds: f64,
-    /// In which time; virtual with a manual clock, real with a real one, unless said.
+    /// The clock to wait on; by default virtual with a manual clock, real with a real one.
     pub time: Option<ExpectTime>,
     /// Only what happened at this time of the world or later.
     pub since: Option<Timestamp>,
 }
 
-fn at_least_one() -> Count {
-    Count::Range { at_least: Some(1), at_most: None }
+fn at_least_one() -> ExpectedCount {
+    ExpectedCount::Range { at_least: Some(1), at_most: None }
 }
 
 /// An expectation that was met.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Met"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExpectationMet {
-    /// How many there were.
+    /// The number of matches.
     pub count: usize,
-    /// They themselves, oldest first.
+    /// The matches, oldest first.
     pub matches: Vec<Value>,
-    /// What the world's clock shows.
+    /// The time of the world's clock.
     pub now: Timestamp,
 }
 
@@ -124,28 +124,28 @@ pub struct ExpectationMet {
 const MAX_SPAN_SECONDS: [f64; 2] = [300.0, 3_155_760_000.0];
 
 impl Expectation {
-    fn of(of: Expected) -> Self {
+    fn about(of: ExpectedKind) -> Self {
         Self { of, fields: Map::new(), count: at_least_one(), within_seconds: 0.0, time: None, since: None }
     }
 
     /// At least one request to the service.
     pub fn requests() -> Self {
-        Self::of(Expected::Requests)
+        Self::about(ExpectedKind::Requests)
     }
 
     /// At least one email that was sent or failed.
     pub fn outbox() -> Self {
-        Self::of(Expected::Outbox)
+        Self::about(ExpectedKind::Outbox)
     }
 
     /// At least one delivery to this webhook.
     pub fn deliveries(webhook: &WebhookId) -> Self {
-        Self::of(Expected::Deliveries).field("webhookId", webhook.as_str())
+        Self::about(ExpectedKind::Deliveries).field("webhookId", webhook.as_str())
     }
 
     /// At least one event of this kind, such as `client.replied`.
     pub fn event(kind: &str) -> Self {
-        Self::of(Expected::Events).field("type", kind)
+        Self::about(ExpectedKind::Events).field("type", kind)
     }
 
     /// With this HTTP method.
@@ -182,9 +182,9 @@ impl Expectation {
 
     setters! {
         /// Exactly this many, when the span is over.
-        times(times: usize) => count = Count::Exactly(times);
+        times(times: usize) => count = ExpectedCount::Exactly(times);
         /// At least this many.
-        at_least(times: usize) => count = Count::Range { at_least: Some(times), at_most: None };
+        at_least(times: usize) => count = ExpectedCount::Range { at_least: Some(times), at_most: None };
         /// Within this span.
         within(span: Duration) => within_seconds = span.as_secs_f64();
         /// Waits in real time, whatever the world's clock does.
@@ -195,8 +195,8 @@ impl Expectation {
 
     fn range(&self) -> (usize, usize) {
         match self.count {
-            Count::Exactly(times) => (times, times),
-            Count::Range { at_least, at_most } => {
+            ExpectedCount::Exactly(times) => (times, times),
+            ExpectedCount::Range { at_least, at_most } => {
                 (at_least.unwrap_or(usize::from(at_most.is_none())), at_most.unwrap_or(usize::MAX))
             }
         }
@@ -273,7 +273,7 @@ impl Control {
     /// Returns everything that an expectation may match, oldest first.
     async fn candidates(&self, expectation: &Expectation) -> Vec<Value> {
         let mut items: Vec<Value> = match expectation.of {
-            Expected::Requests => {
+            ExpectedKind::Requests => {
                 let mut requests: Vec<Value> =
                     self.requests().await.iter().map(|entry| json!(entry)).collect();
                 for request in &mut requests {
@@ -283,8 +283,8 @@ impl Control {
                 }
                 requests
             }
-            Expected::Outbox => self.outbox().await.iter().map(|mail| json!(mail)).collect(),
-            Expected::Deliveries => {
+            ExpectedKind::Outbox => self.outbox().await.iter().map(|mail| json!(mail)).collect(),
+            ExpectedKind::Deliveries => {
                 let (world, now) = self.copy();
                 let mut all = Vec::new();
                 for webhook in world.webhooks() {
@@ -299,7 +299,7 @@ impl Control {
                 }
                 all
             }
-            Expected::Events => {
+            ExpectedKind::Events => {
                 let emitted = self.read(|world, _| world.latest_events());
                 emitted.iter().map(|event| json!(event)).collect()
             }
@@ -313,7 +313,7 @@ impl Control {
 
 /// Returns when something happened; for a delivery, the time of its last attempt.
 fn time_of(item: &Value) -> Option<Timestamp> {
-    let tried = item["tries"].as_array().and_then(|tries| tries.last()).map(|last| &last["at"]);
+    let tried = item["attempts"].as_array().and_then(|attempts| attempts.last()).map(|last| &last["at"]);
     let noted = ["at", "createdAt", "created_at"].into_iter().map(|field| &item[field]);
     let at = tried.into_iter().chain(noted).find_map(Value::as_str)?;
     Timestamp::parse(at).ok()

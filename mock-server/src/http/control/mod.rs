@@ -29,7 +29,7 @@ mod describe {
     impl<T> DescribeOutput for T {}
     pub(super) struct Schemas;
     impl Schemas {
-        pub(super) fn of<A: DescribeInput, G: DescribeOutput>() -> Self {
+        pub(super) fn for_call<A: DescribeInput, G: DescribeOutput>() -> Self {
             Self
         }
     }

@@ -52,13 +52,13 @@ pub struct JournalEntry {
     pub query: String,
     /// The MCP tool that was called, if one was.
     pub tool: Option<String>,
-    /// Whose key it was; `None` when it had no valid key.
+    /// The agent of its key; `None` without a valid key.
     pub agent_id: Option<AgentId>,
     /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
     pub traceparent: Option<String>,
     /// The status of the response; `None` when the connection closed without one.
     pub status: Option<u16>,
-    /// How long it took.
+    /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// The headers as they came, with names in lower case; without `authorization` and cookies.
     pub request_headers: BTreeMap<String, String>,
@@ -106,18 +106,18 @@ pub struct RequestFilter {
     pub livemode: Option<bool>,
     /// Those that met a fault: the id of its rule, or `any`.
     pub fault: Option<String>,
-    /// Oldest first unless said.
-    pub order: Option<Order>,
+    /// The order; oldest first by default.
+    pub order: Option<SortOrder>,
     /// `false` leaves out the headers and bodies of responses, which can be long.
     pub responses: Option<bool>,
 }
 
-/// In which order.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Order {
+pub enum SortOrder {
     /// The oldest first.
     Oldest,
     /// The newest first.
@@ -143,7 +143,7 @@ impl RequestFilter {
         /// Those that met the fault rule with this id, or `any`.
         fault(fault: impl Into<String>) => fault = Some(fault.into());
         /// The newest first.
-        newest() => order = Some(Order::Newest);
+        newest() => order = Some(SortOrder::Newest);
         /// Leaves out the headers and bodies of responses.
         without_responses() => responses = Some(false);
     }

@@ -17,11 +17,11 @@ use http::{HeaderMap, HeaderName, header};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
-use self::entry::{JournalEntry, Order, RequestFilter, Transport};
+use self::entry::{JournalEntry, RequestFilter, SortOrder, Transport};
 use crate::{
     json::redact::{redact, redact_json},
     ready::REST_PREFIX,
-    world::{Page, Section, call_id},
+    world::{Page, PageRange, call_id},
 };
 
 /// How many requests are stored; the oldest is dropped first.
@@ -298,14 +298,14 @@ impl Requests {
     }
 
     /// Returns one page of the requests that match a filter.
-    pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
+    pub(crate) fn browse(mut self, filter: &RequestFilter, part: PageRange) -> Page<JournalEntry> {
         self.0.retain(|kept| kept.entry.matches(filter));
         self.0.sort_by_key(|kept| kept.entry.number);
-        if filter.order == Some(Order::Newest) {
+        if filter.order == Some(SortOrder::Newest) {
             self.0.reverse();
         }
         let responses = filter.responses != Some(false);
-        part.of(&self.0, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
+        part.select(&self.0, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
     }
 }
 

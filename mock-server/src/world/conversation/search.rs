@@ -63,7 +63,7 @@ impl WordText {
         Self("\n".to_owned())
     }
 
-    fn of(thing: &impl Searchable) -> Self {
+    fn from_item(thing: &impl Searchable) -> Self {
         let mut all = Self::new();
         thing.visit_texts(&mut |text| all.add(text, |_| {}));
         all
@@ -138,7 +138,7 @@ impl<T: Searchable> SearchBase<T> {
         self.read.get_or_init(|| {
             let mut dictionary = HashMap::<String, Postings>::new();
             let haystacks = self.things.iter().enumerate().map(|(number, thing)| {
-                let haystack = WordText::of(thing);
+                let haystack = WordText::from_item(thing);
                 for word in haystack.words() {
                     match dictionary.get_mut(word) {
                         Some(postings) => add_posting(postings, number as u32),
@@ -188,13 +188,13 @@ pub(crate) enum SearchPlan {
 
 impl<T: Searchable> SearchIndex<T> {
     /// Creates an index of these items, which is built on first use.
-    pub(crate) fn of(things: &SharedVec<T>) -> Self {
+    pub(crate) fn from_items(things: &SharedVec<T>) -> Self {
         let base = SearchBase { things: things.clone(), read: OnceLock::new() };
         Self { base: Arc::new(base), ..Self::default() }
     }
 
     /// Returns the base if its index is not built yet and building takes a while.
-    pub(crate) fn unread(&self) -> Option<Weak<SearchBase<T>>> {
+    pub(crate) fn pending_base(&self) -> Option<Weak<SearchBase<T>>> {
         let unread = self.base.things.len() > MAX_READ_INLINE && self.base.read.get().is_none();
         unread.then(|| Arc::downgrade(&self.base))
     }

@@ -69,7 +69,7 @@ await run(async () => {
     // Where nobody listens: what is due says which event and where, and the trace says why nothing arrives.
     const dead = await post('/webhooks', { url: 'http://127.0.0.1:9/dead', livemode: true, scope: 'team' });
     const { eventId } = await post(`/webhooks/${dead.id}/test`);
-    await until(async () => (await get(`/webhooks/${dead.id}/deliveries`))[0].tries.length === 1, 'the first attempt');
+    await until(async () => (await get(`/webhooks/${dead.id}/deliveries`))[0].attempts.length === 1, 'the first attempt');
     await page.goto(`${page.url().split('#')[0]}#/time`);
     await jobs.getByText('webhook.test is delivered to http://127.0.0.1:9/dead').waitFor();
     await page.goto(`${page.url().split('#')[0]}#/line/${eventId}`);

@@ -111,7 +111,7 @@ await run(async () => {
     }
     const wider = () => phone.evaluate(() => [...document.querySelectorAll('main *')].filter((it) => it.getBoundingClientRect().right > innerWidth + 1).map((it) => it.className || it.localName));
     const { eventId } = await post(`/webhooks/${hook}/test`);
-    await until(async () => (await get(`/webhooks/${hook}/deliveries`)).some((it) => it.eventId === eventId && it.tries.length), 'the attempt');
+    await until(async () => (await get(`/webhooks/${hook}/deliveries`)).some((it) => it.eventId === eventId && it.attempts.length), 'the attempt');
     for (const id of [request.id, eventId]) {
         await phone.goto(`${root}#/line/${id}`);
         await phone.locator('.step').first().waitFor();

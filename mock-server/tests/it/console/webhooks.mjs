@@ -105,10 +105,10 @@ await run(async () => {
     check(next.startsWith('whsec_') && next !== secret, 'another secret');
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Check the receiver' }).click();
-    const report = page.locator('.exam li');
+    const report = page.locator('.check-report li');
     await report.first().waitFor();
     same(await report.count(), 11, 'every case is reported');
-    check((await page.locator('.exam .bad').count()) > 0, 'a receiver that takes everything does not pass');
+    check((await page.locator('.check-report .bad').count()) > 0, 'a receiver that takes everything does not pass');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Delete' }).click();
     await fillIn(page, {}, 'Delete');
