@@ -4,7 +4,7 @@ import { h, part, patch, words } from './dom.js';
 import { when } from './clock.js';
 import { Panel } from './panel.js';
 import { at } from './route.js';
-import { attempt, button, empty, lineLink } from './ui.js';
+import { attempt, button, empty, traceLink } from './ui.js';
 import { discard, edit } from './timeline.js';
 
 /** Drafts that are shown at first. */
@@ -43,7 +43,7 @@ class Approvals extends Panel {
 
 	card(it) {
 		return h('article.card.draft', { 'aria-label': `Draft for ${it.customer ?? 'a customer'}` },
-			h('header', {}, h('span', {}, 'To ', words(it.customer ?? 'a customer', 'b')), words(it.subject || '(no subject)', 'span', { class: 'topic' }), h('span.gap'), lineLink(it.messageId)),
+			h('header', {}, h('span', {}, 'To ', words(it.customer ?? 'a customer', 'b')), words(it.subject || '(no subject)', 'span', { class: 'topic' }), h('span.gap'), traceLink(it.messageId)),
 			h('p.hint', {}, 'Drafted by ', words(it.draftedByName ?? 'the drafting helper'), ' ', when(it.at, 'ago')),
 			it.summary ? h('p.summary', {}, h('b', {}, 'For you: '), words(it.summary)) : null,
 			words(it.text, 'p', { class: 'text' }),

@@ -7,7 +7,7 @@ import { Panel } from './panel.js';
 import { at } from './route.js';
 import { guide } from './start.js';
 import { item } from './timeline.js';
-import { ask, attempt, badge, button, choose, empty, failed, lineLink, loading } from './ui.js';
+import { ask, attempt, badge, button, choose, empty, failed, traceLink, loading } from './ui.js';
 import { checklist } from './uploads.js';
 
 /** Items of a timeline that are shown at first. */
@@ -65,7 +65,7 @@ class Conversation extends Panel {
 		}
 		const { head, timeline, foot, said } = this.parts;
 		patch(head, [
-			part('title', [it.subject, it.id], () => h('div.title', {}, this.back(), words(it.subject || '(no subject)', 'h1'), lineLink(it.id))),
+			part('title', [it.subject, it.id], () => h('div.title', {}, this.back(), words(it.subject || '(no subject)', 'h1'), traceLink(it.id))),
 			part('who', [it.contact, it.mailbox, it.status, it.snoozedUntil, it.topic, it.urgency, it.reference, it.tags], () => h('div.who', {},
 				words(it.contact.name || it.contact.email || 'Somebody', 'b'), it.contact.name && it.contact.email ? words(`<${it.contact.email}>`) : null, h('span.to', {}, 'to ', words(it.mailbox.name)),
 				it.mailbox.sandbox ? badge('sandbox', 'sandbox') : it.mailbox.owner ? badge('private', 'private') : null,

@@ -14,7 +14,7 @@ import './documents.js';
 import './faults.js';
 import './inbox.js';
 import './keys.js';
-import './line.js';
+import './trace.js';
 import './outbox.js';
 import './requests.js';
 import './time.js';
@@ -78,7 +78,7 @@ function nav() {
 /** @param {string} panel */
 function here(panel) {
 	for (const [name, link] of links) {
-		if (name === (panel === 'line' ? 'requests' : panel)) {
+		if (name === (panel === 'trace' ? 'requests' : panel)) {
 			link.setAttribute('aria-current', 'page');
 			// In a narrow window the panels are a strip that scrolls.
 			const strip = /** @type {HTMLElement} */ (document.getElementById('nav'));

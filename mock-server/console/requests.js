@@ -9,7 +9,7 @@ import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
 import { at, go, refined, replace } from './route.js';
 import { inWords } from './rules.js';
-import { attempt, body, button, choose, copier, empty, facts, failed, faultBadge, ident, lineLink, pauser, searchField } from './ui.js';
+import { attempt, body, button, choose, copier, empty, facts, failed, faultBadge, ident, traceLink, pauser, searchField } from './ui.js';
 
 class Requests extends Panel {
 	listed = '';
@@ -104,7 +104,7 @@ class Requests extends Panel {
 			h('header', {}, h('h1', {}, statusBadge(it.status), ' ', words(title(it))), words(topic(it), 'span', { class: 'hint' })),
 			h('p.mono', {}, it.transport === 'mcp' ? `MCP ${shown(it.tool ?? '')}` : `${it.method} ${shown(it.path)}`),
 			it.faultId ? h('p.met', {}, icon('bolt'), h('span', {}, 'The fault rule ', h('a', { href: at('faults', it.faultId) }, it.faultId), ' fired: ', rule ? words(inWords(rule)) : 'it was removed since')) : null,
-			h('div.actions', {}, lineLink(it.id, 'What it led to'), button('Send again', () => sendAgain(this.context, it, key)), copier('Copy as curl', () => curl(it, root)), copier('Copy as a Rust test', test(rustTest)), copier('Copy as pytest', test(pytest)), copier('Copy as vitest', test(vitest))),
+			h('div.actions', {}, traceLink(it.id, 'What it led to'), button('Send again', () => sendAgain(this.context, it, key)), copier('Copy as curl', () => curl(it, root)), copier('Copy as a Rust test', test(rustTest)), copier('Copy as pytest', test(pytest)), copier('Copy as vitest', test(vitest))),
 			facts([['At', `${dayAndTime(it.at)} UTC`], ['Took', `${it.durationMs} ms`], ['Key of', key ? words(key.name) : it.agentId ?? 'no valid key'], ['Conversation', it.conversationId ? ident(it.conversationId) : null], ['Trace', it.traceparent && h('a', { href: at('requests', null, { q: it.traceparent }) }, shown(it.traceparent))], ['Id', h('code', {}, it.id)]]),
 			h('div.both', {},
 				h('section', { 'aria-label': 'Request sent' }, h('h2', {}, 'Request'), it.query ? facts([...new URLSearchParams(it.query)].map(([name, value]) => [shown(name), words(value)])) : null, headers(it.requestHeaders, 'Headers'), it.requestBody === null ? h('p.hint', {}, 'No body.') : body('request', it.requestBody)),

@@ -49,7 +49,7 @@ class Time extends Panel {
 				height: 78,
 				fetch: whole(async () => this.jobs),
 				key: (it) => `${it.dueAt} ${it.job} ${it.subject}`,
-				row: (it) => h('a.row.job-row', { href: at('line', it.subject) }, h('span.first', {}, words(sentence(it), 'b', { title: sentence(it) }), h('span.gap'), until(it.dueAt)), h('span.third.hint', {}, h('code.path', {}, it.subject), h('span.gap'), h('span', {}, `${it.dueAt.slice(5, 10)} ${timeOfDay(it.dueAt)}`))),
+				row: (it) => h('a.row.job-row', { href: at('trace', it.subject) }, h('span.first', {}, words(sentence(it), 'b', { title: sentence(it) }), h('span.gap'), until(it.dueAt)), h('span.third.hint', {}, h('code.path', {}, it.subject), h('span.gap'), h('span', {}, `${it.dueAt.slice(5, 10)} ${timeOfDay(it.dueAt)}`))),
 				empty: () => empty('clock', 'Nothing is due', 'Scheduled replies, reminders, snoozes and webhook retries wait here for their time.'),
 			});
 		} else this.list.refresh();
@@ -63,7 +63,7 @@ class Time extends Panel {
 			part('steps', jobs.length > 0, () => h('div.actions', {}, STEPS.map(([seconds, text]) => button(text, () => this.move({ advanceSeconds: seconds }))),
 				button('To a time', () => ask('Move the clock to', [{ name: 'to', label: 'Time (UTC)', type: 'datetime-local', value: forInput(clock.now() + 3_600_000), required: true, props: { step: 1 } }], 'Move', ({ to }) => this.moved(this.api.post('/clock', { to: fromInput(to) })))),
 				button('Run the next job', () => this.move({ nextJob: true }), { kind: 'primary', disabled: jobs.length === 0, 'data-focus': 'next' }))),
-			this.fired.length ? part('fired', this.fired, () => h('section.fired', { 'aria-label': 'What just happened' }, h('h2', {}, 'Just happened'), h('ol', {}, this.fired.slice(-12).map((it) => h('li', {}, h('span.hint', {}, timeOfDay(it.at)), ' ', h('a', { href: at('line', it.subject) }, words(sentence(it)))))), this.fired.length > 12 ? h('p.hint', {}, `and ${this.fired.length - 12} before`) : null)) : null,
+			this.fired.length ? part('fired', this.fired, () => h('section.fired', { 'aria-label': 'What just happened' }, h('h2', {}, 'Just happened'), h('ol', {}, this.fired.slice(-12).map((it) => h('li', {}, h('span.hint', {}, timeOfDay(it.at)), ' ', h('a', { href: at('trace', it.subject) }, words(sentence(it)))))), this.fired.length > 12 ? h('p.hint', {}, `and ${this.fired.length - 12} before`) : null)) : null,
 			part('next', 0, () => h('h2', {}, 'What happens next')),
 		]);
 	}
@@ -77,7 +77,7 @@ class Time extends Panel {
 		const { fired, now } = await moving;
 		this.fired = fired;
 		clock.set({ now, mode: clock.stands ? 'manual' : 'real' });
-		toast(fired.length ? `${fired.length} ${fired.length === 1 ? 'thing' : 'things'} happened` : 'Nothing was due');
+		toast(fired.length ? `${fired.length} ${fired.length === 1 ? 'job' : 'jobs'} ran` : 'Nothing was due');
 		await this.refresh();
 	}
 }

@@ -243,8 +243,8 @@ export function ident(id) {
 }
 
 /** The link to the trace of an id. @param {string} id @param {string} [label] */
-export function lineLink(id, label = 'Trace') {
-	return h('a.line-link', { href: at('line', id), title: 'What led to this, and what it led to', 'data-focus': `line-${id}` }, icon('line'), label);
+export function traceLink(id, label = 'Trace') {
+	return h('a.trace-link', { href: at('trace', id), title: 'What led to this, and what it led to', 'data-focus': `trace-${id}` }, icon('trace'), label);
 }
 
 /** JSON as it is read best. @param {unknown} value */

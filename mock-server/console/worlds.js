@@ -24,9 +24,9 @@ class Worlds extends Panel {
 	draw({ worlds, snapshots }) {
 		patch(this, [
 			part('head', 0, () => h('header.panel-head', {}, h('h1', {}, 'This world'), h('p', {}, 'Everything in it is one document: save it, load it, or begin again.'))),
-			part('this', 0, () => h('div.actions', {}, button('Reset', () => confirm('Put this world back to its start?', 'What happened since is gone: mail, keys, webhooks, the journal, faults, the time.', 'Reset', async () => {
+			part('this', 0, () => h('div.actions', {}, button('Reset', () => confirm('Put this world back to its start?', 'What happened since is gone: email, keys, webhooks, the journal, faults, the time.', 'Reset', async () => {
 				await this.api.post('/reset');
-				toast('The world is as it was at the start');
+				toast('The world is reset');
 			})), button('Download', () => attempt(() => this.download())), button('Upload', () => this.upload()))),
 			part('kept', 0, () => h('header.panel-head', {}, h('h2', {}, 'Snapshots'), h('p', {}, 'The world as it is now, under a name, to come back to and to compare with.'), button('Take a snapshot', () => ask('Take a snapshot', [{ name: 'name', label: 'Name', value: 'before', required: true, hint: 'Letters, digits, - _ and .', props: { pattern: '[A-Za-z0-9._\\-]{1,80}' } }], 'Take', (values) => this.api.post('/snapshots', values).then(() => this.refresh()))))),
 			snapshots.length ? part('snapshots', 0, () => this.kept.whole) : null,
@@ -72,7 +72,7 @@ class Worlds extends Panel {
 	upload() {
 		ask('Load a world document', [{ name: 'file', label: 'File', type: 'file', required: true, hint: 'As “Download” gives it. The world becomes exactly that.', props: { accept: 'application/json,.json' } }], 'Load', async ({ file }) => {
 			await this.api.ask('PUT', '/state', { text: await file.text() });
-			toast('The world is what the document says');
+			toast('The document is loaded');
 		});
 	}
 }

@@ -33,8 +33,8 @@ fn file(path: &str) -> Option<(&'static str, &'static str)> {
     files!("image/svg+xml": "icon.svg");
     files!("text/javascript; charset=utf-8":
         "again.js" "api.js" "approvals.js" "bookings.js" "calls.js" "clock.js" "compose.js" "conversation.js" "copy.js"
-        "deliveries.js" "differences.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "line.js" "list.js" "live.js"
-        "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js"
+        "deliveries.js" "differences.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "list.js" "live.js"
+        "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js" "trace.js"
         "ui.js" "uploads.js" "webhooks.js" "worlds.js"
     );
     None

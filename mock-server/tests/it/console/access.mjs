@@ -12,7 +12,7 @@ await run(async () => {
     await service('POST', `/conversations/${first.id}/notes`, { body: 'A note' });
     await post('/faults', { effect: { status: 500 }, path: '/tags' });
     const [request] = await get('/requests');
-    const places = ['inbox', `inbox/${first.id}`, 'approvals', 'documents', 'bookings', 'outbox', 'requests', `requests/${request.id}`, 'webhooks', `webhooks/${hook}/${eventId}`, 'time', 'faults', 'keys', 'worlds', `line/${request.id}`];
+    const places = ['inbox', `inbox/${first.id}`, 'approvals', 'documents', 'bookings', 'outbox', 'requests', `requests/${request.id}`, 'webhooks', `webhooks/${hook}/${eventId}`, 'time', 'faults', 'keys', 'worlds', `trace/${request.id}`];
     for (const [colorScheme, width] of [['light', 1360], ['dark', 1360], ['light', 400], ['dark', 400]]) {
         const page = await open('', { colorScheme, viewport: { width, height: 860 }, reducedMotion: 'reduce', bypassCSP: true });
         for (const place of places) {

@@ -96,7 +96,7 @@ async fn a_first_visitor_learns_what_this_is_and_every_fault_can_be_armed() {
 
 #[tokio::test]
 #[ignore = "needs a browser"]
-async fn a_day_is_walked_through_and_the_line_leads_from_a_request_to_its_deliveries_and_back() {
+async fn a_day_is_walked_through_and_the_trace_leads_from_a_request_to_its_deliveries_and_back() {
     drive("time.mjs", standing().empty()).await;
 }
 

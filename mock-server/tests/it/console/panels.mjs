@@ -32,7 +32,7 @@ await run(async () => {
 
     // The outbox fills as time passes.
     await page.getByRole('link', { name: 'Outbox' }).click();
-    await page.getByText('Nothing has left yet').waitFor();
+    await page.getByText('No email was sent yet').waitFor();
     await post('/clock', { advanceSeconds: 600 });
     await until(async () => (await page.locator('.row').count()) === 2, 'both have left');
 

@@ -21,7 +21,7 @@ await run(async () => {
     const [delivery] = await get(`/webhooks/${hook.id}/deliveries?type=draft.approved`);
     const places = [
         ['inbox', `inbox/${one.id}?view=all`, [['light', 1280], ['dark', 1280], ['light', 400], ['dark', 400]]],
-        ['line', `line/${request.id}`, [['light', 1280], ['dark', 1280]]],
+        ['trace', `trace/${request.id}`, [['light', 1280], ['dark', 1280]]],
         ['requests', `requests/${request.id}`, [['light', 1280]]],
         ['webhooks', `webhooks/${hook.id}/${delivery.eventId}`, [['dark', 1280]]],
     ];

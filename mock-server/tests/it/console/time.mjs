@@ -25,7 +25,7 @@ await run(async () => {
     await page.getByRole('button', { name: 'Run the next job' }).click();
     await until(async () => (await get('/outbox')).length === 1, 'the mail has left');
     const fired = page.locator('.fired').getByRole('link', { name: 'The reply to kim@customer.example is sent' });
-    same(await fired.getAttribute('href'), `#/line/${reply.messageId}`, 'what just happened leads to what it was about');
+    same(await fired.getAttribute('href'), `#/trace/${reply.messageId}`, 'what just happened leads to what it was about');
     await until(async () => (await jobs.count()) === 1, 'one is left');
     await page.getByRole('button', { name: 'To a time' }).click();
     await fillIn(page, { Time: new Date(start + 7_260_000).toISOString().slice(0, 19) }, 'Move');
@@ -72,7 +72,7 @@ await run(async () => {
     await until(async () => (await get(`/webhooks/${dead.id}/deliveries`))[0].attempts.length === 1, 'the first attempt');
     await page.goto(`${page.url().split('#')[0]}#/time`);
     await jobs.getByText('webhook.test is delivered to http://127.0.0.1:9/dead').waitFor();
-    await page.goto(`${page.url().split('#')[0]}#/line/${eventId}`);
+    await page.goto(`${page.url().split('#')[0]}#/trace/${eventId}`);
     await delivery.getByText('1 attempt without a response: the connection was refused').waitFor();
 
     // A clock that shows another day says which.

@@ -113,7 +113,7 @@ await run(async () => {
     const { eventId } = await post(`/webhooks/${hook}/test`);
     await until(async () => (await get(`/webhooks/${hook}/deliveries`)).some((it) => it.eventId === eventId && it.attempts.length), 'the attempt');
     for (const id of [request.id, eventId]) {
-        await phone.goto(`${root}#/line/${id}`);
+        await phone.goto(`${root}#/trace/${id}`);
         await phone.locator('.step').first().waitFor();
         same(await wider(), [], 'a trace fits');
     }

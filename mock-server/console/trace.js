@@ -38,7 +38,7 @@ class Trace extends Panel {
 		patch(this, [
 			part('head', [id, customer, subject], () => h('header.panel-head', {}, h('h1', {}, 'What led to what'), subject === undefined ? null : h('span.about', {}, words(customer ?? 'Somebody', 'b'), ' · ', words(subject || '(no subject)')), h('p', {}, id ? ['The trace of ', h('code', {}, id), ', oldest first.'] : 'Open a trace from a request, a message, an event or a job.'))),
 			unheard ? part('unheard', unheard, () => h('p.hint.nobody', {}, icon('hook'), `No webhook subscribes to ${unheard}.`)) : null,
-			steps.length ? part('tree', [steps, id, [...this.rules.keys()]], () => this.tree(steps, id)) : part('none', id, () => empty('line', 'There is no trace', id ? 'It was there from the start of this world, or is older than what the server remembers.' : '')),
+			steps.length ? part('tree', [steps, id, [...this.rules.keys()]], () => this.tree(steps, id)) : part('none', id, () => empty('trace', 'There is no trace', id ? 'It was there from the start of this world, or is older than what the server remembers.' : '')),
 		]);
 	}
 
@@ -52,7 +52,7 @@ class Trace extends Panel {
 			under.set(cause, [...(under.get(cause) ?? []), step]);
 		}
 		/** @type {(cause: number | null) => any} */
-		const level = (cause) => h(cause === null ? 'ol.line' : 'ol', {}, (under.get(cause) ?? []).map((step) => h('li', {}, this.step(step, id), under.has(step.number) ? level(step.number) : null)));
+		const level = (cause) => h(cause === null ? 'ol.trace' : 'ol', {}, (under.get(cause) ?? []).map((step) => h('li', {}, this.step(step, id), under.has(step.number) ? level(step.number) : null)));
 		return level(null);
 	}
 
@@ -60,13 +60,13 @@ class Trace extends Panel {
 	step(it, id) {
 		const said = it.excerpt ? `“${it.excerpt}”` : it.kind === 'conversation' || it.kind === 'event' ? [it.customer, it.subject].filter(Boolean).join(' · ') : '';
 		const box = h(`div.step.k-${it.kind}${it.id === id ? '.this' : ''}`, {},
-			icon(SIGNS[it.kind] ?? 'line'),
+			icon(SIGNS[it.kind] ?? 'trace'),
 			h('span.what', {}, h('b', {}, it.kind.replace('-', ' ')), ' ', words(it.kind === 'request' && it.path ? title({ ...it, transport: it.path === '/mcp' ? 'mcp' : 'rest', query: '', tool: it.what }) : it.what)),
 			it.kind === 'request' && it.method ? [h('span.mono', {}, it.method), words(it.path.replace('/api/v1', ''), 'span', { class: 'mono path' })] : null,
 			it.method || it.status ? statusBadge(it.status ?? null) : null,
 			it.faultId ? h('a', { href: at('faults', it.faultId) }, faultBadge(it.faultId)) : null,
 			said ? words(said, 'span', { class: 'excerpt' }) : null,
-			it.id ? (it.id === id ? h('code.id', {}, it.id) : h('a.id', { href: at('line', it.id) }, it.id)) : null,
+			it.id ? (it.id === id ? h('code.id', {}, it.id) : h('a.id', { href: at('trace', it.id) }, it.id)) : null,
 			it.kind === 'request' ? h('a', { href: at('requests', it.id) }, 'Show it') : null,
 			it.traceparent ? words(it.traceparent, 'code', { class: 'hint', title: 'traceparent' }) : null,
 			it.conversationId && it.kind !== 'event' ? h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Show it') : null,
@@ -78,7 +78,7 @@ class Trace extends Panel {
 			attempts(to.attempts), to.nextAttemptAt ? h('span.hint', {}, 'next ', until(to.nextAttemptAt)) : null))));
 	}
 }
-customElements.define('si-line', Trace);
+customElements.define('si-trace', Trace);
 
 /** The statuses of attempts, and why the last one without a response has none. @param {any[]} made */
 function attempts(made) {
