@@ -105,7 +105,7 @@ export type FaultTiming = "before" | "after";
 /** One place where two worlds differ. */
 export type FieldChange = { is?: unknown; path: string; was?: unknown };
 /** A job that ran, as the control API reports it. */
-export type FiredJob = { at: string; job: string; subject: string };
+export type FiredJob = { at: string; conversationId?: string | null; customer?: string | null; event?: string | null; job: string; subject: string; url?: string | null };
 /** The health of the server. */
 export type Health = { status: string; version: string };
 /** A draft of the helper that writes replies. */
@@ -119,9 +119,11 @@ export type InboundResult = { conversationId: string; created: boolean; document
 /** One item of a timeline. */
 export type Item = { at: string; attachments: Array<Attachment>; author?: string | null; bounces?: boolean; direction: string; from: Sender; helper?: boolean; id: string; request?: string | null; secure?: boolean; sendsAt?: string | null; status: string | null; summary?: string | null; text: string; type: "message" } | Note | TimelineEvent;
 /** A job in the list of the control API. */
-export type JobEntry = { dueAt: string; job: string; subject: string };
+export type JobEntry = { conversationId?: string | null; customer?: string | null; dueAt: string; event?: string | null; job: string; subject: string; url?: string | null };
 /** A request of the journal. */
-export type JournalEntry = { agentId: string | null; at: string; conversationId: string | null; customer: string | null; durationMs: number; id: string; method: string; path: string; query: string; requestBody: unknown; responseBody: unknown; responseHeaders: JournalEntryResponseHeaders; status: number | null; subject: string | null; tool: string | null; traceparent: string | null; transport: Transport };
+export type JournalEntry = { agentId: string | null; at: string; conversationId: string | null; customer: string | null; durationMs: number; faultId: string | null; id: string; method: string; path: string; query: string; requestBody: unknown; requestHeaders: JournalEntryRequestHeaders; responseBody: unknown; responseHeaders: JournalEntryResponseHeaders; status: number | null; subject: string | null; tool: string | null; traceparent: string | null; transport: Transport };
+/** The headers as they came, with names in lower case; without `authorization` and cookies. */
+export type JournalEntryRequestHeaders = Record<string, string>;
 /** The headers of the response; null when there was no response, or when it is no longer kept. */
 export type JournalEntryResponseHeaders = Record<string, string> | null;
 /** A key in the list of the control API. */
@@ -158,8 +160,6 @@ export type OutboxKind = "reply" | "reminder" | "notice";
 export type OutboxMail = { at: string; kind: OutboxKind; messageId: string | null; outcome: MailOutcome; subject: string; text: string; to: string };
 /** The plan of a workspace. */
 export type Plan = "free" | "pro" | "team";
-/** The new plan of the workspace. */
-export type PlanChange = { plan: Plan };
 /** The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema. */
 export type PutStateBody = Record<string, unknown>;
 /** A draft in the approval queue. */
@@ -222,7 +222,7 @@ export type Trace = { id: string; steps: Array<TraceStep> };
 /** The delivery of an event to one webhook. */
 export type TraceDelivery = { attempts: Array<Attempt>; nextAttemptAt: string | null; outcome: DeliveryOutcome; url: string; webhookId: string };
 /** One step of a trace. */
-export type TraceStep = { at: string; cause: number | null; conversationId: string | null; customer?: string | null; deliveries?: Array<TraceDelivery> | null; dueAt?: string | null; excerpt?: string | null; id: string; kind: StepKind; method?: string | null; number: number; path?: string | null; status?: number | null; subject?: string | null; traceparent?: string | null; what: string };
+export type TraceStep = { at: string; cause: number | null; conversationId: string | null; customer?: string | null; deliveries?: Array<TraceDelivery> | null; dueAt?: string | null; excerpt?: string | null; faultId?: string | null; id: string; kind: StepKind; method?: string | null; number: number; path?: string | null; status?: number | null; subject?: string | null; traceparent?: string | null; what: string };
 /** How a request came in. */
 export type Transport = "rest" | "mcp";
 /** A file that the customer uploads. */
@@ -236,7 +236,9 @@ export type WebhookScope = "team" | "private";
 /** Whether events are sent to an endpoint. */
 export type WebhookState = "on" | "paused" | "off";
 /** A webhook in the list of the control API. */
-export type WebhookView = { events: Array<string>; id: string; livemode: boolean; owner: string | null; scope: WebhookScope; state: WebhookState; timestamps: TimestampSource; url: string };
+export type WebhookView = { events: Array<string>; failingSince: string | null; id: string; lastError: string | null; livemode: boolean; owner: string | null; scope: WebhookScope; state: WebhookState; timestamps: TimestampSource; url: string };
+/** What the workspace pays for. */
+export type WorkspacePlan = { plan: Plan };
 /** The difference between two worlds. */
 export type WorldDifference = { changes: Array<FieldChange>; text: string };
 
@@ -330,14 +332,16 @@ export class Control extends Caller {
     listOutbox(query?: { least?: number | null; wait?: number | null }): Promise<Array<OutboxMail>>;
     /** One mail of the outbox. */
     getOutboxMail(number: string): Promise<SentMail>;
+    /** The workspace's plan. */
+    getPlan(): Promise<WorkspacePlan>;
     /** Changes the workspace's plan. */
-    setPlan(body: PlanChange): Promise<OkResponse>;
+    setPlan(body: WorkspacePlan): Promise<OkResponse>;
     /** The addresses and the two keys of this world. */
     ready(): Promise<Ready>;
     /** Forgets the requests so far. */
     clearRequests(): Promise<void>;
     /** The requests to the service so far, oldest first. */
-    listRequests(query?: { method?: string | null; order?: SortOrder | null; q?: string | null; responses?: boolean | null; status?: string | null; transport?: Transport | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<JournalEntry>>;
+    listRequests(query?: { agent?: string | null; fault?: string | null; livemode?: boolean | null; method?: string | null; order?: SortOrder | null; q?: string | null; responses?: boolean | null; status?: string | null; transport?: Transport | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<JournalEntry>>;
     /** One request. */
     getRequest(id: string): Promise<JournalEntry>;
     /** Puts the world back to its start. */

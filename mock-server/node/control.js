@@ -47,6 +47,7 @@ export class Control extends Caller {
     openapi() { return this.call('GET', '/openapi.json'); }
     listOutbox(query) { return this.call('GET', '/outbox', undefined, query); }
     getOutboxMail(number) { return this.call('GET', `/outbox/${encodeURIComponent(number)}`); }
+    getPlan() { return this.call('GET', '/plan'); }
     setPlan(body) { return this.call('PUT', '/plan', body); }
     ready() { return this.call('GET', '/ready'); }
     clearRequests() { return this.call('DELETE', '/requests'); }

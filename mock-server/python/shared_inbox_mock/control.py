@@ -420,8 +420,12 @@ class FiredJob(TypedDict):
     """A job that ran, as the control API reports it."""
 
     at: str
+    conversationId: NotRequired[str | None]
+    customer: NotRequired[str | None]
+    event: NotRequired[str | None]
     job: str
     subject: str
+    url: NotRequired[str | None]
 
 class Health(TypedDict):
     """The health of the server."""
@@ -462,9 +466,13 @@ Item: TypeAlias = 'dict[str, Any] | Note | TimelineEvent'
 class JobEntry(TypedDict):
     """A job in the list of the control API."""
 
+    conversationId: NotRequired[str | None]
+    customer: NotRequired[str | None]
     dueAt: str
+    event: NotRequired[str | None]
     job: str
     subject: str
+    url: NotRequired[str | None]
 
 class JournalEntry(TypedDict):
     """A request of the journal."""
@@ -474,11 +482,13 @@ class JournalEntry(TypedDict):
     conversationId: str | None
     customer: str | None
     durationMs: int
+    faultId: str | None
     id: str
     method: str
     path: str
     query: str
     requestBody: Any
+    requestHeaders: JournalEntryRequestHeaders
     responseBody: Any
     responseHeaders: JournalEntryResponseHeaders
     status: int | None
@@ -486,6 +496,9 @@ class JournalEntry(TypedDict):
     tool: str | None
     traceparent: str | None
     transport: Transport
+
+# The headers as they came, with names in lower case; without `authorization` and cookies.
+JournalEntryRequestHeaders: TypeAlias = 'dict[str, str]'
 
 # The headers of the response; null when there was no response, or when it is no longer kept.
 JournalEntryResponseHeaders: TypeAlias = 'dict[str, str] | None'
@@ -602,11 +615,6 @@ class OutboxMail(TypedDict):
 
 # The plan of a workspace.
 Plan: TypeAlias = "Literal['free'] | Literal['pro'] | Literal['team']"
-
-class PlanChange(TypedDict):
-    """The new plan of the workspace."""
-
-    plan: Plan
 
 # The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.
 PutStateBody: TypeAlias = 'dict[str, Any]'
@@ -822,6 +830,7 @@ class TraceStep(TypedDict):
     deliveries: NotRequired[list[TraceDelivery] | None]
     dueAt: NotRequired[str | None]
     excerpt: NotRequired[str | None]
+    faultId: NotRequired[str | None]
     id: str
     kind: StepKind
     method: NotRequired[str | None]
@@ -867,13 +876,20 @@ class WebhookView(TypedDict):
     """A webhook in the list of the control API."""
 
     events: list[str]
+    failingSince: str | None
     id: str
+    lastError: str | None
     livemode: bool
     owner: str | None
     scope: WebhookScope
     state: WebhookState
     timestamps: TimestampSource
     url: str
+
+class WorkspacePlan(TypedDict):
+    """What the workspace pays for."""
+
+    plan: Plan
 
 class WorldDifference(TypedDict):
     """The difference between two worlds."""
@@ -1101,7 +1117,12 @@ class Control(Caller):
         response: SentMail = self._call("GET", "/outbox/{}", number)
         return response
 
-    def set_plan(self, body: PlanChange) -> OkResponse:
+    def get_plan(self) -> WorkspacePlan:
+        """The workspace's plan."""
+        response: WorkspacePlan = self._call("GET", "/plan")
+        return response
+
+    def set_plan(self, body: WorkspacePlan) -> OkResponse:
         """Changes the workspace's plan."""
         response: OkResponse = self._call("PUT", "/plan", body=body)
         return response
@@ -1115,9 +1136,9 @@ class Control(Caller):
         """Forgets the requests so far."""
         self._call("DELETE", "/requests")
 
-    def list_requests(self, *, method: str | None = None, order: SortOrder | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+    def list_requests(self, *, agent: str | None = None, fault: str | None = None, livemode: bool | None = None, method: str | None = None, order: SortOrder | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
         """The requests to the service so far, oldest first."""
-        response: list[JournalEntry] = self._call("GET", "/requests", query={"method": method, "order": order, "q": q, "responses": responses, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        response: list[JournalEntry] = self._call("GET", "/requests", query={"agent": agent, "fault": fault, "livemode": livemode, "method": method, "order": order, "q": q, "responses": responses, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return response
 
     def get_request(self, id: str) -> JournalEntry:
@@ -1440,7 +1461,11 @@ class AsyncControl:
         """One mail of the outbox."""
         return await in_thread(self._control.get_outbox_mail, number)
 
-    async def set_plan(self, body: PlanChange) -> OkResponse:
+    async def get_plan(self) -> WorkspacePlan:
+        """The workspace's plan."""
+        return await in_thread(self._control.get_plan)
+
+    async def set_plan(self, body: WorkspacePlan) -> OkResponse:
         """Changes the workspace's plan."""
         return await in_thread(self._control.set_plan, body)
 
@@ -1452,9 +1477,9 @@ class AsyncControl:
         """Forgets the requests so far."""
         await in_thread(self._control.clear_requests)
 
-    async def list_requests(self, *, method: str | None = None, order: SortOrder | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+    async def list_requests(self, *, agent: str | None = None, fault: str | None = None, livemode: bool | None = None, method: str | None = None, order: SortOrder | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
         """The requests to the service so far, oldest first."""
-        return await in_thread(self._control.list_requests, method=method, order=order, q=q, responses=responses, status=status, transport=transport, limit=limit, offset=offset, least=least, wait=wait)
+        return await in_thread(self._control.list_requests, agent=agent, fault=fault, livemode=livemode, method=method, order=order, q=q, responses=responses, status=status, transport=transport, limit=limit, offset=offset, least=least, wait=wait)
 
     async def get_request(self, id: str) -> JournalEntry:
         """One request."""
