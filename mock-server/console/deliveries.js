@@ -6,7 +6,7 @@ import { curlAttempt } from './copy.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
 import { at, go, refined } from './route.js';
-import { attempt, badge, body, button, choose, copier, empty, facts, failed, json, traceLink, pauser } from './ui.js';
+import { attempt, badge, body, button, choose, copier, empty, facts, failed, faultLink, json, traceLink, pauser } from './ui.js';
 import { statusBadge } from './requests.js';
 
 const OUTCOMES = ({ pending: 'waiting', delivered: 'sent', failed: 'failed' });
@@ -83,7 +83,7 @@ class Deliveries extends Panel {
 		return h('div', { 'data-event': it.eventId }, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
 			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), traceLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
 			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next attempt', it.nextAttemptAt ? until(it.nextAttemptAt) : null]]),
-			h('ol.attempts', {}, it.attempts.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Attempt ${i + 1}`), when(made.at, 'ago'), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlAttempt(url, made.headers, it.body)) : null),
+			h('ol.attempts', {}, it.attempts.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), made.faultId ? faultLink(made.faultId) : null, h('b', {}, `Attempt ${i + 1}`), when(made.at, 'ago'), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlAttempt(url, made.headers, it.body)) : null),
 				made.error ? h('p.problem', {}, made.error) : null,
 				made.responseBody ? h('div.answer', {}, h('h3', {}, 'Response of the receiver'), body('response', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver’s response has no body.') : null,
 				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the response'), json(lines(made.responseHeaders))) : null,

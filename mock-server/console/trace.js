@@ -6,7 +6,7 @@ import { dayAndTime, timeWithDay, until } from './clock.js';
 import { Panel } from './panel.js';
 import { at } from './route.js';
 import { inWords } from './rules.js';
-import { badge, empty, faultBadge } from './ui.js';
+import { badge, empty, faultLink } from './ui.js';
 import { statusBadge } from './requests.js';
 
 /** @type {Record<string, string>} */
@@ -64,7 +64,7 @@ class Trace extends Panel {
 			h('span.what', {}, h('b', {}, it.kind.replace('-', ' ')), ' ', words(it.kind === 'request' && it.path ? title({ ...it, transport: it.path === '/mcp' ? 'mcp' : 'rest', query: '', tool: it.what }) : it.what)),
 			it.kind === 'request' && it.method ? [h('span.mono', {}, it.method), words(it.path.replace('/api/v1', ''), 'span', { class: 'mono path' })] : null,
 			it.method || it.status ? statusBadge(it.status ?? null) : null,
-			it.faultId ? h('a', { href: at('faults', it.faultId) }, faultBadge(it.faultId)) : null,
+			it.faultId ? faultLink(it.faultId) : null,
 			said ? words(said, 'span', { class: 'excerpt' }) : null,
 			it.id ? (it.id === id ? h('code.id', {}, it.id) : h('a.id', { href: at('trace', it.id) }, it.id)) : null,
 			it.kind === 'request' ? h('a', { href: at('requests', it.id) }, 'Show it') : null,
@@ -84,5 +84,6 @@ customElements.define('si-trace', Trace);
 function attempts(made) {
 	const statuses = made.filter((it) => it.status !== null).map((it) => statusBadge(it.status));
 	const without = made.filter((it) => it.status === null);
-	return h('span.attempts', {}, statuses, without.length ? h('span.hint', {}, `${without.length === 1 ? '1 attempt' : `${without.length} attempts`} without a response: ${without.at(-1).error ?? 'unknown'}`) : null);
+	const faults = [...new Set(made.map((it) => it.faultId).filter(Boolean))].map(faultLink);
+	return h('span.attempts', {}, statuses, faults, without.length ? h('span.hint', {}, `${without.length === 1 ? '1 attempt' : `${without.length} attempts`} without a response: ${without.at(-1).error ?? 'unknown'}`) : null);
 }

@@ -236,6 +236,11 @@ export function faultBadge(id) {
 	return h('span.badge.b-fault', { title: `The fault rule ${id} fired for it` }, icon('bolt'), id);
 }
 
+/** The same, with a link to the rule. @param {string} id */
+export function faultLink(id) {
+	return h('a', { href: at('faults', id) }, faultBadge(id));
+}
+
 /** An id, with a link to where it is shown. @param {string} id */
 export function ident(id) {
 	const place = home(id);

@@ -2,7 +2,7 @@
 
 import { dayAndTime } from './clock.js';
 import { differences } from './differences.js';
-import { h, part, patch, words } from './dom.js';
+import { h, part, patch } from './dom.js';
 import { Panel } from './panel.js';
 import { size } from './timeline.js';
 import { ask, attempt, badge, button, confirm, copier, dialog, table, toast } from './ui.js';

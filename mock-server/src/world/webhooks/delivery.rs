@@ -42,6 +42,9 @@ pub struct Attempt {
     pub error: Option<String>,
     /// How long it took, in real milliseconds.
     pub duration_ms: u64,
+    /// The fault rule that fired for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_id: Option<String>,
     /// The headers that sign it; absent for attempts of older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<SignatureHeaders>,
@@ -213,8 +216,15 @@ pub struct AttemptOutcome {
 impl AttemptOutcome {
     /// Records that the attempt made for `request` at `at` got `status` after `duration_ms`.
     pub fn answered(request: &AttemptRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
-        let made =
-            Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None };
+        let made = Attempt {
+            at,
+            status: Some(status),
+            error: None,
+            duration_ms,
+            fault_id: None,
+            signed: None,
+            response: None,
+        };
         Self::new(request, made, false)
     }
 

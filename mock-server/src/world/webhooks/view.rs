@@ -259,6 +259,9 @@ pub struct AttemptDetail {
     pub error: Option<String>,
     /// How long it took, in real milliseconds.
     pub duration_ms: u64,
+    /// The fault rule that fired for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_id: Option<String>,
     /// Its headers, as they were sent; none for an attempt of an older document.
     pub headers: Option<BTreeMap<String, String>>,
     /// The headers of the response; none without a response of the receiver, or when they are no longer
@@ -285,12 +288,13 @@ impl AttemptDetail {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into()
         };
-        let Attempt { at, status, error, duration_ms, signed, response } = made.clone();
+        let Attempt { at, status, error, duration_ms, fault_id, signed, response } = made.clone();
         Self {
             at,
             status,
             error,
             duration_ms,
+            fault_id,
             headers: signed.as_ref().map(headers),
             response_headers: response.as_ref().map(|response| response.headers.clone()),
             response_body: response.as_ref().map(|response| response.body.clone()),

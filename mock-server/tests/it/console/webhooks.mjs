@@ -83,6 +83,10 @@ await run(async () => {
     await post('/clock', { advanceSeconds: 3_600 });
     await page.locator('.delivery h2').getByText('delivered').waitFor();
     await page.locator('.hook-row .badge', { hasText: 'on' }).waitFor();
+    // An attempt that met a fault names the rule.
+    const rule = await post('/faults', { webhook: '*', effect: { status: 503 } });
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await page.locator('.attempts .first', { hasText: '503' }).getByRole('link', { name: rule.id }).waitFor();
 
     // Two filters in one breath: the second must not undo the first.
     await page.evaluate(() => {

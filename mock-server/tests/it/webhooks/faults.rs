@@ -37,6 +37,7 @@ async fn a_webhook_comes_twice_and_the_log_knows_of_one_try() {
             (&log[0]["outcome"], log[0]["attempts"].as_array().unwrap().len()),
             (&json!("delivered"), 1)
         );
+        assert_eq!(log[0]["attempts"][0]["faultId"], "flt_1", "the rule is named");
     }
 }
 
