@@ -13,8 +13,9 @@ mod snapshots;
 mod webhooks;
 mod world;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use serde_json::Value;
 use shared_inbox::Timestamp;
 
 use crate::{
@@ -30,6 +31,9 @@ pub use world::NewWorld;
 
 /// The OpenAPI document of the control API. `tests/documents.rs` writes it.
 pub(crate) const OPENAPI: &str = include_str!("../../documents/control.json");
+/// The same, read.
+pub(crate) static OPENAPI_DOCUMENT: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(OPENAPI).unwrap_or_default());
 
 /// Controls one world of the server: acts as people and customers, advances the clock, adds faults.
 ///

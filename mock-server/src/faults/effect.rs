@@ -189,6 +189,14 @@ impl Effect {
         header(name: impl Into<String>, value: impl Into<String>) => headers.insert(name.into(), value.into());
     }
 
+    /// Returns the control calls that the effect makes.
+    pub(crate) fn control_calls(&self) -> &[ControlCall] {
+        match &self.act {
+            FaultAction::Control { calls, .. } => calls,
+            _ => &[],
+        }
+    }
+
     /// Checks the effect for a rule about webhooks, or about requests.
     pub(super) fn check(&self, webhook: bool) -> Result<(), &'static str> {
         for (name, value) in &self.headers {

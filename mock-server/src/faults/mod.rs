@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shared_inbox::{AgentId, Nullable, Timestamp};
 
-use crate::json::matching;
+use crate::json::{matching, read::read_body};
 use crate::world::{AttemptRequest, IdGenerator};
 
 pub use bundles::Bundle;
@@ -58,7 +58,7 @@ impl RequestParts<'_> {
     }
 
     fn json(&self) -> Value {
-        serde_json::from_slice(self.body).unwrap_or_default()
+        read_body(self.body).unwrap_or_default()
     }
 
     fn tool(&self) -> Option<String> {

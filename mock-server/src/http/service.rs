@@ -67,6 +67,10 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     let (caller, mut record) = RequestRecord::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.client_timeout).await;
     record.body = body.clone().unwrap_or_default();
+    // Before the faults: a page of another site must not use them up, see them, or make their control calls.
+    if let Err(refused) = app.guard.check_host_and_origin(&parts) {
+        return record.respond(response::refusal(&refused));
+    }
     let request_parts = RequestParts {
         method: parts.method.as_str(),
         path: ServiceTarget::parse(parts.uri.path()).map_or("", ServiceTarget::path),
@@ -146,9 +150,6 @@ async fn make_control_calls(
 
 /// Performs a request. A panic becomes a 500.
 async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<Bytes>) -> Response<Bytes> {
-    if let Err(refused) = app.guard.check_host_and_origin(&parts) {
-        return response::refusal(&refused);
-    }
     if let Ok(caller) = &caller
         && ServiceTarget::parse(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {

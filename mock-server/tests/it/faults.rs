@@ -336,6 +336,12 @@ async fn an_act_that_cannot_be_is_refused_by_name() {
         (json!({ "effect": { "act": call("inbound") } }), "effect.act"),
         (json!({ "effect": { "act": call("/_mock/inbound") } }), "effect.act"),
         (json!({ "effect": { "act": [{ "method": "", "path": "/inbound" }] } }), "effect.act"),
+        (json!({ "effect": { "act": call("/inbond") } }), "`POST /inbond`"),
+        (
+            json!({ "effect": { "act": call("/messages/msg_1/aprove?now=1") } }),
+            "`POST /messages/msg_1/aprove`",
+        ),
+        (json!({ "effect": { "act": [{ "method": "PATCH", "path": "/inbound" }] } }), "`PATCH /inbound`"),
         (json!({ "effect": { "act": [{ "method": "POST" }] } }), "path"),
         (json!({ "effect": { "act": call("/inbound"), "drop": "before" } }), "`act`"),
     ] {
