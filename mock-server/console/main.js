@@ -41,7 +41,7 @@ let panel = null;
 function top() {
 	const sign = h('span.sign', { id: 'sign', role: 'status' });
 	const time = h('a.clock', { href: at('time'), id: 'clock' }, icon('clock'), 'Time');
-	const where = h('a.world', { href: at('worlds'), title: 'Worlds' }, icon('globe'), api.world ?? 'main world');
+	const where = h('a.world', { href: at('worlds'), title: 'Worlds' }, icon('globe'), h('span', {}, api.world ?? 'main world'));
 	fill(/** @type {HTMLElement} */ (document.getElementById('top')),
 		h('a.brand', { href: at('inbox') }, h('img', { src: '/console/icon.svg', alt: '', width: 24, height: 24 }), h('span', {}, 'shared-inbox ', h('b', {}, 'mock'))),
 		where, h('span.gap'), sign, time,

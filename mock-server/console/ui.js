@@ -1,6 +1,6 @@
 // What panels are made of: buttons, forms in dialogs, signs of success and failure.
 
-import { add, fill, h, icon, words } from './dom.js';
+import { add, fill, h, icon, patch, words } from './dom.js';
 import { at, home } from './route.js';
 
 /** @typedef {import('./dom.js').Child} Child */
@@ -318,9 +318,14 @@ export function choose(label, options, value, change) {
 		options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
 }
 
-/** A table whose rows are built by `patch`. @param {string} label @param {string[]} heads */
+/** A table; where it is too narrow for columns, each cell says what it is. @param {string} label @param {string[]} heads */
 export function table(label, heads) {
 	const body = h('tbody');
+	/** @param {Parameters<typeof patch>[1]} rows */
+	const fill = (rows) => {
+		patch(body, rows);
+		for (const row of body.children) [...row.children].forEach((cell, i) => i && heads[i] && cell.setAttribute('data-head', heads[i]));
+	};
 	const whole = h('div.scroll', { tabindex: 0, role: 'region', 'aria-label': label }, h('table', {}, h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head || h('span.unseen', {}, 'Actions'))))), body));
-	return { whole, body };
+	return { whole, fill };
 }
