@@ -24,6 +24,8 @@ export function sendAgain({ api, ready }, request, key) {
 		{ name: 'path', label: 'Path and query', value: request.path + (request.query ? `?${request.query}` : ''), required: true, props: { pattern: '/(api/v1(/.*)?|mcp)' } },
 		{ name: 'body', label: 'Body', type: 'area', value: text, shown: (v) => v.method !== 'GET', props: { rows: 8 } },
 	], 'Send', async ({ key: which, other, method, path, body }) => {
+		// What `..` leads to is not the service's.
+		if (!/^\/(api\/v1(\/|$)|mcp$)/.test(new URL(path, location.href).pathname)) throw new Error('path: must stay below /api/v1, or be /mcp');
 		const headers = Object.fromEntries(Object.entries(request.requestHeaders).filter(([name]) => KEPT.test(name)));
 		// It is found in the journal by its trace, also when it gets no response.
 		const trace = random(16);

@@ -44,7 +44,7 @@ export function differences(changes, text, conversations, leave) {
 		const group = typeof about === 'string' ? about : part;
 		// What is new or gone says itself what it is.
 		const whole = change.was === undefined || change.is === undefined;
-		const within = whole ? rest.replace(/^timeline\[[^\]]+\]$/, '').replace(/\[[^\]]+\]$/, '') : rest.replace(/^timeline\[msg_[^\]]+\]\./, 'message ');
+		const within = whole ? rest.replace(/^timeline\[[^\]]+\]$/, '').replace(/\[[^\]]+\]$/, '').replace(/^log\.\d+$/, 'event') : rest.replace(/^timeline\[msg_[^\]]+\]\./, 'message ');
 		const place = part === 'conversations' ? within : [typeof about === 'string' ? part : '', whole && !rest ? '' : id, within].filter(Boolean).join(' ');
 		groups.set(group, [...(groups.get(group) ?? []), line(change, place)]);
 	}

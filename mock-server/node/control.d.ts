@@ -13,9 +13,9 @@ export type Assignment = { by?: string | null; to: string };
 /** A file that came with a message. */
 export type Attachment = { contentType: string; filename: string; size: number };
 /** One attempt of a delivery. */
-export type Attempt = { at: string; durationMs: number; error: string | null; signed?: SignatureHeaders | null; status: number | null };
+export type Attempt = { at: string; durationMs: number; error: string | null; faultId?: string | null; signed?: SignatureHeaders | null; status: number | null };
 /** An attempt with its headers, and the response of the receiver. */
-export type AttemptDetail = { at: string; durationMs: number; error: string | null; headers: AttemptDetailHeaders; responseBody: string | null; responseCut: boolean; responseHeaders: AttemptDetailResponseHeaders; status: number | null };
+export type AttemptDetail = { at: string; durationMs: number; error: string | null; faultId?: string | null; headers: AttemptDetailHeaders; responseBody: string | null; responseCut: boolean; responseHeaders: AttemptDetailResponseHeaders; status: number | null };
 /** Its headers, as they were sent; none for an attempt of an older document. */
 export type AttemptDetailHeaders = Record<string, string> | null;
 /** The headers of the response; none without a response of the receiver, or when they are no longer kept. */

@@ -50,6 +50,7 @@ class Attempt(TypedDict):
     at: str
     durationMs: int
     error: str | None
+    faultId: NotRequired[str | None]
     signed: NotRequired[SignatureHeaders | None]
     status: int | None
 
@@ -59,6 +60,7 @@ class AttemptDetail(TypedDict):
     at: str
     durationMs: int
     error: str | None
+    faultId: NotRequired[str | None]
     headers: AttemptDetailHeaders
     responseBody: str | None
     responseCut: bool

@@ -110,6 +110,12 @@ await run(async () => {
     await page.locator('.detail h1 .badge', { hasText: '201' }).waitFor();
     check((await get(`/conversations/${id}`)).timeline.some((it) => it.body === 'Sent by hand'), 'the note is written');
 
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.locator('dialog').getByLabel('Path').fill('/api/v1/../../_mock/reset');
+    await page.locator('dialog').getByRole('button', { name: 'Send', exact: true }).click();
+    await page.locator('dialog .problem').getByText('must stay below /api/v1').waitFor();
+    await page.keyboard.press('Escape');
+
     // By key, and by live or test.
     await service('GET', '/tags', undefined, ready.keys.test);
     await page.goto(`${page.url().split('#')[0]}#/requests?q=tags`);
