@@ -163,24 +163,28 @@ impl Control {
         Ok(())
     }
 
-    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result.
+    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result. Each call gets the
+    /// result before it.
     pub(crate) async fn wait_for<T, F>(
         &self,
         span: Duration,
-        look: impl Fn() -> F,
+        look: impl Fn(Option<T>) -> F,
         enough: impl Fn(&T) -> bool,
     ) -> Result<T>
     where
         F: Future<Output = Result<T>>,
     {
         let until = Instant::now() + span;
+        let mut before = None;
         loop {
             let mut woken = std::pin::pin!(self.runtime.woken());
             woken.as_mut().enable();
-            let found = look().await?;
-            if enough(&found) || timeout_at(until, woken).await.is_err() {
+            let found = look(before).await?;
+            // Where something happens all the time, the timeout alone never comes.
+            if enough(&found) || Instant::now() >= until || timeout_at(until, woken).await.is_err() {
                 return Ok(found);
             }
+            before = Some(found);
         }
     }
 

@@ -60,8 +60,10 @@ pub struct ClockReading {
 pub(crate) enum AdvanceTarget {
     /// By this duration.
     By(Duration),
-    /// To this time.
+    /// To this time, which must not have passed.
     Time(Timestamp),
+    /// To this time, unless it has passed.
+    AtLeast(Timestamp),
     /// To the time of the next job; nowhere when there is none.
     NextJob,
 }
@@ -124,6 +126,7 @@ impl WorldRuntime {
                     return Err(Refusal::field("to", format!("has passed: the clock shows {now}")));
                 }
                 AdvanceTarget::Time(time) => time,
+                AdvanceTarget::AtLeast(time) => time.max(now),
                 AdvanceTarget::NextJob => now,
             };
             state.fired = Some(Vec::new());

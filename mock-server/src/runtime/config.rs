@@ -10,6 +10,7 @@ use super::{
     clock::{Clock, ClockMode},
     delivery::Deliverer,
     document::{self, Origin},
+    memory::MemoryLimits,
 };
 use crate::world::{ReadyKeys, Result, World};
 
@@ -37,6 +38,7 @@ pub(crate) struct Settings {
     /// The span that counts as a minute.
     pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
+    pub(crate) memory: MemoryLimits,
     pub(crate) runtime: Handle,
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod config;
 pub(crate) mod delivery;
 pub(crate) mod document;
 pub(crate) mod journal;
+pub(crate) mod memory;
 pub(crate) mod registry;
 pub(crate) mod snapshots;
 mod state;
@@ -106,8 +107,8 @@ impl WorldRuntime {
             planned: None,
             changes: 0,
             faults: Faults::default(),
-            journal: Journal::default(),
-            snapshots: Snapshots::default(),
+            journal: Journal::new(&config.settings.memory.journals),
+            snapshots: Snapshots::new(&config.settings.memory.snapshots),
             date: HttpDate::default(),
         };
         Self {
@@ -147,6 +148,12 @@ impl WorldRuntime {
         attempts.extend(self.run_due(&mut state, now));
         self.leave(state, attempts);
         result
+    }
+
+    /// Calls `act` with the hashes of the world's keys, which do not change meanwhile. Runs no due jobs.
+    pub(crate) fn with_key_hashes(&self, act: impl FnOnce(Vec<KeyHash>)) {
+        let state = self.lock();
+        act(state.world.key_hashes().collect());
     }
 
     /// Enters the world on behalf of an initiator, and notifies followers if it succeeds.
@@ -334,6 +341,7 @@ impl WorldRuntime {
         if let Some(ended) = self.ended.get() {
             ended.send_modify(|ended| *ended += 1);
         }
+        self.config.settings.memory.journals.shorten_journals();
     }
 }
 

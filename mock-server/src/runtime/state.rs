@@ -28,6 +28,7 @@ impl WorldRuntime {
     pub(crate) fn start(config: WorldConfig, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>> {
         let (beginning, world, clock) = config.begin(origin)?;
         let runtime = Arc::new(Self::new(config, beginning, world, clock, worker));
+        runtime.config.settings.memory.journals.add_world(&runtime);
         runtime.drive();
         runtime.index_in_background();
         Ok(runtime)

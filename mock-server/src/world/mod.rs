@@ -64,13 +64,13 @@ pub use response::{Refusal, Result, ServiceResponse};
 pub use run::{FiredJob, JobOutcome};
 pub(crate) use trace::{Initiator, call_id};
 pub use trace::{StepKind, TraceDelivery, TraceStep};
-pub(crate) use webhooks::ReceiverResponse;
 pub(crate) use webhooks::Webhooks;
 pub use webhooks::{
     Attempt, AttemptDetail, AttemptOutcome, AttemptRequest, CreateWebhook, CreatedWebhook, DeliveryDetail,
     DeliveryFilter, DeliveryOutcome, DeliveryView, RotatedSecret, SignatureHeaders, TestEvent,
     TimestampSource, WebhookScope, WebhookState, WebhookView,
 };
+pub(crate) use webhooks::{LoggedEvent, ReceiverResponse};
 
 use store::SharedVec;
 

@@ -40,6 +40,11 @@ impl<T> SharedVec<T> {
         self.0.iter().flat_map(|chunk| chunk.iter().map(Arc::as_ref))
     }
 
+    /// Returns handles to the items. An item is copied when it is changed while somebody has a handle to it.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = Arc<T>> {
+        self.0.iter().flat_map(|chunk| chunk.iter().cloned())
+    }
+
     pub(crate) fn push(&mut self, item: T) {
         let item = Arc::new(item);
         match self.0.last_mut().filter(|last| last.len() < CHUNK) {

@@ -251,3 +251,18 @@ async fn what_happened_before_a_time_can_be_left_out() {
     let met = kit.control("POST", "/expect", met).await.expect(200);
     assert_eq!(met["matches"][0]["text"], "Second");
 }
+
+/// Somebody else moves the clock past the end of the span while an expectation is waited for.
+#[tokio::test]
+async fn a_clock_that_others_move_meanwhile_is_no_error() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    for _ in 0..20 {
+        send(&kit.live(), &id).await;
+        let never = Expectation::requests().method("PATCH").never().within(Duration::from_secs(3600));
+        let control = kit.mock.control();
+        let (met, advanced) = tokio::join!(control.expect(never), control.advance(Duration::from_secs(7200)));
+        advanced.expect("the clock is moved");
+        met.expect("nothing happened that must not");
+    }
+}

@@ -1,17 +1,19 @@
 //! Expectations: a test states what must happen and waits for it. One that is not met reports the nearest candidates.
 
+mod candidates;
 mod report;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use shared_inbox::{Timestamp, WebhookId};
 
+use self::candidates::Judged;
 use super::Control;
 use crate::{
     runtime::{advance::AdvanceTarget, clock::ClockMode},
-    world::{DeliveryFilter, Refusal, Result},
+    world::{Refusal, Result},
 };
 
 /// The kind of thing that is expected.
@@ -203,15 +205,18 @@ impl Expectation {
     }
 
     /// Returns whether the expectation is met or failed, or `None` while it is undecided.
-    fn decide(&self, items: &[Value], over: bool) -> Option<bool> {
+    fn decide(&self, count: usize, over: bool) -> Option<bool> {
         let (least, most) = self.range();
-        let count = items.iter().filter(|item| self.differences_in(item).is_empty()).count();
         match () {
             () if count > most => Some(false),
             () if count >= least && (over || most == usize::MAX) => Some(true),
             () if over => Some(false),
             () => None,
         }
+    }
+
+    fn is_decided(&self, seen: &[Judged]) -> bool {
+        self.decide(candidates::count(seen), false).is_some()
     }
 }
 
@@ -236,85 +241,132 @@ impl Control {
         let control = self.clone();
         self.runtime
             .run(async move {
-                let found = match time {
+                let seen = match time {
                     ExpectTime::Virtual => control.advance_until_decided(&expectation, span).await?,
                     ExpectTime::Real => {
-                        let look = || async { Ok(control.candidates(&expectation).await) };
-                        control
-                            .wait_for(span, look, |found| expectation.decide(found, false).is_some())
-                            .await?
+                        let look = |before: Option<Vec<Judged>>| {
+                            control.look(&expectation, before.unwrap_or_default())
+                        };
+                        control.wait_for(span, look, |seen| expectation.is_decided(seen)).await?
                     }
                 };
-                let now = control.runtime.clock().now;
-                if expectation.decide(&found, true) != Some(true) {
-                    return Err(Refusal::new(409, expectation.report(&found, now)));
+                let (now, count) = (control.runtime.clock().now, candidates::count(&seen));
+                if expectation.decide(count, true) != Some(true) {
+                    let all = expectation.all_items(&seen, &control);
+                    return Err(Refusal::new(409, expectation.report(&all, now)));
                 }
-                let matches: Vec<Value> =
-                    found.into_iter().filter(|item| expectation.differences_in(item).is_empty()).collect();
-                Ok(ExpectationMet { count: matches.len(), matches, now })
+                Ok(ExpectationMet { count, matches: expectation.matches(&seen, &control), now })
             })
             .await
     }
 
     /// Advances the clock from job to job until the expectation is decided, or the span has passed.
-    async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
+    async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Judged>> {
         let mut now = self.runtime.advance(AdvanceTarget::By(Duration::ZERO)).await?.now;
-        let end = now + span;
+        let (end, mut seen) = (now + span, Vec::new());
         loop {
-            let found = self.candidates(expectation).await;
-            if now >= end || expectation.decide(&found, false).is_some() {
-                return Ok(found);
+            seen = self.look(expectation, seen).await?;
+            if now >= end || expectation.is_decided(&seen) {
+                return Ok(seen);
             }
             let next = self.runtime.next_due().filter(|due| *due <= end).unwrap_or(end);
-            now = self.runtime.advance(AdvanceTarget::Time(next.max(now))).await?.now;
+            now = self.runtime.advance(AdvanceTarget::AtLeast(next)).await?.now;
         }
-    }
-
-    /// Returns everything that an expectation may match, oldest first.
-    async fn candidates(&self, expectation: &Expectation) -> Vec<Value> {
-        let mut items: Vec<Value> = match expectation.of {
-            ExpectedKind::Requests => {
-                let mut requests: Vec<Value> =
-                    self.requests().await.iter().map(|entry| json!(entry)).collect();
-                for request in &mut requests {
-                    let body = &request["requestBody"];
-                    let body = if request["tool"].is_string() { &body["params"]["arguments"] } else { body };
-                    request["body"] = body.clone();
-                }
-                requests
-            }
-            ExpectedKind::Outbox => self.outbox().await.iter().map(|mail| json!(mail)).collect(),
-            ExpectedKind::Deliveries => {
-                let (world, now) = self.copy();
-                let mut all = Vec::new();
-                for webhook in world.webhooks() {
-                    let log = world
-                        .deliveries(webhook.id.as_str(), &DeliveryFilter::default(), now)
-                        .unwrap_or_default();
-                    for delivery in log.iter().rev() {
-                        let mut delivery = json!(delivery);
-                        delivery["webhookId"] = json!(webhook.id);
-                        all.push(delivery);
-                    }
-                }
-                all
-            }
-            ExpectedKind::Events => {
-                let emitted = self.read(|world, _| world.latest_events());
-                emitted.iter().map(|event| json!(event)).collect()
-            }
-        };
-        if let Some(since) = expectation.since {
-            items.retain(|item| time_of(item).is_some_and(|at| at >= since));
-        }
-        items
     }
 }
 
-/// Returns when something happened; for a delivery, the time of its last attempt.
-fn time_of(item: &Value) -> Option<Timestamp> {
-    let tried = item["attempts"].as_array().and_then(|attempts| attempts.last()).map(|last| &last["at"]);
-    let noted = ["at", "createdAt", "created_at"].into_iter().map(|field| &item[field]);
-    let at = tried.into_iter().chain(noted).find_map(Value::as_str)?;
-    Timestamp::parse(at).ok()
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::{
+        InboundMail, Snooze,
+        ready::Addresses,
+        runtime::{
+            config::Settings,
+            delivery::Deliverer,
+            document::Origin,
+            journal::{RecordedRequest, entry::Transport},
+            memory::MemoryLimits,
+            registry::WorldRegistry,
+            targets::WebhookTargets,
+        },
+    };
+
+    fn control(clock: ClockMode) -> Control {
+        let settings = Settings {
+            clock,
+            start: None,
+            rate_limit: None,
+            rate_window: Duration::from_secs(60),
+            deliverer: Deliverer::new(WebhookTargets::default(), Duration::from_secs(1)),
+            memory: MemoryLimits::new(MemoryLimits::DEFAULT_BYTES),
+            runtime: Handle::current(),
+        };
+        let registry = Arc::new(WorldRegistry::new(settings, Origin::Empty).expect("a world"));
+        let main = Arc::clone(&registry.main);
+        Control::new(registry, main, Arc::new(Addresses::new("127.0.0.1:1".parse().expect("an address"))))
+    }
+
+    /// A full journal, and as many looks as there are jobs: each request is read once, not once for each look.
+    #[tokio::test]
+    async fn a_look_reads_only_what_is_new_since_the_last() {
+        const JOBS: u64 = 300;
+        let control = control(ClockMode::Manual);
+        let (to, now) =
+            (control.mailboxes().await.expect("inboxes")[0].address.clone(), control.clock().await.now);
+        for n in 1..=JOBS {
+            let mail = InboundMail::new(&to, format!("kim{n}@example.com"), "Hello");
+            let id = control.inbound(mail).await.expect("it comes in").conversation_id;
+            control
+                .snooze(&id, Snooze::new(Some(now + Duration::from_secs(n))))
+                .await
+                .expect("it is snoozed");
+        }
+        for _ in 0..10_000 {
+            let (number, at) = control.runtime.begin_request();
+            let request = RecordedRequest {
+                number,
+                at,
+                transport: Transport::Rest,
+                method: http::Method::POST,
+                target: "/api/v1/conversations/cnv_1/notes".into(),
+                agent: None,
+                traceparent: None,
+                status: Some(404),
+                duration: Duration::ZERO,
+                body: Bytes::from_static(
+                    br#"{"body":"Hello","extra":{"list":[1,2,3,4,5,6,7,8,9],"text":"some text"}}"#,
+                ),
+            };
+            control.runtime.record_request(request, None);
+        }
+        let never = Expectation::requests().method("PATCH").never().within(Duration::from_secs(2 * JOBS));
+        let looks = tokio::time::timeout(Duration::from_secs(20), control.expect(never)).await;
+        let met =
+            looks.expect("it does not read ten thousand requests for each job").expect("there are none");
+        assert_eq!(met.now.duration_since(now), Duration::from_secs(2 * JOBS));
+        let posted = Expectation::requests().field("body.extra.text", "some*").at_least(10_000);
+        assert_eq!(control.expect(posted).await.expect("they are there").count, 10_000);
+    }
+
+    /// Something happens at every look, so that there is always a reason to look again.
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_ends_with_its_span_however_much_happens() {
+        let control = control(ClockMode::Real);
+        let looks = std::cell::Cell::new(0);
+        let look = async |_| {
+            looks.set(looks.get() + 1);
+            assert!(looks.get() < 100, "the span is over long ago");
+            control.runtime.notify_control_change("something");
+            tokio::time::advance(Duration::from_secs(1)).await;
+            Ok(())
+        };
+        control.wait_for(Duration::from_secs(3), look, |()| false).await.expect("it ends");
+        assert_eq!(looks.get(), 3);
+    }
 }

@@ -280,7 +280,7 @@ type Look = dyn Fn(Control) -> Pending<Result<Box<dyn List>>> + Send + Sync;
 async fn wait_for_list(control: Control, wait: Wait, look: Box<Look>) -> Response {
     let least = wait.least.unwrap_or(1);
     let waited = async {
-        control.wait_for(wait.span()?, || look(control.clone()), |list| list.count() >= least).await
+        control.wait_for(wait.span()?, |_| look(control.clone()), |list| list.count() >= least).await
     };
     waited.await.map_or_else(Refusal::into_response, List::respond)
 }

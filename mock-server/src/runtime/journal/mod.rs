@@ -18,8 +18,12 @@ use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
 use self::entry::{JournalEntry, RequestFilter, SortOrder, Transport};
+use super::memory::{MemoryLimit, MemoryShare};
 use crate::{
-    json::redact::{redact, redact_json},
+    json::{
+        read::read_body,
+        redact::{redact, redact_json},
+    },
     ready::REST_PREFIX,
     world::{Page, PageRange, call_id},
 };
@@ -126,7 +130,7 @@ fn status_matches(status: Option<u16>, wanted: &str) -> bool {
 
 /// Returns a body as an entry shows it.
 fn present_body(body: &[u8]) -> Value {
-    match serde_json::from_slice(body) {
+    match read_body(body) {
         // Redacted after parsing: JSON can escape any letter of a key.
         Ok(json) => redact_json(json),
         Err(_) if body.is_empty() => Value::Null,
@@ -224,28 +228,40 @@ pub(crate) fn split_target(target: &str) -> (&str, &str) {
 
 /// A request, and its response until that is dropped.
 #[derive(Clone)]
-struct JournalRecord {
+pub(crate) struct JournalRecord {
     entry: RecordedRequest,
     response: Option<RecordedResponse>,
 }
 
 impl JournalRecord {
+    pub(crate) fn to_entry(&self) -> JournalEntry {
+        self.entry.to_entry(self.response.as_ref())
+    }
+
     fn size(&self) -> usize {
         self.entry.size() + self.response.as_ref().map_or(0, RecordedResponse::size)
     }
 }
 
 /// The journal of one world.
-#[derive(Default)]
 pub(crate) struct Journal {
     entries: VecDeque<Arc<JournalRecord>>,
-    bytes: usize,
+    share: MemoryShare,
     /// How many of the oldest records have lost their responses.
     forgotten_responses: usize,
     begun: u64,
 }
 
 impl Journal {
+    pub(crate) fn new(limit: &Arc<MemoryLimit>) -> Self {
+        Self { entries: VecDeque::new(), share: MemoryShare::new(limit), forgotten_responses: 0, begun: 0 }
+    }
+
+    /// Returns how many bytes the stored requests and responses take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.share.bytes
+    }
+
     /// Returns the number of a new request.
     pub(crate) fn begin(&mut self) -> u64 {
         self.begun += 1;
@@ -254,19 +270,31 @@ impl Journal {
 
     pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<RecordedResponse>) {
         let kept = JournalRecord { entry, response };
-        self.bytes += kept.size();
+        let mut bytes = self.bytes() + kept.size();
         self.entries.push_back(Arc::new(kept));
-        while self.bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
+        while bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
             // Copied only while somebody reads it.
             let response = Arc::make_mut(&mut self.entries[self.forgotten_responses]).response.take();
-            self.bytes -= response.map_or(0, |response| response.size());
+            bytes -= response.map_or(0, |response| response.size());
             self.forgotten_responses += 1;
         }
-        while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
-            let Some(oldest) = self.entries.pop_front() else { break };
-            self.bytes -= oldest.size();
-            self.forgotten_responses = self.forgotten_responses.saturating_sub(1);
+        self.share.resize(bytes);
+        while self.entries.len() > MAX_ENTRIES || self.bytes() > MAX_BYTES {
+            self.drop_oldest(1);
         }
+    }
+
+    /// Drops the older half of the requests; returns whether there was something to drop.
+    pub(crate) fn shorten(&mut self) -> bool {
+        let half = self.entries.len().div_ceil(2);
+        self.drop_oldest(half);
+        half > 0
+    }
+
+    fn drop_oldest(&mut self, number: usize) {
+        let dropped: usize = self.entries.drain(..number).map(|record| record.size()).sum();
+        self.share.resize(self.bytes() - dropped);
+        self.forgotten_responses = self.forgotten_responses.saturating_sub(number);
     }
 
     /// Returns all requests, to be read outside the lock.
@@ -276,11 +304,11 @@ impl Journal {
 
     pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
         let kept = self.entries.iter().find(|kept| call_id(kept.entry.number) == wanted)?;
-        Some(kept.entry.to_entry(kept.response.as_ref()))
+        Some(kept.to_entry())
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Self { begun: self.begun, ..Self::default() };
+        self.drop_oldest(self.entries.len());
     }
 }
 
@@ -297,15 +325,21 @@ impl Requests {
         self.0.retain(|kept| kept.entry.agent.as_ref().is_some_and(&is_kept));
     }
 
+    /// Returns them in the order of their arrival.
+    pub(crate) fn sorted(mut self) -> Vec<Arc<JournalRecord>> {
+        self.0.sort_by_key(|kept| kept.entry.number);
+        self.0
+    }
+
     /// Returns one page of the requests that match a filter.
     pub(crate) fn browse(mut self, filter: &RequestFilter, part: PageRange) -> Page<JournalEntry> {
         self.0.retain(|kept| kept.entry.matches(filter));
-        self.0.sort_by_key(|kept| kept.entry.number);
+        let mut found = self.sorted();
         if filter.order == Some(SortOrder::Newest) {
-            self.0.reverse();
+            found.reverse();
         }
         let responses = filter.responses != Some(false);
-        part.select(&self.0, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
+        part.select(&found, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
     }
 }
 
@@ -331,28 +365,28 @@ mod tests {
 
     #[test]
     fn the_journal_is_bounded_in_entries_and_in_bytes() {
-        let mut journal = Journal::default();
+        let mut journal = Journal::new(&MemoryLimit::new(usize::MAX));
         (0..MAX_ENTRIES + 5).for_each(|_| journal.push(entry(Bytes::new()), None));
         assert_eq!(journal.entries.len(), MAX_ENTRIES);
         let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
         (0..9).for_each(|_| journal.push(entry(large.clone()), None));
         assert_eq!(journal.entries.len(), 3, "with their paths, four of these would be too much");
-        assert!(journal.bytes <= MAX_BYTES);
+        assert!(journal.bytes() <= MAX_BYTES);
     }
 
     #[test]
     fn responses_share_the_bytes_with_requests_and_are_forgotten_before_them() {
         let large = http::Response::new(Bytes::from(vec![b'x'; MAX_BYTES / 4]));
-        let mut journal = Journal::default();
+        let mut journal = Journal::new(&MemoryLimit::new(usize::MAX));
         for _ in 0..9 {
             let response = RecordedResponse::new(&large, usize::MAX);
             journal.push(entry(Bytes::from_static(b"{}")), Some(response));
         }
         let kept = |journal: &Journal| journal.entries.iter().filter(|it| it.response.is_some()).count();
         assert_eq!((journal.entries.len(), kept(&journal)), (9, 3));
-        assert!(journal.bytes <= MAX_BYTES);
+        assert!(journal.bytes() <= MAX_BYTES);
         (0..MAX_ENTRIES).for_each(|_| journal.push(entry(Bytes::new()), None));
         assert_eq!((journal.entries.len(), kept(&journal)), (MAX_ENTRIES, 0));
-        assert_eq!(journal.bytes, MAX_ENTRIES * "/api/v1/me".len());
+        assert_eq!(journal.bytes(), MAX_ENTRIES * "/api/v1/me".len());
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use shared_inbox::{__spec::limits, EventId, Problems, Timestamp, UserId, WebhookId, event::Event};
 
-use super::{WebhookScope, Webhooks, delivery::Delivery};
+use super::{Attempt, DeliveryView, WebhookScope, Webhooks, delivery::Delivery};
 use crate::world::{Job, Jobs, store::LayeredMap};
 
 /// How many deliveries are stored. Beyond that the oldest are dropped, completed ones first.
@@ -18,7 +18,7 @@ const DELIVERIES_KEPT: usize = 250_000;
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct LoggedEvent {
+pub(crate) struct LoggedEvent {
     #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     #[serde(deserialize_with = "complete_event")]
     pub(super) event: Event,
@@ -29,6 +29,22 @@ impl LoggedEvent {
     pub(super) fn created_at(&self) -> Timestamp {
         // Every event of the log has one.
         self.event.created_at.unwrap_or(Timestamp::from_millis(0))
+    }
+
+    /// Returns the deliveries of the event, as lists show them, each with its webhook.
+    pub(crate) fn delivery_views(&self) -> impl Iterator<Item = (&WebhookId, DeliveryView)> {
+        self.deliveries.iter().map(|(id, delivery)| (id, self.view(delivery)))
+    }
+
+    pub(super) fn view(&self, delivery: &Delivery) -> DeliveryView {
+        DeliveryView {
+            event_id: self.event.id.clone(),
+            event_type: self.event.kind.event_type().to_owned(),
+            created_at: self.created_at(),
+            outcome: delivery.outcome,
+            next_attempt_at: delivery.next_attempt_at,
+            attempts: delivery.attempts.iter().map(Attempt::unsigned).collect(),
+        }
     }
 
     /// Returns the body, which is the same for every attempt.

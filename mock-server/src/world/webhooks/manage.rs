@@ -151,14 +151,7 @@ impl World {
             let wanted = delivery.in_log(it.created_at(), now)
                 && filter.outcome.is_none_or(|outcome| outcome == delivery.outcome)
                 && filter.event_type.as_ref().is_none_or(|name| name == event_type);
-            wanted.then(|| DeliveryView {
-                event_id: it.event.id.clone(),
-                event_type: event_type.to_owned(),
-                created_at: it.created_at(),
-                outcome: delivery.outcome,
-                next_attempt_at: delivery.next_attempt_at,
-                attempts: delivery.attempts.iter().map(Attempt::unsigned).collect(),
-            })
+            wanted.then(|| it.view(delivery))
         };
         Ok(self.webhooks.log.values().rev().filter_map(|it| view(it)).collect())
     }
@@ -171,6 +164,14 @@ impl World {
     ) -> (Option<String>, Option<String>) {
         let event = self.webhooks.logged_event(event).map(|it| it.event.kind.event_type().to_owned());
         (event, self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()))
+    }
+
+    /// Returns the events of which the log shows a delivery, oldest first.
+    pub(crate) fn logged_events(&self, now: Timestamp) -> Vec<Arc<super::LoggedEvent>> {
+        let shown = |it: &&Arc<super::LoggedEvent>| {
+            it.deliveries.values().any(|delivery| delivery.in_log(it.created_at(), now))
+        };
+        self.webhooks.log.values().filter(shown).cloned().collect()
     }
 
     /// Returns the deliveries of an event to each webhook that subscribes to it.

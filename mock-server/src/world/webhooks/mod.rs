@@ -32,7 +32,7 @@ pub use view::{
 
 use delivery::{AttemptToken, Delivery, StoredResponses};
 use endpoint::Endpoint;
-use log::LoggedEvent;
+pub(crate) use log::LoggedEvent;
 
 use crate::world::{Job, Jobs, store::LayeredMap};
 
