@@ -44,7 +44,7 @@ class Requests extends Panel {
 
 	/** @param {{ one?: any, keys: any[], faults: any[], error?: unknown }} data */
 	draw({ one, keys, faults, error }) {
-		if (!this.list.isConnected) this.append(h('section.pane.list-pane', { 'aria-label': 'Requests' }, this.bar, this.list), this.detail);
+		if (!this.list.isConnected) this.append(h('section.pane.list-pane', { 'aria-label': 'Requests' }, h('h1.unseen', {}, 'Requests'), this.bar, this.list), this.detail);
 		const { filters } = this;
 		const { q, ...chosen } = filters;
 		const { transport, method, status, agent, livemode, fault } = chosen;

@@ -114,7 +114,7 @@ async fn a_page_of_another_origin_can_do_nothing() {
 
 #[tokio::test]
 #[ignore = "needs a browser"]
-async fn axe_finds_nothing_serious_and_the_keyboard_is_enough() {
+async fn axe_finds_nothing_and_the_keyboard_is_enough() {
     drive("access.mjs", standing()).await;
 }
 
