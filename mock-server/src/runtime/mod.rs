@@ -36,7 +36,7 @@ use tokio::sync::{Notify, broadcast, futures::Notified, watch};
 use self::{
     change::{Cause, Change},
     clock::{Clock, ClockMode, HttpDate},
-    config::{InitialState, WorldConfig},
+    config::{DocumentWorld, InitialState, WorldConfig},
     journal::{Journal, RecordedRequest, RecordedResponse},
     snapshots::Snapshots,
     worker::Worker,
@@ -75,6 +75,8 @@ pub(crate) struct WorldRuntime {
 
 struct State {
     world: World,
+    /// What the world was copied from, if a document was put.
+    document: Option<Arc<DocumentWorld>>,
     worker: Arc<Worker>,
     clock: Clock,
     /// Counts how often the world was replaced.
@@ -100,6 +102,7 @@ impl WorldRuntime {
     ) -> Self {
         let state = State {
             world,
+            document: None,
             worker,
             clock,
             epoch: 0,
@@ -349,10 +352,11 @@ impl Drop for WorldRuntime {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let world = mem::take(&mut state.world);
-        if let InitialState::Read(world, _) = mem::replace(&mut self.beginning, InitialState::Empty) {
-            state.worker.drop_world(*world);
+        let beginning = mem::replace(&mut self.beginning, InitialState::Empty);
+        for document in beginning.document().cloned().into_iter().chain(state.document.take()) {
+            state.worker.drop_world(document.world.size(), document);
         }
-        state.worker.drop_world(world);
+        state.worker.drop_world(world.size(), world);
         // The driver then sees that the world is gone.
         self.wake.notify_one();
     }

@@ -174,22 +174,10 @@ mod tests {
     use tokio::runtime::Handle;
 
     use super::*;
-    use crate::{
-        ready::world_id,
-        runtime::{delivery::Deliverer, memory::MemoryLimits, targets::WebhookTargets},
-    };
+    use crate::ready::world_id;
 
     fn registry() -> WorldRegistry {
-        let settings = Settings {
-            clock: ClockMode::Manual,
-            start: None,
-            rate_limit: None,
-            rate_window: Duration::from_secs(60),
-            deliverer: Deliverer::new(WebhookTargets::default(), Duration::from_secs(1)),
-            memory: MemoryLimits::new(MemoryLimits::DEFAULT_BYTES),
-            runtime: Handle::current(),
-        };
-        WorldRegistry::new(settings, Origin::Empty).expect("a world")
+        WorldRegistry::new(Settings::for_tests(ClockMode::Manual), Origin::Empty).expect("a world")
     }
 
     #[tokio::test]

@@ -280,7 +280,6 @@ mod tests {
     use std::sync::Arc;
 
     use bytes::Bytes;
-    use tokio::runtime::Handle;
 
     use super::*;
     use crate::{
@@ -288,26 +287,15 @@ mod tests {
         ready::Addresses,
         runtime::{
             config::Settings,
-            delivery::Deliverer,
             document::Origin,
             journal::{RecordedRequest, entry::Transport},
-            memory::MemoryLimits,
             registry::WorldRegistry,
-            targets::WebhookTargets,
         },
     };
 
     fn control(clock: ClockMode) -> Control {
-        let settings = Settings {
-            clock,
-            start: None,
-            rate_limit: None,
-            rate_window: Duration::from_secs(60),
-            deliverer: Deliverer::new(WebhookTargets::default(), Duration::from_secs(1)),
-            memory: MemoryLimits::new(MemoryLimits::DEFAULT_BYTES),
-            runtime: Handle::current(),
-        };
-        let registry = Arc::new(WorldRegistry::new(settings, Origin::Empty).expect("a world"));
+        let registry =
+            Arc::new(WorldRegistry::new(Settings::for_tests(clock), Origin::Empty).expect("a world"));
         let main = Arc::clone(&registry.main);
         Control::new(registry, main, Arc::new(Addresses::new("127.0.0.1:1".parse().expect("an address"))))
     }
