@@ -86,7 +86,7 @@ impl Sender {
         control.redeliver(id, log[0].event_id.as_str()).await?;
         control.advance(Duration::ZERO).await?;
         let log = control.deliveries(id, DeliveryFilter::default()).await?;
-        for (number, attempt) in log[0].tries.iter().enumerate() {
+        for (number, attempt) in log[0].attempts.iter().enumerate() {
             println!("try {}: answered with {}", number + 1, attempt.status.unwrap_or_default());
         }
         Ok(())

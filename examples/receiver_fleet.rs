@@ -146,7 +146,7 @@ async fn main() -> Result<()> {
         }
         events.push(control.test_webhook(webhook.id.as_str()).await?.event_id);
     }
-    control.advance(Duration::ZERO).await?; // returns when every first try has been answered, or has failed
+    control.advance(Duration::ZERO).await?; // returns when every first attempt has been answered, or has failed
     // The service's own pauses, for what failed; then somebody presses "redeliver" for every event.
     for pause in [36, 144, 720, 2_160] {
         control.advance(Duration::from_secs(pause)).await?;
@@ -157,9 +157,9 @@ async fn main() -> Result<()> {
     control.advance(Duration::from_secs(60)).await?;
 
     let log = control.deliveries(webhook.id.as_str(), DeliveryFilter::default()).await?;
-    let tries: usize = log.iter().map(|delivery| delivery.tries.len()).sum();
+    let attempts: usize = log.iter().map(|delivery| delivery.attempts.len()).sum();
     let delivered = log.iter().filter(|delivery| delivery.outcome == DeliveryOutcome::Delivered).count();
-    println!("{} events, {tries} tries, {delivered} delivered", log.len());
+    println!("{} events, {attempts} attempts, {delivered} delivered", log.len());
     println!("{} effects", effects(&store.url()).await?);
     Ok(())
 }

@@ -8,7 +8,7 @@ use shared_inbox::{
 };
 use shared_inbox_mock::{
     Approval, Attempt, Control, CreateWebhook, DeliveryFilter, Effect, FaultRule, InboundMail, MockServer,
-    Stop, TimestampSource, Upload,
+    StopMessage, TimestampSource, Upload,
 };
 use shared_inbox_webhooks::{Secret, Signer};
 use tokio::net::TcpListener;
@@ -130,7 +130,7 @@ async fn a_reply(
     })
     .await?;
     show.run(
-        code!(control.stop(message.as_str(), Stop::default()).await?),
+        code!(control.stop(message.as_str(), StopMessage::default()).await?),
         |()| "stopped inside the undo window",
     )
     .await?;
@@ -279,8 +279,8 @@ async fn a_day_of_retries(
             let status = attempt.status.map_or("no response".to_owned(), |status| status.to_string());
             format!("{:>7} {status}", after(attempt.at.duration_since(delivery.created_at)))
         };
-        let tries: Vec<_> = delivery.tries.iter().map(line).collect();
-        format!("{:?} after {} tries\n{}", delivery.outcome, tries.len(), tries.join("\n"))
+        let attempts: Vec<_> = delivery.attempts.iter().map(line).collect();
+        format!("{:?} after {} attempts\n{}", delivery.outcome, attempts.len(), attempts.join("\n"))
     })
     .await?;
     Ok(())

@@ -3,7 +3,7 @@
 import { h, part, patch, words } from './dom.js';
 import { clock, dayAndTime, forInput, fromInput } from './clock.js';
 import { Panel } from './panel.js';
-import { ask, attempt, badge, button, empty, ident, lineLink, table } from './ui.js';
+import { ask, attempt, badge, button, empty, ident, traceLink, table } from './ui.js';
 
 class Bookings extends Panel {
 	table = table('Bookings', ['When', 'With', 'Conversation', 'State', '']);
@@ -24,8 +24,8 @@ class Bookings extends Panel {
 			part('head', users, () => h('header.panel-head', {}, h('h1', {}, 'Bookings'), h('span.gap'), button('Book a time', () => this.book(users), { kind: 'primary' }))),
 			bookings.length ? part('table', 0, () => this.table.whole) : part('none', 0, () => empty('calendar', 'Nothing is booked', 'Book a time as a customer would; booking.created follows.')),
 		]);
-		patch(this.table.body, bookings.map((it) => part(it.id, it, () => h('tr', {}, h('td', {}, dayAndTime(it.startsAt), h('span.hint', {}, ` to ${it.endsAt.slice(11, 16)}`)), h('td', {}, words(name(it.hostUserId))), h('td', {}, it.conversationId ? ident(it.conversationId) : h('span.hint', {}, 'none')), h('td', {}, badge(it.cancelled ? 'cancelled' : 'booked', it.cancelled ? 'failed' : 'sent')),
-			h('td.end', {}, lineLink(it.id), it.cancelled ? null : button('Cancel', () => attempt(() => this.api.post(`/bookings/${it.id}/cancel`), 'Cancelled'), { kind: 'small', 'data-focus': `cancel-${it.id}` }))))));
+		this.table.fill(bookings.map((it) => part(it.id, it, () => h('tr', {}, h('td', {}, dayAndTime(it.startsAt), h('span.hint', {}, ` to ${it.endsAt.slice(11, 16)}`)), h('td', {}, words(name(it.hostUserId))), h('td', {}, it.conversationId ? ident(it.conversationId) : h('span.hint', {}, 'none')), h('td', {}, badge(it.cancelled ? 'cancelled' : 'booked', it.cancelled ? 'failed' : 'sent')),
+			h('td.end', {}, traceLink(it.id), it.cancelled ? null : button('Cancel', () => attempt(() => this.api.post(`/bookings/${it.id}/cancel`), 'Cancelled'), { kind: 'small', 'data-focus': `cancel-${it.id}` }))))));
 	}
 
 	book(users) {

@@ -37,6 +37,12 @@ export function timeOfDay(time) {
 	return new Date(time).toISOString().slice(11, 19);
 }
 
+/** The time, and the day where it is not today on this machine. @param {string | number} time */
+export function timeWithDay(time) {
+	const today = new Date().toISOString().slice(0, 10) === new Date(time).toISOString().slice(0, 10);
+	return today ? timeOfDay(time) : `${DAY.format(new Date(time))}, ${timeOfDay(time)}`;
+}
+
 /** @param {string | number} time */
 export function dayAndTime(time) {
 	return `${YEAR.format(new Date(time))}, ${timeOfDay(time)}`;
@@ -51,14 +57,14 @@ export function span(ms) {
 	return `${Math.floor(s / 86_400)} d${s % 86_400 >= 3_600 ? ` ${Math.floor((s % 86_400) / 3_600)} h` : ''}`;
 }
 
-/** @param {number} at */
-function ago(at) {
+/** @param {number} at @param {string} behind a word behind spans: ` ago`, or none where there is little room */
+function ago(at, behind) {
 	const past = clock.now() - at;
 	if (past < -1_000) return `in ${span(-past)}`;
 	if (past < 45_000) return 'now';
-	if (past < 3_600_000) return `${Math.round(past / 60_000)} min`;
-	if (past < 86_400_000) return `${Math.round(past / 3_600_000)} h`;
-	if (past < 6 * 86_400_000) return `${Math.round(past / 86_400_000)} d`;
+	if (past < 3_600_000) return `${Math.round(past / 60_000)} min${behind}`;
+	if (past < 86_400_000) return `${Math.round(past / 3_600_000)} h${behind}`;
+	if (past < 6 * 86_400_000) return `${Math.round(past / 86_400_000)} d${behind}`;
 	return (past < 300 * 86_400_000 ? DAY : YEAR).format(at);
 }
 
@@ -76,15 +82,15 @@ class Moment extends HTMLElement {
 
 	tick() {
 		const at = Date.parse(this.getAttribute('at') ?? '');
-		const text = this.hasAttribute('until') ? (at <= clock.now() ? 'now' : `in ${span(at - clock.now())}`) : ago(at);
+		const text = this.hasAttribute('until') ? (at <= clock.now() ? 'now' : `in ${span(at - clock.now())}`) : ago(at, this.hasAttribute('ago') ? ' ago' : '');
 		if (/** @type {HTMLElement} */ (this).textContent !== text) this.textContent = text;
 	}
 }
 customElements.define('si-moment', Moment);
 
-/** How long ago, with the whole time behind it. @param {string} at */
-export function when(at) {
-	return h('si-moment', { at, title: `${dayAndTime(at)} UTC` });
+/** How long ago, with the whole time behind it. @param {string} at @param {'ago'} [ago] says so, in a sentence */
+export function when(at, ago) {
+	return h('si-moment', { at, ago: Boolean(ago), title: `${dayAndTime(at)} UTC` });
 }
 
 /** How long until then. @param {string} at */

@@ -15,14 +15,14 @@ export async function writeIn({ api, ready }, conversation, then) {
 	if (conversation?.mailbox.sandbox) return writeToSandbox(api, ready, conversation);
 	const mailboxes = (await api.get('/mailboxes')).filter((it) => !it.sandbox);
 	const to = conversation?.mailbox.address ?? mailboxes[0]?.address;
-	ask(conversation ? 'Write in as the customer' : 'A customer writes', [
+	ask(conversation ? 'Write in as the customer' : 'Write in as a customer', [
 		{ name: 'to', label: 'To', value: to, required: true, hint: 'An inbox, with or without a plus tag such as help+order-17@…', props: { list: 'inboxes' } },
 		{ name: 'from', label: 'From', type: 'email', value: conversation?.contact.email ?? 'vera@customer.example', required: true },
 		{ name: 'name', label: 'Name', value: conversation?.contact.name ?? (conversation ? '' : 'Vera Lind') },
 		{ name: 'subject', label: 'Subject', value: conversation ? `Re: ${conversation.subject}` : '' },
 		{ name: 'text', label: 'Text', type: 'area', required: true },
 		{ name: 'file', label: 'Attachment', hint: 'The name of a file, such as invoice.pdf' },
-		{ name: 'is', label: 'This mail', type: 'checks', value: [], options: [['autoReply', 'is an automatic reply'], ['secure', 'came through a secure page'], ['fail', 'fails the DMARC check'], ['held', 'is held as a likely scam']] },
+		{ name: 'is', label: 'This email', type: 'checks', value: [], options: [['autoReply', 'is an automatic reply'], ['secure', 'came through a secure page'], ['fail', 'fails the DMARC check'], ['held', 'is held as a likely scam']] },
 	], 'Send it in', async ({ file, is, ...mail }) => {
 		const ending = String(file ?? '').split('.').pop()?.toLowerCase() ?? '';
 		const types = ({ pdf: 'application/pdf', png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', txt: 'text/plain', csv: 'text/csv' });
@@ -35,7 +35,7 @@ export async function writeIn({ api, ready }, conversation, then) {
 			dmarc: is.includes('fail') ? 'fail' : undefined,
 			held: is.includes('held') || undefined,
 		});
-		toast(got.created ? 'A new conversation has begun' : 'The mail joined a conversation');
+		toast(got.created ? 'A new conversation has begun' : 'The email joined a conversation');
 		then?.(got.conversationId);
 	}, { intro: h('datalist', { id: 'inboxes' }, mailboxes.map((it) => h('option', { value: it.address }, it.name))) });
 }
@@ -48,7 +48,7 @@ function writeToSandbox(api, ready, conversation) {
 		{ name: 'text', label: 'Text', type: 'area', required: true },
 	], 'Send it in', async (mail) => {
 		await api.sandbox(ready.keys.test, { ...mail, subject: `Re: ${conversation.subject}`, conversationId: conversation.id });
-		toast('The mail joined the conversation');
+		toast('The email joined the conversation');
 	});
 }
 

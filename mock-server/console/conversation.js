@@ -7,7 +7,7 @@ import { Panel } from './panel.js';
 import { at } from './route.js';
 import { guide } from './start.js';
 import { item } from './timeline.js';
-import { ask, attempt, badge, button, choose, empty, failed, lineLink, loading } from './ui.js';
+import { ask, attempt, badge, button, choose, empty, failed, traceLink, loading } from './ui.js';
 import { checklist } from './uploads.js';
 
 /** Items of a timeline that are shown at first. */
@@ -18,6 +18,8 @@ class Conversation extends Panel {
 	length = -1;
 	/** Whether the whole of a long timeline is shown. */
 	all = false;
+	/** Whether the checklists are open. */
+	listsAsked = false;
 	/** @type {{ head: HTMLElement, timeline: HTMLElement, foot: HTMLElement, said: HTMLElement } | null} */
 	parts = null;
 
@@ -59,20 +61,20 @@ class Conversation extends Panel {
 			this.parts = { head: h('header.one-head'), timeline: h('div.timeline', { role: 'region', 'aria-label': 'Timeline', tabindex: 0 }), foot: h('div'), said: h('p.unseen', { role: 'status' }) };
 			fill(this, this.parts.head, this.parts.timeline, this.parts.foot, this.parts.said);
 			this.length = -1;
-			this.all = false;
+			this.all = this.listsAsked = false;
 		}
 		const { head, timeline, foot, said } = this.parts;
 		patch(head, [
-			part('title', [it.subject, it.id], () => h('div.title', {}, this.back(), words(it.subject || '(no subject)', 'h1'), lineLink(it.id))),
-			part('who', [it.contact, it.mailbox, it.status, it.snoozedUntil, it.topic, it.urgency, it.reference], () => h('div.who', {},
+			part('title', [it.subject, it.id], () => h('div.title', {}, this.back(), words(it.subject || '(no subject)', 'h1'), traceLink(it.id))),
+			part('who', [it.contact, it.mailbox, it.status, it.snoozedUntil, it.topic, it.urgency, it.reference, it.tags], () => h('div.who', {},
 				words(it.contact.name || it.contact.email || 'Somebody', 'b'), it.contact.name && it.contact.email ? words(`<${it.contact.email}>`) : null, h('span.to', {}, 'to ', words(it.mailbox.name)),
 				it.mailbox.sandbox ? badge('sandbox', 'sandbox') : it.mailbox.owner ? badge('private', 'private') : null,
 				it.snoozedUntil ? h('span.badge.b-snoozed', {}, 'wakes ', until(it.snoozedUntil)) : null,
 				it.topic ? h('span.badge', {}, words(it.topic)) : null, it.urgency && it.urgency !== 'normal' ? badge(it.urgency) : null,
-				it.reference ? h('span.badge', { title: 'The reference of your app' }, 'ref ', words(it.reference, 'code')) : null)),
-			it.risk ? part('risk', [it.risk, it.riskReasons], () => h('div.risk', { role: 'note' }, icon('alert'), h('div', {}, h('b', {}, words(it.risk)), it.riskReasons.length ? h('ul', {}, it.riskReasons.map((why) => words(why, 'li'))) : null))) : null,
-			part('actions', [it.status, it.assignee, it.team, it.tags, it.snoozedUntil], () => this.actions(it)),
-			it.documentRequests.length ? part('asked', [it.documentRequests, it.documents], () => h('div.asked', {}, it.documentRequests.map((request) => checklist(this.api, request, it.documents)))) : null,
+				it.reference ? h('span.badge', { title: 'The reference of your app' }, 'ref ', words(it.reference, 'code')) : null, this.tags(it))),
+			it.risk ? part('risk', [it.risk, it.riskReasons], () => h('div.risk', { role: 'note' }, icon('alert'), h('div', {}, h('b', {}, words(it.risk)), it.riskReasons.map((why, i) => [i ? '; ' : ': ', words(why)])))) : null,
+			part('actions', [it.status, it.assignee, it.team, it.snoozedUntil], () => this.actions(it)),
+			it.documentRequests.length ? part('asked', [it.documentRequests, it.documents], () => this.asked(it)) : null,
 		]);
 		const near = timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight < 120;
 		const earlier = this.all ? 0 : Math.max(0, it.timeline.length - SHOWN);
@@ -104,9 +106,21 @@ class Conversation extends Panel {
 			h('div.segments', { role: 'group', 'aria-label': 'Status' }, status.map(([value, text]) => button(text, () => attempt(() => this.api.post(`${path}/status`, { status: value })), { 'aria-pressed': String(it.status === value), 'data-focus': `status-${value}` }))),
 			choose('Assigned to', people, has, (to) => attempt(() => this.api.post(`${path}/assign`, { to }))),
 			it.snoozedUntil ? button('Wake up', () => attempt(() => this.api.post(`${path}/snooze`, { until: null }))) : button('Snooze', () => this.snooze(path)),
-			button('Mail from customer', () => writeIn(this.context, it)),
-			h('span.tags', {}, it.tags.map((tag) => h('span.tag', {}, words(tag), h('button', { type: 'button', 'aria-label': `Remove the tag ${tag}`, 'data-focus': `tag-${tag}`, onclick: () => attempt(() => this.api.post(`${path}/tags`, { remove: [tag] })) }, '×'))),
-				button('+ Tag', () => ask('Add a tag', [{ name: 'tag', label: 'Tag', required: true, props: { maxlength: 40 } }], 'Add', ({ tag }) => this.api.post(`${path}/tags`, { add: [tag] })), { kind: 'quiet' })));
+			button('Mail from customer', () => writeIn(this.context, it)));
+	}
+
+	tags(it) {
+		const path = `/conversations/${it.id}/tags`;
+		return h('span.tags', {}, it.tags.map((tag) => h('span.tag', {}, words(tag), h('button', { type: 'button', 'aria-label': `Remove the tag ${tag}`, 'data-focus': `tag-${tag}`, onclick: () => attempt(() => this.api.post(path, { remove: [tag] })) }, '×'))),
+			button('+ Tag', () => ask('Add a tag', [{ name: 'tag', label: 'Tag', required: true, props: { maxlength: 40 } }], 'Add', ({ tag }) => this.api.post(path, { add: [tag] })), { kind: 'quiet.small' }));
+	}
+
+	/** Checklists take room from what was said, so they open on demand. */
+	asked(it) {
+		const items = it.documentRequests.flatMap((request) => request.items);
+		const there = items.filter((item) => item.documents.length).length;
+		return h('details.asked', { open: this.listsAsked, ontoggle: (event) => (this.listsAsked = event.target.open) },
+			h('summary', {}, `Documents asked for: ${there} of ${items.length} uploaded`), it.documentRequests.map((request) => checklist(this.api, request, it.documents)));
 	}
 
 	/** @param {string} path */

@@ -30,8 +30,8 @@ export function curl(request, root) {
 	return sending(lines, typeof request.requestBody === 'string' ? request.requestBody : JSON.stringify(request.requestBody));
 }
 
-/** A try of a webhook, as it went over the wire. @param {string} url @param {Record<string, string>} headers @param {string} body */
-export function curlTry(url, headers, body) {
+/** An attempt of a webhook, as it went over the wire. @param {string} url @param {Record<string, string>} headers @param {string} body */
+export function curlAttempt(url, headers, body) {
 	return sending([`curl -X POST ${quoted(url)}`, ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)], body);
 }
 

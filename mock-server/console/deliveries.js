@@ -1,12 +1,12 @@
-// The delivery log of a webhook: every event, every try, with exactly what was sent.
+// The delivery log of a webhook: every event, every attempt, with exactly what was sent.
 
 import { fill, h, icon, part, patch, words } from './dom.js';
-import { dayAndTime, timeOfDay, until, when } from './clock.js';
-import { curlTry } from './copy.js';
+import { dayAndTime, timeWithDay, until, when } from './clock.js';
+import { curlAttempt } from './copy.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
 import { at, go, refined } from './route.js';
-import { attempt, badge, body, button, choose, copier, empty, facts, failed, json, lineLink, pauser } from './ui.js';
+import { attempt, badge, body, button, choose, copier, empty, facts, failed, faultLink, json, traceLink, pauser } from './ui.js';
 import { statusBadge } from './requests.js';
 
 const OUTCOMES = ({ pending: 'waiting', delivered: 'sent', failed: 'failed' });
@@ -16,7 +16,7 @@ class Deliveries extends Panel {
 	bar = h('div.filters.wide');
 	detail = h('div.detail.delivery');
 	list = /** @type {WindowedList} */ (document.createElement('si-list'));
-	pause = pauser(this.list);
+	pause = pauser(this.list, ' the list');
 
 	/** @param {import('./route.js').Route & { hook: any }} route */
 	async show(route) {
@@ -54,10 +54,12 @@ class Deliveries extends Panel {
 			this.listed = wanted;
 			this.list.show({
 				label: 'Deliveries',
-				height: 46,
+				height: 58,
 				fetch: (offset, limit, signal) => this.api.page(`/webhooks/${id}/deliveries`, { ...this.filters, offset, limit }, signal),
 				key: (it) => it.eventId,
-				row: (it) => h('a.row.request-row', { href: at('webhooks', `${id}/${it.eventId}`, this.filters) }, badge(it.outcome, OUTCOMES[it.outcome]), words(it.type, 'b'), h('span.hint', {}, it.tries.length === 1 ? '1 try' : `${it.tries.length} tries`), it.nextTryAt && it.tries.length ? h('span.hint', {}, 'next ', until(it.nextTryAt)) : null, h('span.gap'), h('span.hint.time', {}, timeOfDay(it.createdAt))),
+				row: (it) => h('a.row.call-row', { href: at('webhooks', `${id}/${it.eventId}`, this.filters) },
+					h('span.first', {}, badge(it.outcome, OUTCOMES[it.outcome]), words(it.type, 'b'), h('span.gap'), h('span.hint.time', {}, timeWithDay(it.createdAt))),
+					h('span.third.hint', {}, h('span.fixed', {}, it.attempts.length === 1 ? '1 attempt' : `${it.attempts.length} attempts`), it.nextAttemptAt && it.attempts.length ? h('span.fixed', {}, 'next ', until(it.nextAttemptAt)) : null, it.outcome === 'delivered' ? null : words(problem(it.attempts.at(-1)), 'span', { class: 'snippet' }))),
 				empty: () => empty('hook', outcome || type ? 'Nothing fits' : 'Nothing was sent yet', 'Send a test event, or let something happen that this webhook subscribes to.'),
 			});
 		} else {
@@ -69,25 +71,32 @@ class Deliveries extends Panel {
 		if (error) fill(detail, failed(error, () => this.refresh()));
 		else if (!one) fill(detail);
 		else {
+			const other = detail.firstElementChild?.getAttribute('data-event') !== one.eventId;
 			patch(detail, [part(one.eventId, one, () => this.one(one))]);
+			if (other) detail.scrollIntoView({ block: 'nearest' });
 			this.opened(detail);
 		}
 	}
 
 	one(it) {
 		const { url, id } = this.hook;
-		return h('div', {}, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
-			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), lineLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
-			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next try', it.nextTryAt ? until(it.nextTryAt) : null]]),
-			h('ol.tries', {}, it.tries.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
+		return h('div', { 'data-event': it.eventId }, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
+			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), traceLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
+			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next attempt', it.nextAttemptAt ? until(it.nextAttemptAt) : null]]),
+			h('ol.attempts', {}, it.attempts.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), made.faultId ? faultLink(made.faultId) : null, h('b', {}, `Attempt ${i + 1}`), when(made.at, 'ago'), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlAttempt(url, made.headers, it.body)) : null),
 				made.error ? h('p.problem', {}, made.error) : null,
-				made.responseBody ? h('div.answer', {}, h('h3', {}, 'Response of the receiver'), body('answer', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver’s response has no body.') : null,
+				made.responseBody ? h('div.answer', {}, h('h3', {}, 'Response of the receiver'), body('response', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver’s response has no body.') : null,
 				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the response'), json(lines(made.responseHeaders))) : null,
 				made.headers ? h('details', {}, h('summary', {}, 'Headers'), json(lines(made.headers))) : null))),
 			h('h3', {}, 'Body'), body('body', pretty(it.body)));
 	}
 }
 customElements.define('si-deliveries', Deliveries);
+
+/** Why an attempt failed. @param {any} made */
+function problem(made) {
+	return made ? made.error ?? `the response was ${made.status}` : '';
+}
 
 /** @param {Record<string, string>} headers */
 function lines(headers) {

@@ -60,7 +60,7 @@ class Documents extends Panel {
 			fetch: (offset, limit, signal) => this.api.page('/documents', { ...this.filters, offset, limit }, signal),
 			key: (it) => it.id,
 			row: (it) => this.row(it),
-			empty: () => empty('file', q || kind ? 'Nothing fits' : 'No documents yet', 'Attachments of incoming mail and uploads of customers are filed here.'),
+			empty: () => empty('file', q || kind ? 'Nothing fits' : 'No documents yet', 'Attachments of incoming email and uploads of customers are filed here.'),
 		});
 	}
 

@@ -42,7 +42,7 @@ class Inbox extends Panel {
 	draw({ mailboxes, tags }) {
 		if (!this.list.isConnected) {
 			this.one.context = this.context;
-			this.append(h('section.pane.list-pane', { 'aria-label': 'Conversations' }, this.bar, this.list), this.one);
+			this.append(h('section.pane.list-pane', { 'aria-label': 'Conversations' }, h('h1.unseen', {}, 'Inbox'), this.bar, this.list), this.one);
 		}
 		const { view, mailbox, tag, q } = this.filters;
 		this.classList.toggle('has-one', Boolean(this.route.id));

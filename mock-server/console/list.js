@@ -257,8 +257,8 @@ export class WindowedList extends HTMLElement {
 			stop = Math.max(keyed(this.chosen), 0);
 			this.active = this.items[stop] ? source.key(this.items[stop]) : '';
 		}
-		if (stop < first && stop < this.total) indexes.unshift(stop);
-		else if (stop > last) indexes.push(stop);
+		if (stop < this.total && stop < first) indexes.unshift(stop);
+		else if (stop < this.total && stop > last) indexes.push(stop);
 		/** @type {Map<string, { seen: string, element: HTMLElement }>} */
 		const rows = new Map();
 		/** @type {HTMLElement[]} */

@@ -2,7 +2,7 @@
 // of what happens.
 
 import { Api } from './api.js';
-import { clock, dayAndTime, timeOfDay } from './clock.js';
+import { clock, dayAndTime, timeWithDay } from './clock.js';
 import { fill, h, icon } from './dom.js';
 import { Live } from './live.js';
 import { at, route } from './route.js';
@@ -14,7 +14,7 @@ import './documents.js';
 import './faults.js';
 import './inbox.js';
 import './keys.js';
-import './line.js';
+import './trace.js';
 import './outbox.js';
 import './requests.js';
 import './time.js';
@@ -41,12 +41,12 @@ let panel = null;
 function top() {
 	const sign = h('span.sign', { id: 'sign', role: 'status' });
 	const time = h('a.clock', { href: at('time'), id: 'clock' }, icon('clock'), 'Time');
-	const where = h('a.world', { href: at('worlds'), title: 'Worlds' }, icon('globe'), api.world ?? 'main world');
+	const where = h('a.world', { href: at('worlds'), title: 'Worlds' }, icon('globe'), h('span', {}, api.world ?? 'main world'));
 	fill(/** @type {HTMLElement} */ (document.getElementById('top')),
 		h('a.brand', { href: at('inbox') }, h('img', { src: '/console/icon.svg', alt: '', width: 24, height: 24 }), h('span', {}, 'shared-inbox ', h('b', {}, 'mock'))),
 		where, h('span.gap'), sign, time,
 		h('button.quiet', { type: 'button', onclick: connect, title: 'What this is, addresses and keys' }, icon('plug'), h('span', {}, 'Connect')));
-	const tick = () => fill(time, icon('clock'), h('span', { title: dayAndTime(clock.now()) }, timeOfDay(clock.now())), clock.stands ? h('em', {}, 'stands') : null);
+	const tick = () => fill(time, icon('clock'), h('span', { title: dayAndTime(clock.now()) }, timeWithDay(clock.now())), clock.stands ? h('em', {}, 'stands') : null);
 	clock.addEventListener('tick', tick);
 	live.addEventListener('state', connection);
 	connection();
@@ -78,8 +78,12 @@ function nav() {
 /** @param {string} panel */
 function here(panel) {
 	for (const [name, link] of links) {
-		if (name === (panel === 'line' ? 'requests' : panel)) link.setAttribute('aria-current', 'page');
-		else link.removeAttribute('aria-current');
+		if (name === (panel === 'trace' ? 'requests' : panel)) {
+			link.setAttribute('aria-current', 'page');
+			// In a narrow window the panels are a strip that scrolls.
+			const strip = /** @type {HTMLElement} */ (document.getElementById('nav'));
+			strip.scrollLeft += link.getBoundingClientRect().left - (strip.clientWidth - link.offsetWidth) / 2;
+		} else link.removeAttribute('aria-current');
 	}
 }
 
@@ -121,7 +125,7 @@ function show() {
 }
 
 function connect() {
-	const box = dialog('Start here', guide(context, () => box.close()));
+	const box = dialog('Connect', guide(context, () => box.close()));
 }
 
 let asking = false;

@@ -6,7 +6,7 @@
 const PATHS = [['', 'any path'], ['/conversations', 'list conversations'], ['/conversations/*', 'read a conversation'], ...['notes', 'replies', 'document-requests', 'status', 'tags', 'assign'].map((it) => [`/conversations/*/${it}`, it]), ['/mcp', 'MCP'], ['?', 'another path']];
 
 /** @type {[string, string][]} */
-const OF_REQUESTS = [['drop-after', 'it happens, then the connection closes'], ['drop-before', 'the connection closes, nothing happens'], ['status', 'an error, nothing happens'], ['status-after', 'it happens, then an error'], ['delay', 'a late response'], ['truncate', 'only a part of the response'], ['body', 'another body'], ['headers', 'more headers'], ['act', 'control calls right before or after it']];
+const OF_REQUESTS = [['drop-after', 'the request takes effect, then the connection closes'], ['drop-before', 'the connection closes, nothing happens'], ['status', 'an error, nothing happens'], ['status-after', 'the request takes effect, then an error'], ['delay', 'a late response'], ['truncate', 'only a part of the response'], ['body', 'another body'], ['headers', 'more headers'], ['act', 'control calls right before or after it']];
 
 /** @type {[string, string][]} */
 const OF_WEBHOOKS = [['twice', 'it arrives twice'], ['swap', 'it arrives after the one behind it'], ['late', 'it arrives late, on the world’s clock'], ['drop-before', 'nothing listens at the address'], ['drop-after', 'it arrives, and the receiver’s response is lost'], ['status', 'an error; the receiver gets nothing'], ['status-after', 'it arrives, but counts as an error'], ['truncate', 'its body is cut off'], ['delay', 'it takes long, in real time']];
@@ -23,31 +23,31 @@ export function fields(keys, webhooks, events) {
 		{ name: 'about', label: 'What goes wrong', type: 'select', options: [['requests', 'requests of the app'], ['webhooks', 'deliveries of webhooks']], value: 'requests', required: true },
 		{ name: 'effect', label: 'What the client sees', type: 'select', options: OF_REQUESTS, required: true, shown: request },
 		{ name: 'hookEffect', label: 'What happens to a delivery', type: 'select', options: OF_WEBHOOKS, required: true, shown: hook },
-		{ name: 'status', label: 'Status', type: 'number', value: '500', required: true, shown: one('status', 'status-after'), props: { min: 200, max: 599 } },
-		{ name: 'bytes', label: 'Bytes that arrive', type: 'number', value: '20', required: true, shown: one('truncate'), props: { min: 0 } },
-		{ name: 'text', label: 'Body of the response', type: 'area', value: '<html><body>Bad gateway</body></html>', shown: one('body'), props: { rows: 3 } },
-		{ name: 'lateSeconds', label: 'Seconds late', type: 'number', value: '60', required: true, shown: one('late'), props: { min: 0, step: 'any' } },
-		{ name: 'calls', label: 'Control calls', type: 'area', value: '[{ "method": "POST", "path": "/clock", "body": { "advanceSeconds": 60 } }]', shown: one('act'), hint: 'A list, as JSON; paths below /_mock', props: { rows: 4 } },
-		{ name: 'when', label: 'They are made', type: 'select', options: [['before', 'before the request is handled'], ['after', 'after it took effect']], required: true, shown: one('act') },
+		{ name: 'status', label: 'Status', means: ['effect.status'], type: 'number', value: '500', required: true, shown: one('status', 'status-after'), props: { min: 200, max: 599 } },
+		{ name: 'bytes', label: 'Bytes that arrive', means: ['effect.truncate'], type: 'number', value: '20', required: true, shown: one('truncate'), props: { min: 0 } },
+		{ name: 'text', label: 'Body of the response', type: 'area', value: '<html><body>Bad gateway</body></html>', required: true, shown: one('body'), props: { rows: 3 } },
+		{ name: 'lateSeconds', label: 'Seconds late', means: ['effect.lateSeconds'], type: 'number', value: '60', required: true, shown: one('late'), props: { min: 0, step: 'any' } },
+		{ name: 'calls', label: 'Control calls', type: 'area', value: '[{ "method": "POST", "path": "/clock", "body": { "advanceSeconds": 60 } }]', required: true, means: ['effect.act', 'effect'], shown: one('act'), hint: 'A list, as JSON; paths below /_mock', props: { rows: 4 } },
+		{ name: 'when', label: 'When the calls are made', type: 'select', options: [['before', 'before the request is handled'], ['after', 'after it took effect']], required: true, shown: one('act') },
 		{ name: 'path', label: 'Path', type: 'select', options: PATHS, shown: request },
-		{ name: 'otherPath', label: 'The path', required: true, shown: (v) => !hook(v) && v.path === '?', hint: 'Behind the base URL; * stands for one segment', props: { pattern: '/.*' } },
+		{ name: 'otherPath', label: 'The path', required: true, means: ['path'], shown: (v) => !hook(v) && v.path === '?', hint: 'Behind the base URL; * stands for one segment', props: { pattern: '/.*' } },
 		{ name: 'webhook', label: 'Webhook', type: 'select', options: [['*', 'all webhooks'], ...webhooks.map((it) => /** @type {[string, string]} */ ([it.id, it.url]))], value: '*', required: true, shown: hook },
 		{ name: 'event', label: 'Event', type: 'select', options: [['', 'any event'], ...events.map((it) => /** @type {[string, string]} */ ([it, it]))], shown: hook },
-		{ name: 'times', label: 'How often', type: 'number', value: '1', hint: 'Empty: always', props: { min: 1 } },
-		{ name: 'skip', label: 'Let so many pass first', type: 'number', value: '0', props: { min: 0 } },
+		{ name: 'times', label: 'How often', type: 'number', value: '1', hint: 'Leave empty for always', props: { min: 1 } },
+		{ name: 'skip', label: 'Skip the first', type: 'number', value: '0', hint: 'Matches that pass before the rule fires', props: { min: 0 } },
 		{ name: 'more', label: 'More conditions', type: 'check' },
 		.../** @type {Field[]} */ ([
 			{ name: 'method', label: 'Method', type: 'select', options: [['', 'any method'], ['GET', 'GET'], ['POST', 'POST']], shown: request },
 			{ name: 'tool', label: 'MCP tool', shown: request },
-			{ name: 'agentId', label: 'Key of', type: 'select', options: [['', 'anybody'], ...keys.map((it) => [it.agentId, it.name])], shown: request },
+			{ name: 'agentId', label: 'Key of', type: 'select', options: [['', 'any agent'], ...keys.map((it) => [it.agentId, it.name])], shown: request },
 			{ name: 'query', label: 'Query', hint: 'As in an address, such as view=open&limit=*', shown: request },
-			{ name: 'has', label: 'Body has', hint: 'Words, or fields as JSON', shown: request },
-			{ name: 'percent', label: 'Chance in percent', type: 'number', value: '100', props: { min: 0, max: 100, step: 'any' } },
-			{ name: 'seed', label: 'Seed of the chance', type: 'number', props: { min: 0 } },
-			{ name: 'forSeconds', label: 'For so many seconds', type: 'number', hint: 'On the world’s clock', props: { min: 0, step: 'any' } },
+			{ name: 'has', label: 'Body contains', means: ['body'], hint: 'Words, or fields as JSON', shown: request },
+			{ name: 'percent', means: ['probability'], label: 'Probability in percent', type: 'number', value: '100', props: { min: 0, max: 100, step: 'any' } },
+			{ name: 'seed', label: 'Random seed', hint: 'The same seed fires at the same matches', type: 'number', props: { min: 0 } },
+			{ name: 'forSeconds', label: 'Active for, in seconds', type: 'number', hint: 'On the world’s clock', props: { min: 0, step: 'any' } },
 		]).map((it) => ({ ...it, shown: (v) => Boolean(v.more) && (it.shown?.(v) ?? true) })),
-		{ name: 'delayMs', label: 'Milliseconds late', hint: 'A number, {"min": 50, "max": 900} or {"median": 80, "p99": 2000}', shown: (v) => v.more || one('delay')(v) },
-		{ name: 'headers', label: 'Headers of the response', type: 'area', hint: 'One a line, such as Retry-After: 2', shown: (v) => !hook(v) && (v.more || one('headers')(v)), props: { rows: 2 } },
+		{ name: 'delayMs', label: 'Delay in milliseconds', means: ['effect.delayMs'], hint: 'A number, {"min": 50, "max": 900} or {"median": 80, "p99": 2000}', shown: (v) => v.more || one('delay')(v) },
+		{ name: 'headers', label: 'Headers of the response', type: 'area', means: ['effect.headers'], required: one('headers'), hint: 'One a line, such as Retry-After: 2', shown: (v) => !hook(v) && (v.more || one('headers')(v)), props: { rows: 2 } },
 	];
 }
 
@@ -81,20 +81,23 @@ function late(ms) {
 	return 'min' in ms ? `${ms.min} to ${ms.max} ms` : `about ${ms.median} ms, now and then ${ms.p99} ms`;
 }
 
-/** What becomes of it. @param {any} it @param {boolean} webhook */
-function happens(it, webhook) {
+/** What becomes of it. @param {any} it @param {boolean} webhook @param {boolean} several */
+function happens(it, webhook, several) {
 	const said = [];
-	if (it.status !== undefined) said.push(it.when === 'after' ? `${webhook ? 'arrives' : 'takes effect'}, then counts as ${it.status}` : `gets ${it.status}, and nothing happens`);
-	else if (it.drop) said.push(webhook ? (it.drop === 'after' ? 'arrives, but the receiver’s response is lost' : 'finds nobody listening') : it.drop === 'after' ? 'takes effect, then the connection closes without a response' : 'finds the connection closed, and nothing happens');
-	else if (it.truncate !== undefined) said.push(webhook ? `arrives with only the first ${it.truncate} bytes of its body` : `gets only the first ${it.truncate} bytes of its response`);
-	else if (it.body !== undefined) said.push('gets another body instead of its response');
-	else if (it.twice) said.push('arrives twice');
-	else if (it.swap) said.push('arrives after the one behind it');
-	else if (it.lateSeconds !== undefined) said.push(`arrives ${it.lateSeconds} s late`);
-	else if (it.act) said.push(`is preceded by ${it.act.length === 1 ? 'a control call' : `${it.act.length} control calls`}`.replace('preceded', it.when === 'after' ? 'followed' : 'preceded'));
-	if (it.delayMs !== undefined) said.push(`${said.length ? '' : webhook ? 'is sent ' : 'gets its response '}${late(it.delayMs)} late`);
+	/** A verb of the third person, or its plural. */
+	const v = (/** @type {string} */ verb) => (several ? ({ is: 'are', has: 'have' })[verb] ?? verb.slice(0, -1) : verb);
+	const its = several ? 'their' : 'its';
+	if (it.status !== undefined) said.push(it.when === 'after' ? `${v(webhook ? 'arrives' : 'takes')}${webhook ? '' : ' effect'}, then ${v('counts')} as ${it.status}` : `${v('gets')} ${it.status}, and nothing happens`);
+	else if (it.drop) said.push(webhook ? (it.drop === 'after' ? `${v('arrives')}, but the receiver’s response is lost` : `${v('finds')} nobody listening`) : it.drop === 'after' ? `${v('takes')} effect, then the connection closes without a response` : `${v('finds')} the connection closed, and nothing happens`);
+	else if (it.truncate !== undefined) said.push(webhook ? `${v('arrives')} with only the first ${it.truncate} bytes of ${its} body` : `${v('gets')} only the first ${it.truncate} bytes of ${its} response`);
+	else if (it.body !== undefined) said.push(`${v('gets')} another body instead of ${its} response`);
+	else if (it.twice) said.push(`${v('arrives')} twice`);
+	else if (it.swap) said.push(`${v('arrives')} after the one behind it`);
+	else if (it.lateSeconds !== undefined) said.push(`${v('arrives')} ${it.lateSeconds} s late`);
+	else if (it.act) said.push(`${v('is')} ${it.when === 'after' ? 'followed' : 'preceded'} by ${it.act.map((call) => `${call.method} ${call.path}`).join(', ')}`);
+	if (it.delayMs !== undefined) said.push(`${said.length ? '' : webhook ? `${v('is')} sent ` : `${v('gets')} ${its} response `}${late(it.delayMs)} late`);
 	const headers = Object.entries(it.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
-	if (headers.length) said.push(`${said.length ? 'with' : 'gets'} ${headers.join(', ')}`);
+	if (headers.length) said.push(`${said.length ? 'with' : v('gets')} ${headers.join(', ')}`);
 	return said.join(', ');
 }
 
@@ -109,7 +112,7 @@ export function inWords(it) {
 		it.event ? `of ${it.event}` : '', it.tool ? `of the tool ${it.tool}` : '', it.agentId ? `of ${it.agentId}` : '',
 		it.query && Object.keys(it.query).length ? `with ${Object.entries(it.query).map(([name, value]) => `${name}=${value}`).join(' and ')}` : '', it.body === undefined ? '' : `whose body has ${typeof it.body === 'string' ? `“${it.body}”` : JSON.stringify(it.body)}`,
 	].filter(Boolean).join(' ');
-	const ends = [it.skip ? `after ${it.skip} that ${it.skip === 1 ? 'passes' : 'pass'}` : '', it.forSeconds ? `for ${it.forSeconds} s` : ''].filter(Boolean);
-	const sentence = `${which}${only ? ` ${only}` : ''} ${happens(it.effect, webhook)}${ends.length ? `, ${ends.join(', ')}` : ''}`;
+	const ends = [it.skip ? `after the first ${it.skip}` : '', it.forSeconds ? `for ${it.forSeconds} s` : ''].filter(Boolean);
+	const sentence = `${which}${only ? ` ${only}` : ''} ${happens(it.effect, webhook, Boolean(chance))}${ends.length ? `, ${ends.join(', ')}` : ''}`;
 	return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

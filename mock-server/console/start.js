@@ -13,11 +13,11 @@ export function guide(context, done) {
 	const value = (/** @type {string} */ text, /** @type {string} */ name) => h('div.with-button', {}, h('code', {}, text), copier('Copy', () => text, `Copy the ${name}`));
 	const command = curlList(base_url, keys.live);
 	return h('section.start', { 'aria-label': 'Start here' },
-		h('p', {}, h('b', {}, 'This is a mock of the shared inbox.'), ' It behaves like the service, holds everything in memory, and mails nobody. Calls of your app appear under ', h('a', { href: at('requests') }, 'Requests'), ' as they happen.'),
+		h('p', {}, h('b', {}, 'This is a mock of the shared inbox.'), ' It behaves like the service, holds everything in memory, and sends no email. Calls of your app appear under ', h('a', { href: at('requests') }, 'Requests'), ' as they happen.'),
 		h('ol', {},
 			h('li', {}, h('h2', {}, 'Point your app here'), facts([['Base URL', value(base_url, 'base URL')], ['Live key', value(keys.live, 'live key')], ['Test key', value(keys.test, 'test key')], ['MCP', value(mcp_url, 'MCP address')], ['Control API', value(control_url, 'control address')]]),
 				h('div.with-button', {}, h('pre', { tabindex: 0 }, command), copier('Copy', () => command, 'Copy the command'))),
-			h('li', {}, h('h2', {}, 'Be a customer'), h('p', {}, 'Write in, and your app has something to answer.'), button('Write in as a customer', () => {
+			h('li', {}, h('h2', {}, 'Be a customer'), h('p', {}, 'Write in, and your app has something to reply to.'), button('Write in as a customer', () => {
 				done?.();
 				return writeIn(context, null, (id) => go(at('inbox', id, { view: 'all' })));
 			})),
@@ -25,6 +25,6 @@ export function guide(context, done) {
 				button('Ten minutes ahead', () => attempt(async () => {
 					const { fired, now } = await context.api.post('/clock', { advanceSeconds: 600 });
 					clock.set({ now, mode: clock.stands ? 'manual' : 'real' });
-					toast(fired.length ? `${fired.length} ${fired.length === 1 ? 'thing' : 'things'} happened` : 'Nothing was due');
+					toast(fired.length ? `${fired.length} ${fired.length === 1 ? 'job' : 'jobs'} ran` : 'Nothing was due');
 				})), ' ', h('a', { href: at('time'), onclick: done }, 'What happens next'))));
 }

@@ -2,7 +2,7 @@
 
 import { h, icon, shown, words } from './dom.js';
 import { until, when } from './clock.js';
-import { ask, attempt, badge, button, confirm, lineLink } from './ui.js';
+import { ask, attempt, badge, button, confirm, traceLink } from './ui.js';
 
 /** @typedef {import('./panel.js').Context} Context */
 
@@ -13,7 +13,7 @@ import { ask, attempt, badge, button, confirm, lineLink } from './ui.js';
 export function item(context, it, conversation) {
 	if (it.type === 'message') return message(context, it, conversation);
 	if (it.type === 'note') {
-		return h('article.item.note', { 'aria-label': 'Note' }, h('header', {}, words(it.author, 'b'), badge('note'), h('span.gap'), lineLink(it.id), when(it.at)), words(it.body, 'p', { class: 'text' }));
+		return h('article.item.note', { 'aria-label': 'Note' }, h('header', {}, words(it.author, 'b'), badge('note'), h('span.gap'), traceLink(it.id), when(it.at)), words(it.body, 'p', { class: 'text' }));
 	}
 	return h('div.item.event', {}, h('span', {}, words(it.actor || 'The service', 'b'), ' ', happened(it)), when(it.at));
 }
@@ -22,12 +22,12 @@ export function item(context, it, conversation) {
 function happened(it) {
 	const { event, data } = it;
 	if (event === 'status') return `changed the status from ${data.from} to ${data.to}`;
-	if (event === 'assigned') return data.assignee ? `gave it to ${shown(data.assignee.name)}` : 'took it from everyone';
+	if (event === 'assigned') return data.assignee ? `gave it to ${shown(data.assignee.name)}` : 'unassigned it';
 	if (event === 'tags') {
 		const names = (/** @type {string[]} */ list) => list.map((name) => `“${shown(name)}”`).join(', ');
 		return [data.added?.length ? `added ${names(data.added)}` : '', data.removed?.length ? `removed ${names(data.removed)}` : ''].filter(Boolean).join(', ');
 	}
-	if (event === 'snoozed') return data.until ? `put it off until ${data.until.slice(0, 16).replace('T', ' ')}` : 'brought it back';
+	if (event === 'snoozed') return data.until ? `snoozed it until ${data.until.slice(0, 16).replace('T', ' ')}` : 'ended the snooze';
 	if (event === 'upload') return 'uploaded a document';
 	const details = Object.entries(data ?? {}).map(([name, value]) => `${name}: ${shown(typeof value === 'string' ? value : JSON.stringify(value))}`);
 	return `${shown(event)}${details.length ? ` (${details.join(', ')})` : ''}`;
@@ -44,11 +44,11 @@ function message({ api }, it, conversation) {
 		actions.push(button('Discard', () => discard(api, it.id), { kind: 'quiet' }));
 	}
 	if (it.status === 'scheduled') actions.push(button('Stop', () => attempt(() => api.post(`/messages/${it.id}/stop`), 'Stopped: it is a draft again'), { 'data-focus': `stop-${it.id}` }));
-	if (it.status === 'sent') actions.push(button('Bounce', () => attempt(() => api.post(`/messages/${it.id}/bounce`), 'The mail has come back'), { kind: 'quiet.small', title: 'The mail comes back as undeliverable' }));
+	if (it.status === 'sent') actions.push(button('Bounce', () => attempt(() => api.post(`/messages/${it.id}/bounce`), 'The email bounced'), { kind: 'quiet.small', title: 'The email comes back as undeliverable' }));
 	return h(`article.item.message.${out ? 'out' : 'in'}${it.status ? `.s-${it.status}` : ''}`, { 'aria-label': out ? 'Message to the customer' : 'Message from the customer' },
 		h('header', {}, h(`span.avatar.${out ? 'team' : 'customer'}`, { 'aria-hidden': 'true' }, [...shown(name)][0]?.toUpperCase() ?? '?'), words(name, 'b'), it.from.name ? words(it.from.email, 'span', { class: 'address' }) : null,
 			it.secure ? badge('secure') : null, it.status ? badge(it.status) : null, it.sendsAt ? h('span.countdown', {}, 'leaves ', until(it.sendsAt)) : null,
-			h('span.gap'), lineLink(it.id), when(it.at)),
+			h('span.gap'), traceLink(it.id), when(it.at)),
 		it.summary && it.status === 'draft' ? h('p.summary', {}, h('b', {}, 'For you: '), words(it.summary)) : null,
 		words(it.text, 'p', { class: 'text' }),
 		it.attachments.length ? h('ul.attachments', {}, it.attachments.map((file) => h('li', {}, icon('clip'), words(file.filename), h('span.hint', {}, ` ${size(file.size)}`)))) : null,

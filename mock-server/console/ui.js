@@ -1,6 +1,6 @@
 // What panels are made of: buttons, forms in dialogs, signs of success and failure.
 
-import { add, fill, h, icon, words } from './dom.js';
+import { add, fill, h, icon, patch, words } from './dom.js';
 import { at, home } from './route.js';
 
 /** @typedef {import('./dom.js').Child} Child */
@@ -97,7 +97,8 @@ export function dialog(title, ...content) {
  * @property {string} [hint]
  * @property {any} [value]
  * @property {[string, string][]} [options] value and text of each
- * @property {boolean} [required]
+ * @property {boolean | ((values: Record<string, any>) => boolean)} [required]
+ * @property {string[]} [means] what it is called in an error of the server, where that is not its name
  * @property {(values: Record<string, any>) => boolean} [shown] whether it is asked, by what was said so far
  * @property {import('./dom.js').Props} [props]
  */
@@ -105,7 +106,7 @@ export function dialog(title, ...content) {
 /** @param {Field} field */
 function control(field) {
 	const { name, type = 'text', value, options = [], required } = field;
-	const props = { name, id: `f-${name}`, required, ...field.props };
+	const props = { name, id: `f-${name}`, required: required === true, ...field.props };
 	if (type === 'area') return h('textarea', { rows: 5, dir: 'auto', ...props, value: value ?? '' });
 	if (type === 'select') {
 		return h('select', props, options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
@@ -127,13 +128,13 @@ function control(field) {
  * @param {{ intro?: Child, kind?: string }} [more]
  */
 export function ask(title, fields, action, submit, { intro, kind = 'primary' } = {}) {
-	const problem = h('p.problem', { role: 'alert', hidden: true });
+	const problem = h('p.problem', { role: 'alert', id: 'f-problem', hidden: true });
 	const send = h(`button.${kind}`, { type: 'submit' }, action);
 	const row = (/** @type {Field} */ field) => {
 		const input = control(field);
 		const label = field.type === 'check' ? null
 			: field.type === 'checks' ? h('span.label', { id: `l-${field.name}` }, field.label)
-			: h('label', { for: `f-${field.name}` }, field.label, field.required ? null : h('span.optional', {}, 'optional'));
+			: h('label', { for: `f-${field.name}` }, field.label, h('span.optional', { hidden: field.required === true }, 'optional'));
 		return h('div.field', {}, label, input, field.hint ? h('p.hint', {}, field.hint) : null);
 	};
 	const rows = fields.map(row);
@@ -146,6 +147,8 @@ export function ask(title, fields, action, submit, { intro, kind = 'primary' } =
 			const there = isShown?.(values) ?? true;
 			rows[i].hidden = !there;
 			for (const one of rows[i].querySelectorAll('input, textarea, select')) one.disabled = !there;
+			const { required } = fields[i];
+			if (typeof required === 'function') rows[i].querySelector('.optional').hidden = rows[i].querySelector('input, textarea, select').required = required(values);
 			if (!there) return;
 			if (type === 'checks') values[name] = data.getAll(name);
 			else if (type === 'check') values[name] = data.has(name);
@@ -164,13 +167,30 @@ export function ask(title, fields, action, submit, { intro, kind = 'primary' } =
 				await submit(values);
 				box.close();
 			} catch (error) {
-				fill(problem, error instanceof Error ? error.message : String(error));
-				problem.hidden = false;
+				refuse(error instanceof Error ? error.message : String(error));
 			} finally {
 				send.disabled = false;
 			}
 		},
-	}, intro ?? null, rows, problem, h('footer', {}, h('button', { type: 'button', onclick: () => box.close() }, 'Cancel'), send));
+	}, intro ?? null, rows, h('footer', {}, problem, h('button', { type: 'button', onclick: () => box.close() }, 'Cancel'), send));
+	/** What was refused is said at its field, which gets the focus; what belongs to none, above the buttons. @param {string} text */
+	const refuse = (text) => {
+		const path = /^[\w.[\]]+(?=: )/.exec(text)?.[0] ?? '';
+		// The field with the longest name that the path begins with.
+		const fit = ({ name, means = [name] }) => Math.max(...means.map((it) => (`${path}.`.replace('[', '.').startsWith(`${it}.`) ? it.length : 0)));
+		const best = Math.max(...fields.map(fit));
+		const at = best ? fields.findIndex((field, i) => !rows[i].hidden && fit(field) === best) : -1;
+		for (const one of form.querySelectorAll('[aria-invalid]')) ['aria-invalid', 'aria-describedby'].forEach((name) => one.removeAttribute(name));
+		fill(problem, text);
+		problem.hidden = false;
+		const input = rows[at]?.querySelector('input, textarea, select');
+		if (!input) return form.querySelector('footer').prepend(problem);
+		rows[at].append(problem);
+		input.setAttribute('aria-invalid', 'true');
+		input.setAttribute('aria-describedby', 'f-problem');
+		input.focus({ preventScroll: true });
+		rows[at].scrollIntoView({ block: 'center' });
+	};
 	const box = dialog(title, form);
 	read();
 	/** @type {HTMLElement | null} */ (form.querySelector('input, textarea, select'))?.focus();
@@ -211,6 +231,16 @@ export function badge(text, kind = text) {
 	return h(`span.badge.b-${kind}`, {}, text);
 }
 
+/** That a fault rule fired, and which. @param {string} id */
+export function faultBadge(id) {
+	return h('span.badge.b-fault', { title: `The fault rule ${id} fired for it` }, icon('bolt'), id);
+}
+
+/** The same, with a link to the rule. @param {string} id */
+export function faultLink(id) {
+	return h('a', { href: at('faults', id) }, faultBadge(id));
+}
+
 /** An id, with a link to where it is shown. @param {string} id */
 export function ident(id) {
 	const place = home(id);
@@ -218,8 +248,8 @@ export function ident(id) {
 }
 
 /** The link to the trace of an id. @param {string} id @param {string} [label] */
-export function lineLink(id, label = 'Trace') {
-	return h('a.line-link', { href: at('line', id), title: 'What led to this, and what it led to', 'data-focus': `line-${id}` }, icon('line'), label);
+export function traceLink(id, label = 'Trace') {
+	return h('a.trace-link', { href: at('trace', id), title: 'What led to this, and what it led to', 'data-focus': `trace-${id}` }, icon('trace'), label);
 }
 
 /** JSON as it is read best. @param {unknown} value */
@@ -233,12 +263,13 @@ export function body(name, value) {
 	return h('div.body', {}, json(value), copier(`Copy the ${name}`, () => text));
 }
 
-/** Stops a list, and lets it go on. @param {import('./list.js').WindowedList} list */
-export function pauser(list) {
-	const element = button('Pause', () => {
+/** Stops a list, and lets it go on. @param {import('./list.js').WindowedList} list @param {string} [what] is named beside another thing that can be paused */
+export function pauser(list, what = '') {
+	const element = button(`Pause${what}`, () => {
 		list.paused = !list.paused;
-		element.textContent = list.paused ? 'Resume' : 'Pause';
-		element.ariaLabel = `${element.textContent} the list`;
+		const verb = list.paused ? 'Resume' : 'Pause';
+		element.textContent = verb + what;
+		element.ariaLabel = `${verb} the list`;
 		element.setAttribute('aria-pressed', String(list.paused));
 		if (!list.paused) list.catchUp();
 	}, { 'aria-pressed': 'false', 'aria-label': 'Pause the list', title: 'Counts new rows instead of showing them' });
@@ -287,9 +318,14 @@ export function choose(label, options, value, change) {
 		options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
 }
 
-/** A table whose rows are built by `patch`. @param {string} label @param {string[]} heads */
+/** A table; where it is too narrow for columns, each cell says what it is. @param {string} label @param {string[]} heads */
 export function table(label, heads) {
 	const body = h('tbody');
+	/** @param {Parameters<typeof patch>[1]} rows */
+	const fill = (rows) => {
+		patch(body, rows);
+		for (const row of body.children) [...row.children].forEach((cell, i) => i && heads[i] && cell.setAttribute('data-head', heads[i]));
+	};
 	const whole = h('div.scroll', { tabindex: 0, role: 'region', 'aria-label': label }, h('table', {}, h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head || h('span.unseen', {}, 'Actions'))))), body));
-	return { whole, body };
+	return { whole, fill };
 }

@@ -1,7 +1,7 @@
 // Documents that a customer was asked for, and uploading them in the customer's place.
 
 import { h, words } from './dom.js';
-import { ask, badge, button, lineLink, toast } from './ui.js';
+import { ask, badge, button, traceLink, toast } from './ui.js';
 
 /** @type {[string, string][]} */
 export const KINDS = ['invoice', 'receipt', 'statement', 'contract', 'id', 'tax', 'photo', 'other'].map((kind) => [kind, kind]);
@@ -11,7 +11,7 @@ export function checklist(api, request, documents) {
 	const title = (id) => documents.find((it) => it.id === id)?.filename ?? id;
 	const state = request.completedAt ? 'complete' : request.sentAt ? 'sent' : 'draft';
 	return h('section.checklist', { 'aria-label': 'Documents asked for' },
-		h('header', {}, h('b', {}, 'Documents asked of ', words(request.customer ?? 'the customer')), words(request.subject, 'span', { class: 'topic' }), badge(state === 'sent' ? 'waiting' : state, state === 'complete' ? 'sent' : state), request.dueDate ? h('span.hint', {}, `by ${request.dueDate}`) : null, h('span.gap'), lineLink(request.id)),
+		h('header', {}, h('b', {}, 'Documents asked of ', words(request.customer ?? 'the customer')), words(request.subject, 'span', { class: 'topic' }), badge(state === 'sent' ? 'waiting' : state, { complete: 'sent', sent: 'waiting' }[state] ?? state), request.dueDate ? h('span.hint', {}, `by ${request.dueDate}`) : null, h('span.gap'), traceLink(request.id)),
 		h('ul', {}, request.items.map((item, i) => h(`li${item.documents.length ? '.in' : ''}`, {},
 			h('span.mark', { 'aria-hidden': 'true' }, item.documents.length ? '✓' : '○'), h('span', {}, words(item.label), item.required ? null : h('span.hint', {}, ' nice to have'), item.documents.length ? h('span.hint', {}, ' ', words(item.documents.map(title).join(', '))) : null),
 			button('Upload', () => upload(api, request.id, i, item.label), { kind: 'small', 'data-focus': `upload-${request.id}-${i}`, 'aria-label': `Upload ${item.label}` })))));

@@ -1,5 +1,6 @@
 // Webhook endpoints: what an owner does with them, what was sent to them, and how well they check it.
 
+import { dayAndTime } from './clock.js';
 import { fill, h, icon, part, patch, words } from './dom.js';
 import './deliveries.js';
 import { Panel } from './panel.js';
@@ -30,13 +31,13 @@ class Webhooks extends Panel {
 		this.classList.toggle('has-one', Boolean(id));
 		patch(this.side, [
 			part('head', users, () => h('header.panel-head', {}, h('h1', {}, 'Webhooks'), h('span.gap'), button('Add', () => this.make(users), { kind: 'primary' }))),
-			...(hooks.length ? hooks.map((it) => part(it.id, [it, it.id === id], () => h('a.row.hook-row', { href: at('webhooks', it.id), 'aria-current': it.id === id ? 'true' : null }, h('span.first', {}, words(it.url, 'b', { class: 'mono' })), h('span.third', {}, stateBadge(it.state), badge(it.livemode ? 'live' : 'test', 'kind'), badge(it.scope, 'kind')))))
+			...(hooks.length ? hooks.map((it) => part(it.id, [it, it.id === id], () => h('a.row.hook-row', { href: at('webhooks', it.id), 'aria-current': it.id === id ? 'true' : null }, h('span.first', {}, words(it.url, 'b', { class: 'mono' })), h('span.third', {}, stateBadge(it), badge(it.livemode ? 'live' : 'test', 'kind'), badge(it.scope, 'kind'), it.lastError ? words(it.lastError, 'span', { class: 'snippet' }) : null))))
 				: [part('none', 0, () => empty('hook', 'No webhook yet', 'Add the address where your app receives events. Receivers on this machine are fine.', button('Add a webhook', () => this.make(users), { kind: 'primary' })))]),
 		]);
 		const hook = hooks.find((it) => it.id === id);
 		const { one } = this;
 		if (id && !hook) fill(one, failed(new Error('There is no such webhook.'), () => this.refresh()));
-		else if (!hook) fill(one, empty('hook', 'No webhook chosen', 'Choose one to see every delivery with each of its tries.'));
+		else if (!hook) fill(one, empty('hook', 'No webhook chosen', 'Choose one to see every delivery with each of its attempts.'));
 		else {
 			patch(one, [part('hook', hook, () => this.about(hook, users)), part(`log-${hook.id}`, 0, () => this.log)]);
 			this.log.show({ ...this.route, hook });
@@ -50,10 +51,11 @@ class Webhooks extends Panel {
 	about(it, users) {
 		const path = `/webhooks/${it.id}`;
 		const owner = users.find((one) => one.id === it.owner);
-		return h('div.detail.hook', {}, h('a.back', { href: at('webhooks') }, icon('back'), 'Webhooks'), h('header', {}, words(it.url, 'h1', { class: 'mono' }), stateBadge(it.state)),
+		return h('div.detail.hook', {}, h('a.back', { href: at('webhooks') }, icon('back'), 'Webhooks'), h('header', {}, words(it.url, 'h1', { class: 'mono' }), stateBadge(it)),
+			it.lastError ? h('p.problem', {}, `Failing since ${dayAndTime(it.failingSince)} UTC: `, words(it.lastError)) : null,
 			h('div.actions', {}, button('Send a test event', () => attempt(() => this.api.post(`${path}/test`), 'The test event is on its way'), { kind: 'primary' }),
 				button('Check the receiver', () => this.check(path)),
-				it.state === 'on' ? button('Pause', () => attempt(() => this.api.post(`${path}/pause`), 'Paused')) : button('Resume', () => attempt(() => this.api.post(`${path}/resume`), 'Resumed')),
+				it.state === 'on' ? button('Pause the webhook', () => attempt(() => this.api.post(`${path}/pause`), 'Paused')) : button('Resume the webhook', () => attempt(() => this.api.post(`${path}/resume`), 'Resumed')),
 				button('Rotate the secret', () => confirm('Rotate the secret?', 'For 24 hours both secrets sign; after that only the new one does.', 'Rotate', async () => reveal('The new secret', (await this.api.post(`${path}/rotate`)).secret, 'This is the only time that it is shown.'))),
 				button('Delete', () => confirm('Delete this webhook?', 'What is queued for it is not sent, and its log is gone.', 'Delete', async () => {
 					await this.api.remove(path);
@@ -78,16 +80,16 @@ class Webhooks extends Panel {
 
 	/** @param {string} path */
 	async check(path) {
-		const report = await attempt(() => this.api.post(`${path}/exam`));
+		const report = await attempt(() => this.api.post(`${path}/check`));
 		if (!report) return;
 		const right = report.cases.filter((it) => it.passed).length;
 		dialog(report.passed ? 'The receiver passed' : `The receiver passed ${right} of ${report.cases.length}`,
-			h('ul.exam', {}, report.cases.map((it) => h(`li.${it.passed ? 'good' : 'bad'}`, {}, h('span.mark', { 'aria-label': it.passed ? 'passed' : 'failed', role: 'img' }, it.passed ? '✓' : '✗'), h('div', {}, h('b', {}, it.name), h('p', {}, `Sent ${it.sent}; expected ${it.expected}; got ${it.status ?? 'no response'}.`), it.hint ? h('p.hint', {}, it.hint) : null)))));
+			h('ul.check-report', {}, report.cases.map((it) => h(`li.${it.passed ? 'good' : 'bad'}`, {}, h('span.mark', { 'aria-label': it.passed ? 'passed' : 'failed', role: 'img' }, it.passed ? '✓' : '✗'), h('div', {}, h('b', {}, it.name), h('p', {}, `Sent ${it.sent}; expected ${it.expected}; got ${it.status ?? 'no response'}.`), it.hint ? h('p.hint', {}, it.hint) : null)))));
 	}
 }
 customElements.define('si-webhooks', Webhooks);
 
-/** @param {string} state */
-function stateBadge(state) {
-	return badge(state, { on: 'sent', paused: 'waiting', off: 'failed' }[state] ?? 'kind');
+/** @param {any} hook */
+function stateBadge({ state, lastError }) {
+	return state === 'on' && lastError ? badge('failing', 'failed') : badge(state, { on: 'sent', paused: 'waiting', off: 'failed' }[state] ?? 'kind');
 }

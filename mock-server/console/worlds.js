@@ -1,7 +1,8 @@
 // Worlds side by side, and this one as a whole: put back, saved, loaded.
 
 import { dayAndTime } from './clock.js';
-import { h, part, patch, words } from './dom.js';
+import { differences } from './differences.js';
+import { h, part, patch } from './dom.js';
 import { Panel } from './panel.js';
 import { size } from './timeline.js';
 import { ask, attempt, badge, button, confirm, copier, dialog, table, toast } from './ui.js';
@@ -23,19 +24,19 @@ class Worlds extends Panel {
 	draw({ worlds, snapshots }) {
 		patch(this, [
 			part('head', 0, () => h('header.panel-head', {}, h('h1', {}, 'This world'), h('p', {}, 'Everything in it is one document: save it, load it, or begin again.'))),
-			part('this', 0, () => h('div.actions', {}, button('Reset', () => confirm('Put this world back to its start?', 'What happened since is gone: mail, keys, webhooks, the journal, faults, the time.', 'Reset', async () => {
+			part('this', 0, () => h('div.actions', {}, button('Reset', () => confirm('Put this world back to its start?', 'What happened since is gone: email, keys, webhooks, the journal, faults, the time.', 'Reset', async () => {
 				await this.api.post('/reset');
-				toast('The world is as it was at the start');
+				toast('The world is reset');
 			})), button('Download', () => attempt(() => this.download())), button('Upload', () => this.upload()))),
 			part('kept', 0, () => h('header.panel-head', {}, h('h2', {}, 'Snapshots'), h('p', {}, 'The world as it is now, under a name, to come back to and to compare with.'), button('Take a snapshot', () => ask('Take a snapshot', [{ name: 'name', label: 'Name', value: 'before', required: true, hint: 'Letters, digits, - _ and .', props: { pattern: '[A-Za-z0-9._\\-]{1,80}' } }], 'Take', (values) => this.api.post('/snapshots', values).then(() => this.refresh()))))),
 			snapshots.length ? part('snapshots', 0, () => this.kept.whole) : null,
 			part('all', 0, () => h('header.panel-head', {}, h('h2', {}, 'Worlds of this server'), h('p', {}, 'Each has its own keys, data, clock, faults and journal. Test workers take one each.'), button('Make a world', () => this.make(), { kind: 'primary' }))),
 			part('table', 0, () => this.table.whole),
 		]);
-		patch(this.kept.body, snapshots.map((it) => part(it.name, [it, snapshots.length], () => h('tr', {}, h('td', {}, h('b', {}, it.name)), h('td', {}, dayAndTime(it.at)), h('td', {}, size(it.bytes)), h('td.end', {}, button('Compare', () => this.compare(it.name, snapshots), { kind: 'small' }), button('Restore', () => confirm(`Go back to ${it.name}?`, 'What happened since is gone.', 'Restore', () => this.api.post(`/snapshots/${it.name}/restore`)), { kind: 'small' }), button('Forget', () => attempt(() => this.api.remove(`/snapshots/${it.name}`).then(() => this.refresh())), { kind: 'small' }))))));
-		patch(this.table.body, worlds.slice(0, 500).map((it) => part(it.id ?? 'main', it, () => h('tr', {}, h('td', {}, h('b', {}, it.id ?? 'main world'), ' ', (it.id ?? null) === this.api.world ? badge('this one', 'draft') : null), h('td', {}, copier('Copy', () => it.keys.live)), h('td', {}, h('code', {}, new URL(it.control_url).pathname)),
+		this.kept.fill(snapshots.map((it) => part(it.name, [it, snapshots.length], () => h('tr', {}, h('td', {}, h('b', {}, it.name)), h('td', {}, dayAndTime(it.at)), h('td', {}, size(it.bytes)), h('td.end', {}, button('Compare', () => this.compare(it.name, snapshots), { kind: 'small' }), button('Restore', () => confirm(`Go back to ${it.name}?`, 'What happened since is gone.', 'Restore', () => this.api.post(`/snapshots/${it.name}/restore`)), { kind: 'small' }), button('Delete', () => attempt(() => this.api.remove(`/snapshots/${it.name}`).then(() => this.refresh())), { kind: 'small', 'aria-label': `Delete ${it.name}` }))))));
+		this.table.fill(worlds.slice(0, 500).map((it) => part(it.id ?? 'main', it, () => h('tr', {}, h('td', {}, h('b', {}, it.id ?? 'main world'), ' ', (it.id ?? null) === this.api.world ? badge('this one', 'draft') : null), h('td', {}, copier('Copy', () => it.keys.live)), h('td', {}, h('code', {}, new URL(it.control_url).pathname)),
 			h('td.end', {}, (it.id ?? null) === this.api.world ? null : h('a.button.small', { href: it.id ? `/?world=${encodeURIComponent(it.id)}#/inbox` : '/#/inbox', 'aria-label': `Switch to ${it.id ?? 'the main world'}` }, 'Switch to it'),
-				it.id && it.id !== this.api.world ? button('Delete', () => confirm(`Delete ${it.id}?`, 'Its keys answer 401 from then on.', 'Delete', () => this.api.ask('DELETE', `/worlds/${it.id}`, { anyWorld: true }).then(() => this.refresh())), { kind: 'small', 'aria-label': `Delete ${it.id}` }) : null)))));
+				it.id && it.id !== this.api.world ? button('Delete', () => confirm(`Delete ${it.id}?`, 'Its keys get 401 from then on.', 'Delete', () => this.api.ask('DELETE', `/worlds/${it.id}`, { anyWorld: true }).then(() => this.refresh())), { kind: 'small', 'aria-label': `Delete ${it.id}` }) : null)))));
 	}
 
 	/** @param {string} from @param {any[]} snapshots */
@@ -43,8 +44,9 @@ class Worlds extends Panel {
 		const others = snapshots.map(({ name }) => /** @type {[string, string]} */ ([name, name])).filter(([name]) => name !== from);
 		ask(`Compare ${from}`, [{ name: 'to', label: 'With', type: 'select', options: [['', 'the world as it is now'], ...others] }], 'Compare', async ({ to }) => {
 			const { changes, text } = await this.api.get(`/snapshots/${from}/diff`, { to });
-			const until = to ? ` until ${to}` : '';
-			dialog(changes.length ? `Since ${from}${until}` : `Nothing has changed since ${from}${until}`, changes.length ? words(text, 'pre', { tabindex: 0, class: 'diff' }) : null);
+			const conversations = changes.length ? await this.api.get('/conversations', { limit: 1_000 }) : [];
+			const until = to ? ` and “${to}”` : ' and now';
+			dialog(`Between “${from}”${until}`, differences(changes, text, conversations, () => document.querySelector('dialog')?.close()));
 		});
 	}
 
@@ -55,7 +57,7 @@ class Worlds extends Panel {
 		], 'Make', async ({ start, clock }) => {
 			const seed = start === 'copy' ? await this.api.get('/state') : undefined;
 			const made = await (await this.api.ask('POST', '/worlds', { anyWorld: true, body: { clock, empty: start === 'empty' || undefined, seed } })).json();
-			toast(`${made.id} is there`);
+			toast(`World ${made.id} was created`);
 			await this.refresh();
 		});
 	}
@@ -70,7 +72,7 @@ class Worlds extends Panel {
 	upload() {
 		ask('Load a world document', [{ name: 'file', label: 'File', type: 'file', required: true, hint: 'As “Download” gives it. The world becomes exactly that.', props: { accept: 'application/json,.json' } }], 'Load', async ({ file }) => {
 			await this.api.ask('PUT', '/state', { text: await file.text() });
-			toast('The world is what the document says');
+			toast('The document is loaded');
 		});
 	}
 }

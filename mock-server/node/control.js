@@ -38,7 +38,6 @@ export class Control extends Caller {
     listKeys(query) { return this.call('GET', '/keys', undefined, query); }
     createKey(body) { return this.call('POST', '/keys', body); }
     revokeKey(id) { return this.call('DELETE', `/keys/${encodeURIComponent(id)}`); }
-    getLine(id) { return this.call('GET', `/lines/${encodeURIComponent(id)}`); }
     listMailboxes(query) { return this.call('GET', '/mailboxes', undefined, query); }
     createMailbox(body) { return this.call('POST', '/mailboxes', body); }
     approve(id, body) { return this.call('POST', `/messages/${encodeURIComponent(id)}/approve`, body); }
@@ -48,6 +47,7 @@ export class Control extends Caller {
     openapi() { return this.call('GET', '/openapi.json'); }
     listOutbox(query) { return this.call('GET', '/outbox', undefined, query); }
     getOutboxMail(number) { return this.call('GET', `/outbox/${encodeURIComponent(number)}`); }
+    getPlan() { return this.call('GET', '/plan'); }
     setPlan(body) { return this.call('PUT', '/plan', body); }
     ready() { return this.call('GET', '/ready'); }
     clearRequests() { return this.call('DELETE', '/requests'); }
@@ -63,15 +63,16 @@ export class Control extends Caller {
     getState() { return this.call('GET', '/state'); }
     putState(body) { return this.call('PUT', '/state', body); }
     listTags(query) { return this.call('GET', '/tags', undefined, query); }
+    getTrace(id) { return this.call('GET', `/traces/${encodeURIComponent(id)}`); }
     listUsers(query) { return this.call('GET', '/users', undefined, query); }
     createUser(body) { return this.call('POST', '/users', body); }
     listWebhooks(query) { return this.call('GET', '/webhooks', undefined, query); }
     createWebhook(body) { return this.call('POST', '/webhooks', body); }
     deleteWebhook(id) { return this.call('DELETE', `/webhooks/${encodeURIComponent(id)}`); }
+    checkReceiver(id) { return this.call('POST', `/webhooks/${encodeURIComponent(id)}/check`); }
     listDeliveries(id, query) { return this.call('GET', `/webhooks/${encodeURIComponent(id)}/deliveries`, undefined, query); }
     getDelivery(id, event) { return this.call('GET', `/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(event)}`); }
     redeliver(id, event) { return this.call('POST', `/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(event)}/redeliver`); }
-    examineWebhook(id) { return this.call('POST', `/webhooks/${encodeURIComponent(id)}/exam`); }
     pauseWebhook(id) { return this.call('POST', `/webhooks/${encodeURIComponent(id)}/pause`); }
     resumeWebhook(id) { return this.call('POST', `/webhooks/${encodeURIComponent(id)}/resume`); }
     rotateWebhook(id) { return this.call('POST', `/webhooks/${encodeURIComponent(id)}/rotate`); }

@@ -23,8 +23,8 @@ use crate::{
     },
     ready::Addresses,
     runtime::{
-        clock::ClockMode, config::Settings, delivery::Deliverer, document::Origin, registry::WorldRegistry,
-        targets::WebhookTargets,
+        clock::ClockMode, config::Settings, delivery::Deliverer, document::Origin, memory::MemoryLimits,
+        registry::WorldRegistry, targets::WebhookTargets,
     },
     world::Refusal,
 };
@@ -53,6 +53,7 @@ pub struct MockServerBuilder {
     webhook_timeout: Duration,
     control_token: Option<String>,
     client_timeout: Duration,
+    memory_limit: usize,
     log: bool,
     console: bool,
     /// Whether requests also come through other ports of this machine.
@@ -117,6 +118,7 @@ impl Default for MockServerBuilder {
             webhook_timeout: shared_inbox::__spec::limits::WEBHOOK_TIMEOUT,
             control_token: None,
             client_timeout: Limits::default().client_timeout,
+            memory_limit: MemoryLimits::DEFAULT_BYTES,
             log: false,
             console: true,
             behind_gateways: false,
@@ -153,6 +155,9 @@ impl MockServerBuilder {
         /// How long a slow client is waited for, in real time: for the head of a request, for its body (then it is
         /// answered 408), for the next request on a connection that is kept, and to take its response; 30 seconds unless set.
         client_timeout(client_timeout: Duration) => client_timeout = client_timeout;
+        /// How many bytes the snapshots of all worlds (three quarters of it) and their journals (one) may take; 1 GiB unless
+        /// set. Beyond it a new snapshot is refused with 409, and the largest journals lose their oldest requests.
+        memory_limit(bytes: usize) => memory_limit = bytes;
         /// One line on stderr for each request.
         log(log: bool) => log = log;
         /// Leaves out the console: there is nothing at `/`.
@@ -237,6 +242,7 @@ impl MockServerBuilder {
             rate_limit: self.rate_limit,
             rate_window: self.rate_window,
             deliverer: Deliverer::new(self.targets, self.webhook_timeout),
+            memory: MemoryLimits::new(self.memory_limit),
             runtime: runtime.clone(),
         };
         let registry = WorldRegistry::new(settings, self.origin)

@@ -76,35 +76,36 @@ use tokio::sync::{oneshot, watch};
 pub use bound::BoundServer;
 pub use builder::{MockServerBuilder, StartError};
 pub use control::{
-    Control, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
+    Control, ExpectTime, Expectation, ExpectationMet, ExpectedKind, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
 };
 #[cfg(feature = "schemas")]
 #[doc(hidden)]
 pub use documents::documents;
 pub use faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency};
-pub use json::difference::Changed;
+pub use json::difference::FieldChange;
 pub use ready::Ready;
-pub use receiver_check::{ReceiverCase, ReceiverReport};
+pub use receiver_check::{CheckCase, CheckReport};
 pub use runtime::{
-    advance::{Advanced, ClockReading},
+    advance::{ClockAdvance, ClockReading},
     change::{Cause, Change},
     clock::ClockMode,
-    journal::entry::{JournalEntry, Order, RequestFilter, Transport},
+    journal::entry::{JournalEntry, RequestFilter, SortOrder, Transport},
     targets::WebhookTargets,
 };
 #[doc(inline)]
 pub use shared_inbox::__spec::Operation;
 pub use world::{
-    Actor, Approval, Approved, Assignment, Attempt, AttemptOutcome, AttemptRequest, AttemptSent,
+    Actor, Approval, ApprovalResult, Assignment, Attempt, AttemptDetail, AttemptOutcome, AttemptRequest,
     BookingRecord, CallInput, ConversationEntry, ConversationFilter, ConversationView, CreateWebhook,
-    CreatedKey, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, Discard,
-    Dmarc, DocumentFilter, Fired, FiredJob, HelperDraft, HookScope, HookState, InboundFile, InboundMail,
-    JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey, NewMailbox,
-    NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
-    RequestEntry, Result, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting,
-    StatusChange, StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource,
-    TraceDelivery, TraceStep, Upload, Uploaded, User, Waiting, WebhookView, World,
+    CreatedKey, CreatedNote, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView,
+    DiscardDraft, Dmarc, DocumentFilter, DocumentReading, DocumentRequestEntry, FiredJob, HelperDraft,
+    InboundFile, InboundMail, InboundResult, JobDetails, JobEntry, JobOutcome, KeyEntry, KeyHash, LIVE_KEY,
+    MailOutcome, MailboxEntry, NewBooking, NewDocument, NewKey, NewMailbox, NewUser, OutboxKind, OutboxMail,
+    Page, PageRange, Plan, QueuedDraft, ReadyKeys, Refusal, Result, RotatedSecret, SentMail, ServiceResponse,
+    SignatureHeaders, Snooze, SortingResult, StatusChange, StepKind, StopMessage, TEST_KEY, TagChange,
+    TeamNote, TeamReply, TestEvent, TimestampSource, TraceDelivery, TraceStep, Upload, UploadResult, User,
+    WebhookScope, WebhookState, WebhookView, World,
 };
 
 use http::connection::Phase;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::world::Keys;
+use crate::world::ReadyKeys;
 
 /// The prefix of every path of the REST API.
 pub(crate) const REST_PREFIX: &str = "/api/v1";
@@ -42,7 +42,7 @@ pub struct Ready {
     /// The page for people.
     pub console_url: String,
     /// A live and a test key.
-    pub keys: Keys,
+    pub keys: ReadyKeys,
 }
 
 redacted_debug!(Ready { base_url, control_url });
@@ -68,7 +68,7 @@ impl Addresses {
     }
 
     /// Returns the ready document of a world; 0 is the main one.
-    pub(crate) fn ready(&self, world: u64, keys: &Keys) -> Ready {
+    pub(crate) fn ready(&self, world: u64, keys: &ReadyKeys) -> Ready {
         let root = &self.root;
         let id = (world != 0).then(|| world_id(world));
         Ready {

@@ -124,7 +124,7 @@ impl DeliveryTry {
             delivered: delivery["outcome"] == "delivered",
             cause: cause.map(|index| index + 1),
         };
-        list(&delivery["tries"]).iter().enumerate().map(read).collect()
+        list(&delivery["attempts"]).iter().enumerate().map(read).collect()
     }
 }
 

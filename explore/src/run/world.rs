@@ -162,7 +162,7 @@ impl World {
     /// Returns whether something is due that customers or the app would see.
     pub(crate) async fn has_jobs(&self) -> bool {
         let jobs = self.control.jobs().await;
-        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake" | "webhook-try"))
+        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake" | "webhook-attempt"))
     }
 
     pub(crate) async fn now(&self) -> Timestamp {
@@ -195,8 +195,11 @@ impl World {
             let trace = self.control.trace(event).await.steps;
             let mut cause = trace.iter().find(|step| step.id == event).and_then(|step| step.cause);
             while let Some(step) = trace.iter().find(|step| Some(step.number) == cause) {
-                if step.kind == StepKind::Request {
-                    delivery["request"] = json!(step.id);
+                match step.kind {
+                    StepKind::Request => delivery["request"] = json!(step.id),
+                    // Somebody else acted, even if a fault made them do so at a request of the app.
+                    StepKind::Control => break,
+                    _ => {}
                 }
                 cause = step.cause;
             }

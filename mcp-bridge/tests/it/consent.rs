@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{Effect, FaultRule, InboundMail, Sorting};
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, SortingResult};
 
 use crate::fixture::{ERAS, Fixture, Mails, Newer, Older, Person, Says, is_error, params, text, until};
 
@@ -67,7 +67,7 @@ impl Change {
         let control = fixture.mock.control();
         match self {
             Self::Risk => {
-                let found = Sorting::new().risk("phishing", ["New domain"]);
+                let found = SortingResult::new().risk("phishing", ["New domain"]);
                 control.sort(&fixture.conversation, found).await.unwrap();
             }
             Self::Contact => {

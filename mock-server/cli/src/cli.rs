@@ -75,6 +75,9 @@ struct Options {
     /// The bearer token of the control API; required when --listen is not a loopback address
     #[arg(long, value_name = "TOKEN", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     control_token: Option<String>,
+    /// The most memory for the snapshots (three quarters of it) and the journals of all worlds, in MiB
+    #[arg(long, value_name = "MIB", default_value = "1024", value_parser = memory)]
+    memory_limit: usize,
     /// Written, whole, once the server accepts connections
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
@@ -102,6 +105,12 @@ fn rate(text: &str) -> Result<Rate, &'static str> {
         Ok(requests @ 1..) => Ok(Rate(Some(requests))),
         _ => Err("must be a number from 1, or `off`"),
     }
+}
+
+/// Reads a number of MiB; returns bytes.
+fn memory(text: &str) -> Result<usize, &'static str> {
+    let bytes = text.parse::<usize>().ok().filter(|mib| *mib > 0).and_then(|mib| mib.checked_mul(1 << 20));
+    bytes.ok_or("must be a number of MiB, from 1")
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -214,6 +223,7 @@ impl Options {
             .clock(self.clock)
             .rate_limit(self.rate_limit.0)
             .webhook_targets(self.webhook_targets)
+            .memory_limit(self.memory_limit)
             .log(!self.quiet);
         if let Some(time) = self.start_at {
             builder = builder.start_at(time);

@@ -12,20 +12,14 @@ from ._http import Caller, in_thread
 __tracebackhide__ = True
 
 
-class Advanced(TypedDict):
-    """Where the clock stands after it was moved, and what happened on the way."""
-
-    fired: list[FiredJob]
-    now: str
-
 class Approval(TypedDict):
-    """A person approves a draft."""
+    """An approval of a draft by a person."""
 
     body: NotRequired[str | None]
     by: NotRequired[str | None]
 
-class Approved(TypedDict):
-    """The response to an approval."""
+class ApprovalResult(TypedDict):
+    """The result of an approval."""
 
     sendsAt: str
     status: str
@@ -38,7 +32,7 @@ class Assignee(TypedDict):
     type: str
 
 class Assignment(TypedDict):
-    """A person gives a conversation to someone."""
+    """An assignment of a conversation by a person."""
 
     by: NotRequired[str | None]
     to: str
@@ -50,10 +44,34 @@ class Attachment(TypedDict):
     filename: str
     size: int
 
-class Booked(TypedDict):
-    """A booking that was made."""
+class Attempt(TypedDict):
+    """One attempt of a delivery."""
 
-    id: str
+    at: str
+    durationMs: int
+    error: str | None
+    faultId: NotRequired[str | None]
+    signed: NotRequired[SignatureHeaders | None]
+    status: int | None
+
+class AttemptDetail(TypedDict):
+    """An attempt with its headers, and the response of the receiver."""
+
+    at: str
+    durationMs: int
+    error: str | None
+    faultId: NotRequired[str | None]
+    headers: AttemptDetailHeaders
+    responseBody: str | None
+    responseCut: bool
+    responseHeaders: AttemptDetailResponseHeaders
+    status: int | None
+
+# Its headers, as they were sent; none for an attempt of an older document.
+AttemptDetailHeaders: TypeAlias = 'dict[str, str] | None'
+
+# The headers of the response; none without a response of the receiver, or when they are no longer kept.
+AttemptDetailResponseHeaders: TypeAlias = 'dict[str, str] | None'
 
 class BookingRecord(TypedDict):
     """A booking."""
@@ -75,14 +93,33 @@ class Bundle(TypedDict):
     rules: list[FaultRule]
     title: str
 
-# One place where two worlds differ.
-Changed = TypedDict('Changed', {'is': 'NotRequired[Any]', 'path': 'str', 'was': 'NotRequired[Any]'})
+class CheckCase(TypedDict):
+    """One case of a receiver check."""
+
+    expected: str
+    hint: str | None
+    name: str
+    passed: bool
+    sent: str
+    status: int | None
+
+class CheckReport(TypedDict):
+    """The report of a receiver check."""
+
+    cases: list[CheckCase]
+    passed: bool
+
+class ClockAdvance(TypedDict):
+    """The time after the clock was advanced, and the jobs that ran."""
+
+    fired: list[FiredJob]
+    now: str
 
 # How a world's clock runs.
 ClockMode: TypeAlias = "Literal['real'] | Literal['manual']"
 
 class ClockReading(TypedDict):
-    """What the clock shows, and how it runs."""
+    """The time of a world's clock, and how it runs."""
 
     mode: ClockMode
     now: str
@@ -129,7 +166,7 @@ class ConversationView(TypedDict):
     assignee: Assignee | None
     bookings: list[BookingRecord]
     contact: Contact
-    documentRequests: list[RequestEntry]
+    documentRequests: list[DocumentRequestEntry]
     documents: list[Document]
     id: str
     lastMessageAt: str
@@ -147,18 +184,36 @@ class ConversationView(TypedDict):
     turn: str | None
     urgency: str | None
 
-# How many are expected: so many exactly, or from so many to so many.
-Count: TypeAlias = 'int | dict[str, Any]'
-
 class CreateWebhook(TypedDict):
     """A webhook to add."""
 
     events: NotRequired[list[str] | None]
     livemode: bool
     owner: NotRequired[str | None]
-    scope: HookScope
-    timestamps: NotRequired[StampClock]
+    scope: WebhookScope
+    timestamps: NotRequired[TimestampSource]
     url: str
+
+class CreatedBooking(TypedDict):
+    """A booking that was created."""
+
+    id: str
+
+class CreatedDocument(TypedDict):
+    """A document that was filed."""
+
+    id: str
+
+class CreatedKey(TypedDict):
+    """A key that was created."""
+
+    agentId: str
+    key: str
+
+class CreatedNote(TypedDict):
+    """A note that was written."""
+
+    noteId: str
 
 class CreatedWebhook(TypedDict):
     """A webhook that was added."""
@@ -169,33 +224,33 @@ class CreatedWebhook(TypedDict):
 class DeliveryDetail(TypedDict):
     """One event in the log of a webhook, with exactly what was sent."""
 
+    attempts: list[AttemptDetail]
     body: str
     createdAt: str
     eventId: str
-    nextTryAt: str | None
+    nextAttemptAt: str | None
     outcome: DeliveryOutcome
-    tries: list[SentTry]
     type: str
 
-# How a delivery stands.
+# The outcome of a delivery so far.
 DeliveryOutcome: TypeAlias = "Literal['pending'] | Literal['delivered'] | Literal['failed']"
 
 class DeliveryView(TypedDict):
     """One event in the log of a webhook."""
 
+    attempts: list[Attempt]
     createdAt: str
     eventId: str
-    nextTryAt: str | None
+    nextAttemptAt: str | None
     outcome: DeliveryOutcome
-    tries: list[Try]
     type: str
 
-class Discard(TypedDict):
-    """A person throws a draft away."""
+class DiscardDraft(TypedDict):
+    """Discards a draft."""
 
     by: NotRequired[str | None]
 
-# What the check of the sender's domain says.
+# The result of the DMARC check of the sender's domain.
 Dmarc: TypeAlias = "Literal['pass'] | Literal['fail']"
 
 class Document(TypedDict):
@@ -219,68 +274,81 @@ class DocumentFields(TypedDict):
     reference: NotRequired[str | None]
     vendor: NotRequired[str | None]
 
-class Done(TypedDict):
-    """`{"ok": true}`."""
+class DocumentReading(TypedDict):
+    """The findings of the document-reading helper. A field that is left out stays as it is."""
 
-    ok: bool
+    fields: NotRequired[DocumentFields | None]
+    kind: NotRequired[str | None]
+    title: NotRequired[str | None]
+
+class DocumentRequestEntry(TypedDict):
+    """A document request in the list of the control API."""
+
+    completedAt: str | None
+    conversationId: str
+    customer: str | None
+    dueDate: str | None
+    id: str
+    items: list[RequestedItem]
+    link: str
+    messageId: str
+    sentAt: str | None
+    subject: str
 
 class Effect(TypedDict):
-    """What a client or a receiver sees instead of, or after, the proper thing."""
+    """What a client or a receiver gets instead of the regular response or request."""
 
     act: NotRequired[list[ControlCall] | None]
     body: NotRequired[str | None]
     delayMs: NotRequired[Latency | None]
-    drop: NotRequired[When | None]
+    drop: NotRequired[FaultTiming | None]
     headers: NotRequired[EffectHeaders]
     lateSeconds: NotRequired[float | None]
     status: NotRequired[int | None]
     swap: NotRequired[bool | None]
     truncate: NotRequired[int | None]
     twice: NotRequired[bool | None]
-    when: NotRequired[When | None]
+    when: NotRequired[FaultTiming | None]
 
 # Headers of the response, such as `Retry-After`.
 EffectHeaders: TypeAlias = 'dict[str, str]'
+
+# An empty object.
+EmptyObject: TypeAlias = 'dict[str, Any]'
 
 class Error(TypedDict):
     """Every error has this one field."""
 
     error: str
 
-class ExamCase(TypedDict):
-    """One case of an exam."""
-
-    expected: str
-    hint: str | None
-    name: str
-    passed: bool
-    sent: str
-    status: int | None
-
-class ExamReport(TypedDict):
-    """What an exam found."""
-
-    cases: list[ExamCase]
-    passed: bool
-
-# Which time an expectation waits in.
+# The clock that an expectation waits on.
 ExpectTime: TypeAlias = "Literal['virtual'] | Literal['real']"
 
 class Expectation(TypedDict):
-    """What must happen, how often, and within what span."""
+    """An expectation: what must happen, how often, and within what span."""
 
-    count: NotRequired[Count]
-    of: Expected
+    count: NotRequired[ExpectedCount]
+    of: ExpectedKind
     since: NotRequired[str | None]
     time: NotRequired[ExpectTime | None]
     where: NotRequired[ExpectationWhere]
     withinSeconds: NotRequired[float]
 
+class ExpectationMet(TypedDict):
+    """An expectation that was met."""
+
+    count: int
+    matches: list[Any]
+    now: str
+
 # The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run of characters. A path may stand without the `/api/v1` in front.
 ExpectationWhere: TypeAlias = 'dict[str, Any]'
 
-# What an expectation is about.
-Expected: TypeAlias = "Literal['requests'] | Literal['outbox'] | Literal['deliveries'] | Literal['events']"
+# The expected number: an exact one, or a range.
+ExpectedCount: TypeAlias = 'int | dict[str, Any]'
+
+# The kind of thing that is expected.
+ExpectedKind: TypeAlias = "Literal['requests'] | Literal['outbox'] | Literal['deliveries'] | Literal['events']"
 
 class Fault(TypedDict):
     """A rule that was added, and how often it has fired."""
@@ -309,7 +377,7 @@ class Fault(TypedDict):
 FaultQuery: TypeAlias = 'dict[str, str]'
 
 class FaultRule(TypedDict):
-    """A rule: which requests or webhooks go wrong, and how."""
+    """A rule: which requests or webhooks fail, and how."""
 
     agentId: NotRequired[str | None]
     body: NotRequired[Any]
@@ -327,7 +395,7 @@ class FaultRule(TypedDict):
     webhook: NotRequired[str | None]
 
 class FaultRuleInput(TypedDict):
-    """A rule: which requests or webhooks go wrong, and how."""
+    """A rule: which requests or webhooks fail, and how."""
 
     agentId: NotRequired[str | None]
     body: NotRequired[Any]
@@ -344,20 +412,25 @@ class FaultRuleInput(TypedDict):
     tool: NotRequired[str | None]
     webhook: NotRequired[str | None]
 
-class FiledDocument(TypedDict):
-    """A document that was filed."""
+# Whether a fault applies before or after the request takes effect.
+FaultTiming: TypeAlias = "Literal['before', 'after']"
 
-    id: str
+# One place where two worlds differ.
+FieldChange = TypedDict('FieldChange', {'is': 'NotRequired[Any]', 'path': 'str', 'was': 'NotRequired[Any]'})
 
 class FiredJob(TypedDict):
-    """What was done, as the control API reports it."""
+    """A job that ran, as the control API reports it."""
 
     at: str
+    conversationId: NotRequired[str | None]
+    customer: NotRequired[str | None]
+    event: NotRequired[str | None]
     job: str
     subject: str
+    url: NotRequired[str | None]
 
 class Health(TypedDict):
-    """That the server is there."""
+    """The health of the server."""
 
     status: str
     version: str
@@ -368,14 +441,8 @@ class HelperDraft(TypedDict):
     body: str
     summary: NotRequired[str | None]
 
-# The inboxes whose events an endpoint receives.
-HookScope: TypeAlias = "Literal['team'] | Literal['private']"
-
-# Whether an endpoint is sent anything.
-HookState: TypeAlias = "Literal['on'] | Literal['paused'] | Literal['off']"
-
 class InboundFile(TypedDict):
-    """A file that comes with a mail, and what the document-reading helper finds in it."""
+    """A file attached to an email, and what the document-reading helper finds in it."""
 
     contentType: str
     fields: NotRequired[DocumentFields]
@@ -384,8 +451,16 @@ class InboundFile(TypedDict):
     size: int
     title: NotRequired[str | None]
 
-# A live mail from a customer.
+# A live email from a customer.
 InboundMail = TypedDict('InboundMail', {'attachments': 'NotRequired[list[InboundFile]]', 'autoReply': 'NotRequired[bool]', 'conversationId': 'NotRequired[str | None]', 'dmarc': 'NotRequired[Dmarc]', 'from': 'str', 'held': 'NotRequired[bool]', 'inReplyTo': 'NotRequired[str | None]', 'name': 'NotRequired[str | None]', 'risk': 'NotRequired[str | None]', 'riskReasons': 'NotRequired[list[str]]', 'secure': 'NotRequired[bool]', 'subject': 'NotRequired[str | None]', 'text': 'str', 'to': 'str', 'topic': 'NotRequired[str | None]', 'urgency': 'NotRequired[str | None]'})
+
+class InboundResult(TypedDict):
+    """The result of an incoming email."""
+
+    conversationId: str
+    created: bool
+    documentIds: list[str]
+    messageId: str
 
 # One item of a timeline.
 Item: TypeAlias = 'dict[str, Any] | Note | TimelineEvent'
@@ -393,9 +468,13 @@ Item: TypeAlias = 'dict[str, Any] | Note | TimelineEvent'
 class JobEntry(TypedDict):
     """A job in the list of the control API."""
 
+    conversationId: NotRequired[str | None]
+    customer: NotRequired[str | None]
     dueAt: str
+    event: NotRequired[str | None]
     job: str
     subject: str
+    url: NotRequired[str | None]
 
 class JournalEntry(TypedDict):
     """A request of the journal."""
@@ -405,11 +484,13 @@ class JournalEntry(TypedDict):
     conversationId: str | None
     customer: str | None
     durationMs: int
+    faultId: str | None
     id: str
     method: str
     path: str
     query: str
     requestBody: Any
+    requestHeaders: JournalEntryRequestHeaders
     responseBody: Any
     responseHeaders: JournalEntryResponseHeaders
     status: int | None
@@ -417,6 +498,9 @@ class JournalEntry(TypedDict):
     tool: str | None
     traceparent: str | None
     transport: Transport
+
+# The headers as they came, with names in lower case; without `authorization` and cookies.
+JournalEntryRequestHeaders: TypeAlias = 'dict[str, str]'
 
 # The headers of the response; null when there was no response, or when it is no longer kept.
 JournalEntryResponseHeaders: TypeAlias = 'dict[str, str] | None'
@@ -431,49 +515,11 @@ class KeyEntry(TypedDict):
     revoked: bool
     scopes: list[str]
 
-# How late a response is.
+# The delay of a response.
 Latency: TypeAlias = 'int | dict[str, Any]'
 
-class Line(TypedDict):
-    """What led to something, and what it led to."""
-
-    id: str
-    steps: list[LineStep]
-
-class LineDelivery(TypedDict):
-    """The way of an event to one webhook."""
-
-    nextTryAt: str | None
-    outcome: DeliveryOutcome
-    tries: list[Try]
-    url: str
-    webhookId: str
-
-class LineStep(TypedDict):
-    """One step of a line."""
-
-    at: str
-    cause: int | None
-    conversationId: str | None
-    customer: NotRequired[str | None]
-    deliveries: NotRequired[list[LineDelivery] | None]
-    dueAt: NotRequired[str | None]
-    excerpt: NotRequired[str | None]
-    id: str
-    kind: StepKind
-    method: NotRequired[str | None]
-    number: int
-    path: NotRequired[str | None]
-    status: NotRequired[int | None]
-    subject: NotRequired[str | None]
-    traceparent: NotRequired[str | None]
-    what: str
-
-class MadeKey(TypedDict):
-    """A key that was made."""
-
-    agentId: str
-    key: str
+# The outcome of an email.
+MailOutcome: TypeAlias = "Literal['sent'] | Literal['failed']"
 
 class MailboxEntry(TypedDict):
     """An inbox in the list of the control API."""
@@ -485,13 +531,6 @@ class MailboxEntry(TypedDict):
     owner: str | None
     sandbox: bool
 
-class Met(TypedDict):
-    """An expectation that was met."""
-
-    count: int
-    matches: list[Any]
-    now: str
-
 class MoveClock(TypedDict):
     """How far to move the clock: one of the three."""
 
@@ -500,7 +539,7 @@ class MoveClock(TypedDict):
     to: NotRequired[str | None]
 
 class NewBooking(TypedDict):
-    """A booking to make."""
+    """A booking to create."""
 
     bookingTypeId: NotRequired[str | None]
     conversationId: NotRequired[str | None]
@@ -518,7 +557,7 @@ class NewDocument(TypedDict):
     title: NotRequired[str | None]
 
 class NewKey(TypedDict):
-    """A key to make."""
+    """A key to create."""
 
     createdBy: NotRequired[str | None]
     livemode: bool
@@ -557,51 +596,43 @@ class Note(TypedDict):
     body: str
     id: str
 
-class Noted(TypedDict):
-    """A note that was written."""
+class OkResponse(TypedDict):
+    """`{"ok": true}`."""
 
-    noteId: str
+    ok: bool
 
-# An object with nothing in it.
-Nothing: TypeAlias = 'dict[str, Any]'
-
-# In which order.
-Order: TypeAlias = "Literal['oldest'] | Literal['newest']"
-
-# Why a mail was sent.
+# The reason for an email.
 OutboxKind: TypeAlias = "Literal['reply'] | Literal['reminder'] | Literal['notice']"
 
 class OutboxMail(TypedDict):
-    """A mail that left or was meant to."""
+    """An email that was sent or failed to send."""
 
     at: str
     kind: OutboxKind
     messageId: str | None
-    outcome: Outcome
+    outcome: MailOutcome
     subject: str
     text: str
     to: str
 
-# What became of a mail.
-Outcome: TypeAlias = "Literal['sent'] | Literal['failed']"
-
-# What the workspace pays for.
+# The plan of a workspace.
 Plan: TypeAlias = "Literal['free'] | Literal['pro'] | Literal['team']"
-
-class PlanChange(TypedDict):
-    """What the workspace pays for from now on."""
-
-    plan: Plan
 
 # The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.
 PutStateBody: TypeAlias = 'dict[str, Any]'
 
-class Reading(TypedDict):
-    """What the document-reading helper finds; what is left out stays as it is."""
+class QueuedDraft(TypedDict):
+    """A draft in the approval queue."""
 
-    fields: NotRequired[DocumentFields | None]
-    kind: NotRequired[str | None]
-    title: NotRequired[str | None]
+    at: str
+    conversationId: str
+    customer: str | None
+    draftedBy: str | None
+    draftedByName: str | None
+    messageId: str
+    subject: str
+    summary: str | None
+    text: str
 
 class Ready(TypedDict):
     """Where a world can be reached, and its two keys, which hold all scopes."""
@@ -619,14 +650,6 @@ class ReadyKeys(TypedDict):
     live: str
     test: str
 
-class Received(TypedDict):
-    """What became of a mail that came in."""
-
-    conversationId: str
-    created: bool
-    documentIds: list[str]
-    messageId: str
-
 class ReplyResult(TypedDict):
     """The result of a reply or a document request."""
 
@@ -635,20 +658,6 @@ class ReplyResult(TypedDict):
     requestId: NotRequired[str]
     sendsAt: NotRequired[str]
     status: str
-
-class RequestEntry(TypedDict):
-    """A document request in the list of the control API."""
-
-    completedAt: str | None
-    conversationId: str
-    customer: str | None
-    dueDate: str | None
-    id: str
-    items: list[RequestedItem]
-    link: str
-    messageId: str
-    sentAt: str | None
-    subject: str
 
 class RequestedItem(TypedDict):
     """One requested document."""
@@ -670,14 +679,14 @@ class Sender(TypedDict):
     name: str | None
 
 class SentMail(TypedDict):
-    """A mail of the outbox as its recipient would get it."""
+    """An email of the outbox as its recipient would get it."""
 
     at: str
     conversationId: str | None
     headers: SentMailHeaders
     kind: OutboxKind
     messageId: str | None
-    outcome: Outcome
+    outcome: MailOutcome
     source: str
     subject: str
     text: str
@@ -686,26 +695,8 @@ class SentMail(TypedDict):
 # Its headers.
 SentMailHeaders: TypeAlias = 'dict[str, str]'
 
-class SentTry(TypedDict):
-    """An attempt with its headers, and the response of the receiver."""
-
-    at: str
-    durationMs: int
-    error: str | None
-    headers: SentTryHeaders
-    responseBody: str | None
-    responseCut: bool
-    responseHeaders: SentTryResponseHeaders
-    status: int | None
-
-# Its headers, as they were sent; none for a try of an older document.
-SentTryHeaders: TypeAlias = 'dict[str, str] | None'
-
-# The headers of the response; none without a response of the receiver, or when they are no longer kept.
-SentTryResponseHeaders: TypeAlias = 'dict[str, str] | None'
-
-class Signed(TypedDict):
-    """The headers of a try that were made for it alone."""
+class SignatureHeaders(TypedDict):
+    """The headers that sign one attempt."""
 
     signature: str
     timestamp: str
@@ -718,13 +709,16 @@ class SnapshotEntry(TypedDict):
     name: str
 
 class Snooze(TypedDict):
-    """Until when to put a conversation off."""
+    """A snooze of a conversation."""
 
     by: NotRequired[str | None]
     until: str
 
-class Sorting(TypedDict):
-    """What the sorting helper finds; what is left out stays as it is, and null takes it away."""
+# The order of a list.
+SortOrder: TypeAlias = "Literal['oldest'] | Literal['newest']"
+
+class SortingResult(TypedDict):
+    """The findings of the sorting helper. A field that is left out stays as it is; null clears it."""
 
     held: NotRequired[bool]
     risk: NotRequired[str | None]
@@ -732,20 +726,17 @@ class Sorting(TypedDict):
     topic: NotRequired[str | None]
     urgency: NotRequired[str | None]
 
-# Which clock the `webhook-timestamp` header is read from.
-StampClock: TypeAlias = "Literal['mock'] | Literal['real']"
-
 class StatusChange(TypedDict):
     """A status that someone on the team sets in the app."""
 
     by: NotRequired[str | None]
     status: str
 
-# What a step of a line is about.
+# The kind of a trace's step.
 StepKind: TypeAlias = "Literal['request'] | Literal['control'] | Literal['job'] | Literal['message'] | Literal['note'] | Literal['conversation'] | Literal['document'] | Literal['document-request'] | Literal['booking'] | Literal['app-mail'] | Literal['event'] | Literal['webhook']"
 
-class Stop(TypedDict):
-    """A person stops a message."""
+class StopMessage(TypedDict):
+    """Stops a scheduled message."""
 
     by: NotRequired[str | None]
 
@@ -757,7 +748,7 @@ class Tag(TypedDict):
     name: str
 
 class TagChange(TypedDict):
-    """Tags that someone on the team adds and takes away in the app."""
+    """A change of tags by someone on the team."""
 
     add: NotRequired[list[str]]
     by: NotRequired[str | None]
@@ -797,8 +788,8 @@ class TeamReplyDocument(TypedDict):
     label: str
     required: NotRequired[bool]
 
-class TestSent(TypedDict):
-    """A test event that is on its way."""
+class TestEvent(TypedDict):
+    """A test event that was sent."""
 
     eventId: str
 
@@ -813,17 +804,47 @@ class TimelineEvent(TypedDict):
 # More about it; what is in it depends on the event.
 TimelineEventData: TypeAlias = 'dict[str, Any]'
 
-# How a request came in.
-Transport: TypeAlias = "Literal['rest'] | Literal['mcp']"
+# Which clock the `webhook-timestamp` header is read from.
+TimestampSource: TypeAlias = "Literal['mock'] | Literal['real']"
 
-class Try(TypedDict):
-    """One try of a delivery."""
+class Trace(TypedDict):
+    """What led to something, and what it led to."""
+
+    id: str
+    steps: list[TraceStep]
+
+class TraceDelivery(TypedDict):
+    """The delivery of an event to one webhook."""
+
+    attempts: list[Attempt]
+    nextAttemptAt: str | None
+    outcome: DeliveryOutcome
+    url: str
+    webhookId: str
+
+class TraceStep(TypedDict):
+    """One step of a trace."""
 
     at: str
-    durationMs: int
-    error: str | None
-    signed: NotRequired[Signed | None]
-    status: int | None
+    cause: int | None
+    conversationId: str | None
+    customer: NotRequired[str | None]
+    deliveries: NotRequired[list[TraceDelivery] | None]
+    dueAt: NotRequired[str | None]
+    excerpt: NotRequired[str | None]
+    faultId: NotRequired[str | None]
+    id: str
+    kind: StepKind
+    method: NotRequired[str | None]
+    number: int
+    path: NotRequired[str | None]
+    status: NotRequired[int | None]
+    subject: NotRequired[str | None]
+    traceparent: NotRequired[str | None]
+    what: str
+
+# How a request came in.
+Transport: TypeAlias = "Literal['rest'] | Literal['mcp']"
 
 class Upload(TypedDict):
     """A file that the customer uploads."""
@@ -835,8 +856,8 @@ class Upload(TypedDict):
     kind: NotRequired[str | None]
     size: NotRequired[int | None]
 
-class Uploaded(TypedDict):
-    """What became of an upload."""
+class UploadResult(TypedDict):
+    """The result of an upload."""
 
     complete: bool
     documentId: str
@@ -847,47 +868,44 @@ class User(TypedDict):
     id: str
     name: str
 
-class Waiting(TypedDict):
-    """A draft in the approval queue."""
+# The inboxes whose events an endpoint receives.
+WebhookScope: TypeAlias = "Literal['team'] | Literal['private']"
 
-    at: str
-    conversationId: str
-    customer: str | None
-    draftedBy: str | None
-    draftedByName: str | None
-    messageId: str
-    subject: str
-    summary: str | None
-    text: str
+# Whether events are sent to an endpoint.
+WebhookState: TypeAlias = "Literal['on'] | Literal['paused'] | Literal['off']"
 
 class WebhookView(TypedDict):
     """A webhook in the list of the control API."""
 
     events: list[str]
+    failingSince: str | None
     id: str
+    lastError: str | None
     livemode: bool
     owner: str | None
-    scope: HookScope
-    state: HookState
-    timestamps: StampClock
+    scope: WebhookScope
+    state: WebhookState
+    timestamps: TimestampSource
     url: str
 
-# Whether the request has taken effect when it goes wrong.
-When: TypeAlias = "Literal['before', 'after']"
+class WorkspacePlan(TypedDict):
+    """What the workspace pays for."""
+
+    plan: Plan
 
 class WorldDifference(TypedDict):
-    """What is different between two worlds."""
+    """The difference between two worlds."""
 
-    changes: list[Changed]
+    changes: list[FieldChange]
     text: str
 
 
 class Control(Caller):
     """The control API of one world."""
 
-    def list_approvals(self, *, least: int | None = None, wait: float | None = None) -> list[Waiting]:
+    def list_approvals(self, *, least: int | None = None, wait: float | None = None) -> list[QueuedDraft]:
         """The drafts that wait for a person, oldest first."""
-        response: list[Waiting] = self._call("GET", "/approvals", query={"least": least, "wait": wait})
+        response: list[QueuedDraft] = self._call("GET", "/approvals", query={"least": least, "wait": wait})
         return response
 
     def list_bookings(self, *, least: int | None = None, wait: float | None = None) -> list[BookingRecord]:
@@ -895,14 +913,14 @@ class Control(Caller):
         response: list[BookingRecord] = self._call("GET", "/bookings", query={"least": least, "wait": wait})
         return response
 
-    def create_booking(self, body: NewBooking) -> Booked:
+    def create_booking(self, body: NewBooking) -> CreatedBooking:
         """Someone books a time."""
-        response: Booked = self._call("POST", "/bookings", body=body)
+        response: CreatedBooking = self._call("POST", "/bookings", body=body)
         return response
 
-    def cancel_booking(self, id: str) -> Done:
+    def cancel_booking(self, id: str) -> OkResponse:
         """A booking is cancelled."""
-        response: Done = self._call("POST", "/bookings/{}/cancel", id)
+        response: OkResponse = self._call("POST", "/bookings/{}/cancel", id)
         return response
 
     def list_bundles(self, *, least: int | None = None, wait: float | None = None) -> list[Bundle]:
@@ -924,9 +942,9 @@ class Control(Caller):
         response: ClockReading = self._call("GET", "/clock")
         return response
 
-    def move_clock(self, body: MoveClock | None = None) -> Advanced:
+    def move_clock(self, body: MoveClock | None = None) -> ClockAdvance:
         """Moves the clock ahead."""
-        response: Advanced = self._call("POST", "/clock", body=body)
+        response: ClockAdvance = self._call("POST", "/clock", body=body)
         return response
 
     def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
@@ -939,9 +957,9 @@ class Control(Caller):
         response: ConversationView = self._call("GET", "/conversations/{}", id)
         return response
 
-    def assign(self, id: str, body: Assignment) -> Done:
+    def assign(self, id: str, body: Assignment) -> OkResponse:
         """Gives a conversation to someone, or to nobody."""
-        response: Done = self._call("POST", "/conversations/{}/assign", id, body=body)
+        response: OkResponse = self._call("POST", "/conversations/{}/assign", id, body=body)
         return response
 
     def draft(self, id: str, body: HelperDraft) -> ReplyResult:
@@ -949,9 +967,9 @@ class Control(Caller):
         response: ReplyResult = self._call("POST", "/conversations/{}/drafts", id, body=body)
         return response
 
-    def add_note(self, id: str, body: TeamNote) -> Noted:
+    def add_note(self, id: str, body: TeamNote) -> CreatedNote:
         """Someone on the team writes a note."""
-        response: Noted = self._call("POST", "/conversations/{}/notes", id, body=body)
+        response: CreatedNote = self._call("POST", "/conversations/{}/notes", id, body=body)
         return response
 
     def reply(self, id: str, body: TeamReply) -> ReplyResult:
@@ -959,34 +977,34 @@ class Control(Caller):
         response: ReplyResult = self._call("POST", "/conversations/{}/replies", id, body=body)
         return response
 
-    def snooze(self, id: str, body: Snooze) -> Done:
+    def snooze(self, id: str, body: Snooze) -> OkResponse:
         """A person snoozes a conversation, or ends its snooze."""
-        response: Done = self._call("POST", "/conversations/{}/snooze", id, body=body)
+        response: OkResponse = self._call("POST", "/conversations/{}/snooze", id, body=body)
         return response
 
-    def sort(self, id: str, body: Sorting | None = None) -> Done:
+    def sort(self, id: str, body: SortingResult | None = None) -> OkResponse:
         """The sorting helper looks at a conversation."""
-        response: Done = self._call("POST", "/conversations/{}/sorting", id, body=body)
+        response: OkResponse = self._call("POST", "/conversations/{}/sorting", id, body=body)
         return response
 
-    def set_status(self, id: str, body: StatusChange) -> Done:
+    def set_status(self, id: str, body: StatusChange) -> OkResponse:
         """Someone on the team sets the status."""
-        response: Done = self._call("POST", "/conversations/{}/status", id, body=body)
+        response: OkResponse = self._call("POST", "/conversations/{}/status", id, body=body)
         return response
 
-    def edit_tags(self, id: str, body: TagChange | None = None) -> Done:
+    def edit_tags(self, id: str, body: TagChange | None = None) -> OkResponse:
         """Someone on the team adds and removes tags."""
-        response: Done = self._call("POST", "/conversations/{}/tags", id, body=body)
+        response: OkResponse = self._call("POST", "/conversations/{}/tags", id, body=body)
         return response
 
-    def list_document_requests(self, *, least: int | None = None, wait: float | None = None) -> list[RequestEntry]:
+    def list_document_requests(self, *, least: int | None = None, wait: float | None = None) -> list[DocumentRequestEntry]:
         """Every document request, oldest first."""
-        response: list[RequestEntry] = self._call("GET", "/document-requests", query={"least": least, "wait": wait})
+        response: list[DocumentRequestEntry] = self._call("GET", "/document-requests", query={"least": least, "wait": wait})
         return response
 
-    def upload(self, id: str, body: Upload) -> Uploaded:
+    def upload(self, id: str, body: Upload) -> UploadResult:
         """A customer uploads a requested document."""
-        response: Uploaded = self._call("POST", "/document-requests/{}/uploads", id, body=body)
+        response: UploadResult = self._call("POST", "/document-requests/{}/uploads", id, body=body)
         return response
 
     def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
@@ -994,19 +1012,19 @@ class Control(Caller):
         response: list[Document] = self._call("GET", "/documents", query={"kind": kind, "q": q, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return response
 
-    def file_document(self, body: NewDocument) -> FiledDocument:
+    def file_document(self, body: NewDocument) -> CreatedDocument:
         """A person puts a file into the library."""
-        response: FiledDocument = self._call("POST", "/documents", body=body)
+        response: CreatedDocument = self._call("POST", "/documents", body=body)
         return response
 
-    def read_document(self, id: str, body: Reading | None = None) -> Done:
+    def read_document(self, id: str, body: DocumentReading | None = None) -> OkResponse:
         """The document-reading helper looks at a document."""
-        response: Done = self._call("POST", "/documents/{}/reading", id, body=body)
+        response: OkResponse = self._call("POST", "/documents/{}/reading", id, body=body)
         return response
 
-    def expect(self, body: Expectation) -> Met:
+    def expect(self, body: Expectation) -> ExpectationMet:
         """Waits until something has happened that must happen."""
-        response: Met = self._call("POST", "/expect", body=body)
+        response: ExpectationMet = self._call("POST", "/expect", body=body)
         return response
 
     def clear_faults(self) -> None:
@@ -1028,13 +1046,13 @@ class Control(Caller):
         self._call("DELETE", "/faults/{}", id)
 
     def health(self) -> Health:
-        """Whether the server is there."""
+        """Returns whether the server is up."""
         response: Health = self._call("GET", "/health")
         return response
 
-    def inbound(self, body: InboundMail) -> Received:
+    def inbound(self, body: InboundMail) -> InboundResult:
         """A customer's mail comes in."""
-        response: Received = self._call("POST", "/inbound", body=body)
+        response: InboundResult = self._call("POST", "/inbound", body=body)
         return response
 
     def list_jobs(self, *, least: int | None = None, wait: float | None = None) -> list[JobEntry]:
@@ -1047,19 +1065,14 @@ class Control(Caller):
         response: list[KeyEntry] = self._call("GET", "/keys", query={"least": least, "wait": wait})
         return response
 
-    def create_key(self, body: NewKey) -> MadeKey:
+    def create_key(self, body: NewKey) -> CreatedKey:
         """A new key, shown this once."""
-        response: MadeKey = self._call("POST", "/keys", body=body)
+        response: CreatedKey = self._call("POST", "/keys", body=body)
         return response
 
     def revoke_key(self, id: str) -> None:
         """Revokes the key of an agent."""
         self._call("DELETE", "/keys/{}", id)
-
-    def get_line(self, id: str) -> Line:
-        """What led to something, and what it led to."""
-        response: Line = self._call("GET", "/lines/{}", id)
-        return response
 
     def list_mailboxes(self, *, least: int | None = None, wait: float | None = None) -> list[MailboxEntry]:
         """All inboxes."""
@@ -1071,24 +1084,24 @@ class Control(Caller):
         response: MailboxEntry = self._call("POST", "/mailboxes", body=body)
         return response
 
-    def approve(self, id: str, body: Approval | None = None) -> Approved:
+    def approve(self, id: str, body: Approval | None = None) -> ApprovalResult:
         """A person approves a draft."""
-        response: Approved = self._call("POST", "/messages/{}/approve", id, body=body)
+        response: ApprovalResult = self._call("POST", "/messages/{}/approve", id, body=body)
         return response
 
-    def bounce(self, id: str) -> Done:
+    def bounce(self, id: str) -> OkResponse:
         """A mail comes back."""
-        response: Done = self._call("POST", "/messages/{}/bounce", id)
+        response: OkResponse = self._call("POST", "/messages/{}/bounce", id)
         return response
 
-    def discard(self, id: str, body: Discard | None = None) -> Done:
+    def discard(self, id: str, body: DiscardDraft | None = None) -> OkResponse:
         """A person throws a draft away."""
-        response: Done = self._call("POST", "/messages/{}/discard", id, body=body)
+        response: OkResponse = self._call("POST", "/messages/{}/discard", id, body=body)
         return response
 
-    def stop(self, id: str, body: Stop | None = None) -> Done:
+    def stop(self, id: str, body: StopMessage | None = None) -> OkResponse:
         """A person stops a message in its undo window."""
-        response: Done = self._call("POST", "/messages/{}/stop", id, body=body)
+        response: OkResponse = self._call("POST", "/messages/{}/stop", id, body=body)
         return response
 
     def openapi(self) -> dict[str, Any]:
@@ -1106,9 +1119,14 @@ class Control(Caller):
         response: SentMail = self._call("GET", "/outbox/{}", number)
         return response
 
-    def set_plan(self, body: PlanChange) -> Done:
+    def get_plan(self) -> WorkspacePlan:
+        """The workspace's plan."""
+        response: WorkspacePlan = self._call("GET", "/plan")
+        return response
+
+    def set_plan(self, body: WorkspacePlan) -> OkResponse:
         """Changes the workspace's plan."""
-        response: Done = self._call("PUT", "/plan", body=body)
+        response: OkResponse = self._call("PUT", "/plan", body=body)
         return response
 
     def ready(self) -> Ready:
@@ -1120,9 +1138,9 @@ class Control(Caller):
         """Forgets the requests so far."""
         self._call("DELETE", "/requests")
 
-    def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+    def list_requests(self, *, agent: str | None = None, fault: str | None = None, livemode: bool | None = None, method: str | None = None, order: SortOrder | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
         """The requests to the service so far, oldest first."""
-        response: list[JournalEntry] = self._call("GET", "/requests", query={"method": method, "order": order, "q": q, "responses": responses, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        response: list[JournalEntry] = self._call("GET", "/requests", query={"agent": agent, "fault": fault, "livemode": livemode, "method": method, "order": order, "q": q, "responses": responses, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return response
 
     def get_request(self, id: str) -> JournalEntry:
@@ -1130,9 +1148,9 @@ class Control(Caller):
         response: JournalEntry = self._call("GET", "/requests/{}", id)
         return response
 
-    def reset(self) -> Done:
+    def reset(self) -> OkResponse:
         """Puts the world back to its start."""
-        response: Done = self._call("POST", "/reset")
+        response: OkResponse = self._call("POST", "/reset")
         return response
 
     def list_snapshots(self, *, least: int | None = None, wait: float | None = None) -> list[SnapshotEntry]:
@@ -1159,9 +1177,9 @@ class Control(Caller):
         response: WorldDifference = self._call("GET", "/snapshots/{}/diff", id, query={"to": to})
         return response
 
-    def restore_snapshot(self, id: str) -> Done:
+    def restore_snapshot(self, id: str) -> OkResponse:
         """Makes the world what it was at a snapshot."""
-        response: Done = self._call("POST", "/snapshots/{}/restore", id)
+        response: OkResponse = self._call("POST", "/snapshots/{}/restore", id)
         return response
 
     def get_state(self) -> dict[str, Any]:
@@ -1169,14 +1187,19 @@ class Control(Caller):
         response: dict[str, Any] = self._call("GET", "/state")
         return response
 
-    def put_state(self, body: PutStateBody) -> Done:
+    def put_state(self, body: PutStateBody) -> OkResponse:
         """Makes the world what a document says."""
-        response: Done = self._call("PUT", "/state", body=body)
+        response: OkResponse = self._call("PUT", "/state", body=body)
         return response
 
     def list_tags(self, *, least: int | None = None, wait: float | None = None) -> list[Tag]:
         """All tags, counted over all inboxes."""
         response: list[Tag] = self._call("GET", "/tags", query={"least": least, "wait": wait})
+        return response
+
+    def get_trace(self, id: str) -> Trace:
+        """What led to something, and what it led to."""
+        response: Trace = self._call("GET", "/traces/{}", id)
         return response
 
     def list_users(self, *, least: int | None = None, wait: float | None = None) -> list[User]:
@@ -1203,34 +1226,34 @@ class Control(Caller):
         """Removes a webhook."""
         self._call("DELETE", "/webhooks/{}", id)
 
+    def check_receiver(self, id: str) -> CheckReport:
+        """Checks the receiver of a webhook."""
+        response: CheckReport = self._call("POST", "/webhooks/{}/check", id)
+        return response
+
     def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
         """The log of a webhook, newest first."""
         response: list[DeliveryView] = self._call("GET", "/webhooks/{}/deliveries", id, query={"outcome": outcome, "type": type, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return response
 
     def get_delivery(self, id: str, event: str) -> DeliveryDetail:
-        """One delivery, with the exact body and headers of each try."""
+        """One delivery, with the exact body and headers of each attempt."""
         response: DeliveryDetail = self._call("GET", "/webhooks/{}/deliveries/{}", id, event)
         return response
 
-    def redeliver(self, id: str, event: str) -> Nothing:
+    def redeliver(self, id: str, event: str) -> EmptyObject:
         """Sends an event again, with the same id."""
-        response: Nothing = self._call("POST", "/webhooks/{}/deliveries/{}/redeliver", id, event)
+        response: EmptyObject = self._call("POST", "/webhooks/{}/deliveries/{}/redeliver", id, event)
         return response
 
-    def examine_webhook(self, id: str) -> ExamReport:
-        """Examines a receiver."""
-        response: ExamReport = self._call("POST", "/webhooks/{}/exam", id)
-        return response
-
-    def pause_webhook(self, id: str) -> Done:
+    def pause_webhook(self, id: str) -> OkResponse:
         """Sends nothing until it is resumed."""
-        response: Done = self._call("POST", "/webhooks/{}/pause", id)
+        response: OkResponse = self._call("POST", "/webhooks/{}/pause", id)
         return response
 
-    def resume_webhook(self, id: str) -> Done:
+    def resume_webhook(self, id: str) -> OkResponse:
         """Sends to a webhook again."""
-        response: Done = self._call("POST", "/webhooks/{}/resume", id)
+        response: OkResponse = self._call("POST", "/webhooks/{}/resume", id)
         return response
 
     def rotate_webhook(self, id: str) -> RotatedSecret:
@@ -1238,9 +1261,9 @@ class Control(Caller):
         response: RotatedSecret = self._call("POST", "/webhooks/{}/rotate", id)
         return response
 
-    def test_webhook(self, id: str) -> TestSent:
+    def test_webhook(self, id: str) -> TestEvent:
         """Sends a test event."""
-        response: TestSent = self._call("POST", "/webhooks/{}/test", id)
+        response: TestEvent = self._call("POST", "/webhooks/{}/test", id)
         return response
 
     def list_worlds(self, *, least: int | None = None, wait: float | None = None) -> list[Ready]:
@@ -1264,7 +1287,7 @@ class AsyncControl:
     def __init__(self, control: Control) -> None:
         self._control = control
 
-    async def list_approvals(self, *, least: int | None = None, wait: float | None = None) -> list[Waiting]:
+    async def list_approvals(self, *, least: int | None = None, wait: float | None = None) -> list[QueuedDraft]:
         """The drafts that wait for a person, oldest first."""
         return await in_thread(self._control.list_approvals, least=least, wait=wait)
 
@@ -1272,11 +1295,11 @@ class AsyncControl:
         """Every booking, oldest first."""
         return await in_thread(self._control.list_bookings, least=least, wait=wait)
 
-    async def create_booking(self, body: NewBooking) -> Booked:
+    async def create_booking(self, body: NewBooking) -> CreatedBooking:
         """Someone books a time."""
         return await in_thread(self._control.create_booking, body)
 
-    async def cancel_booking(self, id: str) -> Done:
+    async def cancel_booking(self, id: str) -> OkResponse:
         """A booking is cancelled."""
         return await in_thread(self._control.cancel_booking, id)
 
@@ -1296,7 +1319,7 @@ class AsyncControl:
         """What the clock shows."""
         return await in_thread(self._control.get_clock)
 
-    async def move_clock(self, body: MoveClock | None = None) -> Advanced:
+    async def move_clock(self, body: MoveClock | None = None) -> ClockAdvance:
         """Moves the clock ahead."""
         return await in_thread(self._control.move_clock, body)
 
@@ -1308,7 +1331,7 @@ class AsyncControl:
         """A conversation, whole."""
         return await in_thread(self._control.get_conversation, id)
 
-    async def assign(self, id: str, body: Assignment) -> Done:
+    async def assign(self, id: str, body: Assignment) -> OkResponse:
         """Gives a conversation to someone, or to nobody."""
         return await in_thread(self._control.assign, id, body)
 
@@ -1316,7 +1339,7 @@ class AsyncControl:
         """The drafting helper writes a reply."""
         return await in_thread(self._control.draft, id, body)
 
-    async def add_note(self, id: str, body: TeamNote) -> Noted:
+    async def add_note(self, id: str, body: TeamNote) -> CreatedNote:
         """Someone on the team writes a note."""
         return await in_thread(self._control.add_note, id, body)
 
@@ -1324,27 +1347,27 @@ class AsyncControl:
         """Someone on the team replies."""
         return await in_thread(self._control.reply, id, body)
 
-    async def snooze(self, id: str, body: Snooze) -> Done:
+    async def snooze(self, id: str, body: Snooze) -> OkResponse:
         """A person snoozes a conversation, or ends its snooze."""
         return await in_thread(self._control.snooze, id, body)
 
-    async def sort(self, id: str, body: Sorting | None = None) -> Done:
+    async def sort(self, id: str, body: SortingResult | None = None) -> OkResponse:
         """The sorting helper looks at a conversation."""
         return await in_thread(self._control.sort, id, body)
 
-    async def set_status(self, id: str, body: StatusChange) -> Done:
+    async def set_status(self, id: str, body: StatusChange) -> OkResponse:
         """Someone on the team sets the status."""
         return await in_thread(self._control.set_status, id, body)
 
-    async def edit_tags(self, id: str, body: TagChange | None = None) -> Done:
+    async def edit_tags(self, id: str, body: TagChange | None = None) -> OkResponse:
         """Someone on the team adds and removes tags."""
         return await in_thread(self._control.edit_tags, id, body)
 
-    async def list_document_requests(self, *, least: int | None = None, wait: float | None = None) -> list[RequestEntry]:
+    async def list_document_requests(self, *, least: int | None = None, wait: float | None = None) -> list[DocumentRequestEntry]:
         """Every document request, oldest first."""
         return await in_thread(self._control.list_document_requests, least=least, wait=wait)
 
-    async def upload(self, id: str, body: Upload) -> Uploaded:
+    async def upload(self, id: str, body: Upload) -> UploadResult:
         """A customer uploads a requested document."""
         return await in_thread(self._control.upload, id, body)
 
@@ -1352,15 +1375,15 @@ class AsyncControl:
         """Documents of all inboxes, newest first."""
         return await in_thread(self._control.list_documents, kind=kind, q=q, limit=limit, offset=offset, least=least, wait=wait)
 
-    async def file_document(self, body: NewDocument) -> FiledDocument:
+    async def file_document(self, body: NewDocument) -> CreatedDocument:
         """A person puts a file into the library."""
         return await in_thread(self._control.file_document, body)
 
-    async def read_document(self, id: str, body: Reading | None = None) -> Done:
+    async def read_document(self, id: str, body: DocumentReading | None = None) -> OkResponse:
         """The document-reading helper looks at a document."""
         return await in_thread(self._control.read_document, id, body)
 
-    async def expect(self, body: Expectation) -> Met:
+    async def expect(self, body: Expectation) -> ExpectationMet:
         """Waits until something has happened that must happen."""
         return await in_thread(self._control.expect, body)
 
@@ -1381,10 +1404,10 @@ class AsyncControl:
         await in_thread(self._control.remove_fault, id)
 
     async def health(self) -> Health:
-        """Whether the server is there."""
+        """Returns whether the server is up."""
         return await in_thread(self._control.health)
 
-    async def inbound(self, body: InboundMail) -> Received:
+    async def inbound(self, body: InboundMail) -> InboundResult:
         """A customer's mail comes in."""
         return await in_thread(self._control.inbound, body)
 
@@ -1396,17 +1419,13 @@ class AsyncControl:
         """All keys, without what is secret about them."""
         return await in_thread(self._control.list_keys, least=least, wait=wait)
 
-    async def create_key(self, body: NewKey) -> MadeKey:
+    async def create_key(self, body: NewKey) -> CreatedKey:
         """A new key, shown this once."""
         return await in_thread(self._control.create_key, body)
 
     async def revoke_key(self, id: str) -> None:
         """Revokes the key of an agent."""
         await in_thread(self._control.revoke_key, id)
-
-    async def get_line(self, id: str) -> Line:
-        """What led to something, and what it led to."""
-        return await in_thread(self._control.get_line, id)
 
     async def list_mailboxes(self, *, least: int | None = None, wait: float | None = None) -> list[MailboxEntry]:
         """All inboxes."""
@@ -1416,19 +1435,19 @@ class AsyncControl:
         """A new inbox."""
         return await in_thread(self._control.create_mailbox, body)
 
-    async def approve(self, id: str, body: Approval | None = None) -> Approved:
+    async def approve(self, id: str, body: Approval | None = None) -> ApprovalResult:
         """A person approves a draft."""
         return await in_thread(self._control.approve, id, body)
 
-    async def bounce(self, id: str) -> Done:
+    async def bounce(self, id: str) -> OkResponse:
         """A mail comes back."""
         return await in_thread(self._control.bounce, id)
 
-    async def discard(self, id: str, body: Discard | None = None) -> Done:
+    async def discard(self, id: str, body: DiscardDraft | None = None) -> OkResponse:
         """A person throws a draft away."""
         return await in_thread(self._control.discard, id, body)
 
-    async def stop(self, id: str, body: Stop | None = None) -> Done:
+    async def stop(self, id: str, body: StopMessage | None = None) -> OkResponse:
         """A person stops a message in its undo window."""
         return await in_thread(self._control.stop, id, body)
 
@@ -1444,7 +1463,11 @@ class AsyncControl:
         """One mail of the outbox."""
         return await in_thread(self._control.get_outbox_mail, number)
 
-    async def set_plan(self, body: PlanChange) -> Done:
+    async def get_plan(self) -> WorkspacePlan:
+        """The workspace's plan."""
+        return await in_thread(self._control.get_plan)
+
+    async def set_plan(self, body: WorkspacePlan) -> OkResponse:
         """Changes the workspace's plan."""
         return await in_thread(self._control.set_plan, body)
 
@@ -1456,15 +1479,15 @@ class AsyncControl:
         """Forgets the requests so far."""
         await in_thread(self._control.clear_requests)
 
-    async def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+    async def list_requests(self, *, agent: str | None = None, fault: str | None = None, livemode: bool | None = None, method: str | None = None, order: SortOrder | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
         """The requests to the service so far, oldest first."""
-        return await in_thread(self._control.list_requests, method=method, order=order, q=q, responses=responses, status=status, transport=transport, limit=limit, offset=offset, least=least, wait=wait)
+        return await in_thread(self._control.list_requests, agent=agent, fault=fault, livemode=livemode, method=method, order=order, q=q, responses=responses, status=status, transport=transport, limit=limit, offset=offset, least=least, wait=wait)
 
     async def get_request(self, id: str) -> JournalEntry:
         """One request."""
         return await in_thread(self._control.get_request, id)
 
-    async def reset(self) -> Done:
+    async def reset(self) -> OkResponse:
         """Puts the world back to its start."""
         return await in_thread(self._control.reset)
 
@@ -1488,7 +1511,7 @@ class AsyncControl:
         """What is different since a snapshot."""
         return await in_thread(self._control.compare_snapshots, id, to=to)
 
-    async def restore_snapshot(self, id: str) -> Done:
+    async def restore_snapshot(self, id: str) -> OkResponse:
         """Makes the world what it was at a snapshot."""
         return await in_thread(self._control.restore_snapshot, id)
 
@@ -1496,13 +1519,17 @@ class AsyncControl:
         """The whole world as one document."""
         return await in_thread(self._control.get_state)
 
-    async def put_state(self, body: PutStateBody) -> Done:
+    async def put_state(self, body: PutStateBody) -> OkResponse:
         """Makes the world what a document says."""
         return await in_thread(self._control.put_state, body)
 
     async def list_tags(self, *, least: int | None = None, wait: float | None = None) -> list[Tag]:
         """All tags, counted over all inboxes."""
         return await in_thread(self._control.list_tags, least=least, wait=wait)
+
+    async def get_trace(self, id: str) -> Trace:
+        """What led to something, and what it led to."""
+        return await in_thread(self._control.get_trace, id)
 
     async def list_users(self, *, least: int | None = None, wait: float | None = None) -> list[User]:
         """Everyone on the team."""
@@ -1524,27 +1551,27 @@ class AsyncControl:
         """Removes a webhook."""
         await in_thread(self._control.delete_webhook, id)
 
+    async def check_receiver(self, id: str) -> CheckReport:
+        """Checks the receiver of a webhook."""
+        return await in_thread(self._control.check_receiver, id)
+
     async def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
         """The log of a webhook, newest first."""
         return await in_thread(self._control.list_deliveries, id, outcome=outcome, type=type, limit=limit, offset=offset, least=least, wait=wait)
 
     async def get_delivery(self, id: str, event: str) -> DeliveryDetail:
-        """One delivery, with the exact body and headers of each try."""
+        """One delivery, with the exact body and headers of each attempt."""
         return await in_thread(self._control.get_delivery, id, event)
 
-    async def redeliver(self, id: str, event: str) -> Nothing:
+    async def redeliver(self, id: str, event: str) -> EmptyObject:
         """Sends an event again, with the same id."""
         return await in_thread(self._control.redeliver, id, event)
 
-    async def examine_webhook(self, id: str) -> ExamReport:
-        """Examines a receiver."""
-        return await in_thread(self._control.examine_webhook, id)
-
-    async def pause_webhook(self, id: str) -> Done:
+    async def pause_webhook(self, id: str) -> OkResponse:
         """Sends nothing until it is resumed."""
         return await in_thread(self._control.pause_webhook, id)
 
-    async def resume_webhook(self, id: str) -> Done:
+    async def resume_webhook(self, id: str) -> OkResponse:
         """Sends to a webhook again."""
         return await in_thread(self._control.resume_webhook, id)
 
@@ -1552,7 +1579,7 @@ class AsyncControl:
         """Gives a webhook a new secret."""
         return await in_thread(self._control.rotate_webhook, id)
 
-    async def test_webhook(self, id: str) -> TestSent:
+    async def test_webhook(self, id: str) -> TestEvent:
         """Sends a test event."""
         return await in_thread(self._control.test_webhook, id)
 

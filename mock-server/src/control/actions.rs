@@ -4,9 +4,10 @@ use shared_inbox::{BookingId, DocumentId, ReplyResult};
 
 use super::Control;
 use crate::world::{
-    Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking,
-    NewDocument, NoteAdded, OutboxMail, Reading, Received, RequestEntry, Result, SentMail, Snooze, Sorting,
-    StatusChange, Stop, TagChange, TeamNote, TeamReply, Upload, Uploaded, Waiting,
+    Approval, ApprovalResult, Assignment, BookingRecord, CreatedNote, DiscardDraft, DocumentReading,
+    DocumentRequestEntry, HelperDraft, InboundMail, InboundResult, NewBooking, NewDocument, OutboxMail,
+    QueuedDraft, Result, SentMail, Snooze, SortingResult, StatusChange, StopMessage, TagChange, TeamNote,
+    TeamReply, Upload, UploadResult,
 };
 
 impl Control {
@@ -15,12 +16,12 @@ impl Control {
     /// # Errors
     ///
     /// 400 for bad input, 404 for an unknown conversation or inbox.
-    pub async fn inbound(&self, mail: InboundMail) -> Result<Received> {
+    pub async fn inbound(&self, mail: InboundMail) -> Result<InboundResult> {
         self.act("inbound", |world, now| world.inbound(mail, now))
     }
 
     /// Returns the drafts that wait for a person, oldest first.
-    pub async fn approvals(&self) -> Vec<Waiting> {
+    pub async fn approvals(&self) -> Vec<QueuedDraft> {
         self.read(|world, _| world.approvals())
     }
 
@@ -29,7 +30,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 for an unknown message or person, 409 when it is not a draft.
-    pub async fn approve(&self, message: impl AsRef<str>, approval: Approval) -> Result<Approved> {
+    pub async fn approve(&self, message: impl AsRef<str>, approval: Approval) -> Result<ApprovalResult> {
         self.act("approve", |world, now| world.approve(message.as_ref(), approval, now))
     }
 
@@ -39,7 +40,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 for an unknown message or person, 409 when it is not waiting to go out.
-    pub async fn stop(&self, message: impl AsRef<str>, stop: Stop) -> Result<()> {
+    pub async fn stop(&self, message: impl AsRef<str>, stop: StopMessage) -> Result<()> {
         self.act("stop", |world, now| world.stop(message.as_ref(), stop, now))
     }
 
@@ -48,7 +49,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 for an unknown message or person, 409 when it is not a draft.
-    pub async fn discard(&self, message: impl AsRef<str>, discard: Discard) -> Result<()> {
+    pub async fn discard(&self, message: impl AsRef<str>, discard: DiscardDraft) -> Result<()> {
         self.act("discard", |world, now| world.discard(message.as_ref(), discard, now))
     }
 
@@ -67,14 +68,14 @@ impl Control {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use shared_inbox::Status;
-    /// use shared_inbox_mock::{MockServer, Sorting, StatusChange, TagChange, TeamNote, TeamReply};
+    /// use shared_inbox_mock::{MockServer, SortingResult, StatusChange, TagChange, TeamNote, TeamReply};
     ///
     /// let mock = MockServer::builder().manual_clock().start().await;
     /// let (inbox, control) = (mock.client(), mock.control());
     /// let id = inbox.conversations().await?[0].id.clone();
     /// control.add_note(&id, TeamNote::new("Called them back.")).await?;
     /// control.edit_tags(&id, TagChange::new().add("vip")).await?;
-    /// control.sort(&id, Sorting::new().topic("delivery")).await?;
+    /// control.sort(&id, SortingResult::new().topic("delivery")).await?;
     /// control.reply(&id, TeamReply::new("On its way.")).await?;
     /// control.set_status(&id, StatusChange::new(Status::Closed)).await?;
     /// assert_eq!(inbox.conversation(&id).get().await?.topic.as_deref(), Some("delivery"));
@@ -85,7 +86,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a note that is empty or too long, 404 for an unknown conversation or person.
-    pub async fn add_note(&self, conversation: impl AsRef<str>, note: TeamNote) -> Result<NoteAdded> {
+    pub async fn add_note(&self, conversation: impl AsRef<str>, note: TeamNote) -> Result<CreatedNote> {
         self.act("notes", |world, now| world.note_by_team(conversation.as_ref(), note, now))
     }
 
@@ -131,7 +132,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for an unknown urgency, 404 for an unknown conversation, 409 in the sandbox.
-    pub async fn sort(&self, conversation: impl AsRef<str>, found: Sorting) -> Result<()> {
+    pub async fn sort(&self, conversation: impl AsRef<str>, found: SortingResult) -> Result<()> {
         self.act("sorting", |world, now| world.sort(conversation.as_ref(), found, now))
     }
 
@@ -140,7 +141,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for an unknown kind, 404 for an unknown document, 409 in the sandbox.
-    pub async fn read_document(&self, document: impl AsRef<str>, found: Reading) -> Result<()> {
+    pub async fn read_document(&self, document: impl AsRef<str>, found: DocumentReading) -> Result<()> {
         self.act("reading", |world, _| world.read_document(document.as_ref(), found))
     }
 
@@ -167,7 +168,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 for an unknown request, 400 for an item that it does not have.
-    pub async fn upload(&self, request: impl AsRef<str>, upload: Upload) -> Result<Uploaded> {
+    pub async fn upload(&self, request: impl AsRef<str>, upload: Upload) -> Result<UploadResult> {
         self.act("uploads", |world, now| world.upload(request.as_ref(), upload, now))
     }
 
@@ -181,7 +182,7 @@ impl Control {
     }
 
     /// Returns every document request, oldest first.
-    pub async fn document_requests(&self) -> Vec<RequestEntry> {
+    pub async fn document_requests(&self) -> Vec<DocumentRequestEntry> {
         self.read(|world, _| world.document_requests())
     }
 

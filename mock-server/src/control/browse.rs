@@ -7,17 +7,17 @@ use super::Control;
 use crate::{
     runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
-        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Result, Section,
+        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, PageRange, Result,
         StepKind, TraceStep,
     },
 };
 
 /// What led to something, and what it led to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Line"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Trace {
-    /// What was asked about.
+    /// The id that was asked about.
     pub id: String,
     /// The steps, oldest first; then the jobs that still wait. Empty when nothing is known.
     pub steps: Vec<TraceStep>,
@@ -33,7 +33,7 @@ impl Control {
     pub async fn conversations(
         &self,
         filter: ConversationFilter,
-        section: Section,
+        section: PageRange,
     ) -> Result<Page<ConversationEntry>> {
         self.read(|world, _| world.browse(&filter, section))
     }
@@ -52,7 +52,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a section or a kind that there is not.
-    pub async fn documents(&self, filter: DocumentFilter, section: Section) -> Result<Page<Document>> {
+    pub async fn documents(&self, filter: DocumentFilter, section: PageRange) -> Result<Page<Document>> {
         self.read(|world, _| world.browse_documents(&filter, section))
     }
 
@@ -65,10 +65,15 @@ impl Control {
     pub(super) async fn present_requests(
         &self,
         filter: RequestFilter,
-        section: Section,
+        section: PageRange,
     ) -> Result<Page<JournalEntry>> {
         const MAX_INLINE_REQUESTS: usize = 200;
-        let requests = self.runtime.journal(|journal| journal.requests());
+        let mut requests = self.runtime.journal(|journal| journal.requests());
+        if let Some(livemode) = filter.livemode {
+            let mut keys = self.read(|world, _| world.keys());
+            keys.retain(|key| key.livemode == livemode);
+            requests.retain_agents(|agent| keys.iter().any(|key| key.agent_id == *agent));
+        }
         let mut page = self
             .runtime
             .offload_if(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
@@ -94,11 +99,19 @@ impl Control {
         let id = id.as_ref();
         let mut steps = self.read(|world, _| world.trace(id));
         self.runtime.journal(|journal| {
+            if steps.is_empty() {
+                // A request that changed nothing.
+                steps.extend(journal.find(id).map(|entry| TraceStep::of_request(&entry.id, entry.at)));
+            }
             for step in steps.iter_mut().filter(|step| step.kind == StepKind::Request) {
                 if let Some(entry) = journal.find(&step.id) {
+                    step.at = entry.at;
+                    if step.what.is_empty() {
+                        step.what = entry.tool.unwrap_or_else(|| entry.path.clone());
+                    }
                     (step.method, step.path, step.status) =
                         (Some(entry.method), Some(entry.path), entry.status);
-                    step.traceparent = entry.traceparent;
+                    (step.traceparent, step.fault_id) = (entry.traceparent, entry.fault_id);
                 }
             }
         });

@@ -6,7 +6,7 @@ use shared_inbox::Timestamp;
 
 use super::Control;
 use crate::{
-    runtime::advance::{AdvanceTarget, Advanced, ClockReading},
+    runtime::advance::{AdvanceTarget, ClockAdvance, ClockReading},
     world::Result,
 };
 
@@ -22,7 +22,7 @@ impl Control {
     /// # Errors
     ///
     /// 409 when the world is replaced or reset meanwhile.
-    pub async fn advance(&self, by: Duration) -> Result<Advanced> {
+    pub async fn advance(&self, by: Duration) -> Result<ClockAdvance> {
         self.runtime.advance(AdvanceTarget::By(by)).await
     }
 
@@ -31,7 +31,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 when that time has passed, 409 when the world is replaced or reset meanwhile.
-    pub async fn advance_to(&self, time: Timestamp) -> Result<Advanced> {
+    pub async fn advance_to(&self, time: Timestamp) -> Result<ClockAdvance> {
         self.runtime.advance(AdvanceTarget::Time(time)).await
     }
 
@@ -40,7 +40,7 @@ impl Control {
     /// # Errors
     ///
     /// 409 when the world is replaced or reset meanwhile.
-    pub async fn run_next_job(&self) -> Result<Advanced> {
+    pub async fn run_next_job(&self) -> Result<ClockAdvance> {
         self.runtime.advance(AdvanceTarget::NextJob).await
     }
 }

@@ -1,8 +1,8 @@
 //! Failures on demand.
 
-use super::Control;
+use super::{Control, OPENAPI_DOCUMENT};
 use crate::{
-    faults::{Bundle, Fault, FaultRule, Faults},
+    faults::{Bundle, ControlCall, Fault, FaultRule, Faults},
     world::{Refusal, Result},
 };
 
@@ -19,6 +19,13 @@ impl Control {
     /// 400 for a rule that makes no sense.
     pub async fn add_fault(&self, rule: FaultRule) -> Result<Fault> {
         rule.check().map_err(|problem| Refusal::new(400, problem))?;
+        if let Some(call) = rule.effect.control_calls().iter().find(|call| !is_control_call(call)) {
+            let (method, path) = (&call.method, path_of(call));
+            return Err(Refusal::field(
+                "effect.act",
+                format!("there is no `{method} {path}` in the control API"),
+            ));
+        }
         let added = self.runtime.faults(|faults, now| faults.add(rule, None, now));
         self.runtime.notify_control_change("faults");
         Ok(added)
@@ -67,6 +74,26 @@ impl Control {
         self.runtime.faults(|faults, _| faults.rules.clear());
         self.runtime.notify_control_change("faults");
     }
+}
+
+fn path_of(call: &ControlCall) -> &str {
+    call.path.split('?').next().unwrap_or_default()
+}
+
+/// Returns whether the control API has such a call.
+fn is_control_call(call: &ControlCall) -> bool {
+    let matches = |template: &str| {
+        let (mut wanted, mut given) = (template.split('/'), path_of(call).split('/'));
+        wanted
+            .by_ref()
+            .zip(given.by_ref())
+            .all(|(wanted, given)| wanted == given || (wanted.starts_with('{') && !given.is_empty()))
+            && wanted.next().is_none()
+            && given.next().is_none()
+    };
+    let paths = OPENAPI_DOCUMENT["paths"].as_object().into_iter().flatten();
+    let mut found = paths.filter(|(template, _)| matches(template));
+    found.any(|(_, calls)| !calls[call.method.to_ascii_lowercase()].is_null())
 }
 
 fn no_bundle() -> Refusal {

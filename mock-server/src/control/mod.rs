@@ -13,8 +13,9 @@ mod snapshots;
 mod webhooks;
 mod world;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use serde_json::Value;
 use shared_inbox::Timestamp;
 
 use crate::{
@@ -24,12 +25,15 @@ use crate::{
 };
 
 pub use browse::Trace;
-pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
+pub use expect::{ExpectTime, Expectation, ExpectationMet, ExpectedKind};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
 
 /// The OpenAPI document of the control API. `tests/documents.rs` writes it.
 pub(crate) const OPENAPI: &str = include_str!("../../documents/control.json");
+/// The same, read.
+pub(crate) static OPENAPI_DOCUMENT: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(OPENAPI).unwrap_or_default());
 
 /// Controls one world of the server: acts as people and customers, advances the clock, adds faults.
 ///
@@ -57,6 +61,8 @@ pub struct Control {
     registry: Arc<WorldRegistry>,
     pub(crate) runtime: Arc<WorldRuntime>,
     addresses: Arc<Addresses>,
+    /// The step of a trace that causes what is done; each call begins a trace of its own without one.
+    cause: Option<u64>,
 }
 
 redacted_debug!(Control {});
@@ -67,7 +73,11 @@ impl Control {
         runtime: Arc<WorldRuntime>,
         addresses: Arc<Addresses>,
     ) -> Self {
-        Self { registry, runtime, addresses }
+        Self { registry, runtime, addresses, cause: None }
+    }
+
+    pub(crate) fn caused_by(self, step: u64) -> Self {
+        Self { cause: Some(step), ..self }
     }
 
     /// Returns the OpenAPI document of the control API itself, as JSON.
@@ -87,6 +97,7 @@ impl Control {
 
     /// Changes the world.
     fn act<R>(&self, what: &'static str, act: impl FnOnce(&mut World, Timestamp) -> Result<R>) -> Result<R> {
-        self.runtime.change(Initiator::Control(what), act)
+        let initiator = self.cause.map_or(Initiator::Control(what), |step| Initiator::Step(step, what));
+        self.runtime.change(initiator, act)
     }
 }

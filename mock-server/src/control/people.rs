@@ -57,6 +57,11 @@ impl Control {
         Ok(self.read(|world, _| world.mailboxes()))
     }
 
+    /// Returns the workspace's plan.
+    pub async fn plan(&self) -> Plan {
+        self.read(|world, _| world.workspace.plan)
+    }
+
     /// Changes the workspace's plan.
     pub async fn set_plan(&self, plan: Plan) -> Result<()> {
         self.act("plan", |world, _| {

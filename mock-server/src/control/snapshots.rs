@@ -5,7 +5,7 @@ use shared_inbox::Timestamp;
 
 use super::Control;
 use crate::{
-    json::difference::{self, Changed},
+    json::difference::{self, FieldChange},
     runtime::config::LARGE_DOCUMENT,
     world::{Refusal, Result},
 };
@@ -17,13 +17,13 @@ use crate::{
 pub struct SnapshotEntry {
     /// Its name.
     pub name: String,
-    /// What the world's clock showed when it was taken.
+    /// When it was taken, on the world's clock.
     pub at: Timestamp,
-    /// How large its document is.
+    /// The size of its document, in bytes.
     pub bytes: usize,
 }
 
-/// What is different between two worlds.
+/// The difference between two worlds.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -48,7 +48,7 @@ pub struct SnapshotEntry {
 #[non_exhaustive]
 pub struct WorldDifference {
     /// Every place where they differ.
-    pub changes: Vec<Changed>,
+    pub changes: Vec<FieldChange>,
     /// The same for people: a line for each, `+` for what is new, `-` for what is gone, `~` for what changed.
     pub text: String,
 }
@@ -85,7 +85,8 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// 400 for a name that is none, 409 when there are 100 already.
+    /// 400 for a name that is none, 409 when there are 100 already, or when the snapshots of all worlds would take more than three quarters
+    /// of [`MockServerBuilder::memory_limit`](crate::MockServerBuilder::memory_limit).
     pub async fn take_snapshot(&self, name: &str) -> Result<SnapshotEntry> {
         let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 80 || !name.chars().all(letter) {
@@ -94,7 +95,9 @@ impl Control {
         let document = self.runtime.document().await?;
         let at = self.runtime.clock().now;
         let entry = SnapshotEntry { name: name.to_owned(), at, bytes: document.len() };
-        self.runtime.snapshots(|all| all.put(name, at, document.into()))?;
+        // Without the room that the writer reserved to grow.
+        let document = document.into_boxed_slice().into();
+        self.runtime.snapshots(|all| all.put(name, at, document))?;
         Ok(entry)
     }
 

@@ -2,10 +2,10 @@
 
 use super::Control;
 use crate::{
-    receiver_check::{self, ReceiverReport},
+    receiver_check::{self, CheckReport},
     world::{
-        CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, Page, Result,
-        RotatedSecret, Section, TestSent, WebhookView,
+        CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, Page, PageRange, Result,
+        RotatedSecret, TestEvent, WebhookView,
     },
 };
 
@@ -21,7 +21,7 @@ impl Control {
     ///
     /// 400 for an address that may not be sent to, 404 for an unknown owner.
     pub async fn create_webhook(&self, new: CreateWebhook) -> Result<CreatedWebhook> {
-        self.runtime.config.settings.deliverer.targets().admit(&new.url).await?;
+        self.runtime.config.settings.deliverer.targets().check_url(&new.url).await?;
         self.act("webhooks", |world, _| world.create_webhook(new))
     }
 
@@ -48,7 +48,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 when there is none, 409 when nothing is sent to it at present.
-    pub async fn test_webhook(&self, webhook: impl AsRef<str>) -> Result<TestSent> {
+    pub async fn test_webhook(&self, webhook: impl AsRef<str>) -> Result<TestEvent> {
         self.act("webhooks", |world, now| world.test_webhook(webhook.as_ref(), now))
     }
 
@@ -79,11 +79,11 @@ impl Control {
         &self,
         webhook: impl AsRef<str>,
         filter: DeliveryFilter,
-        section: Section,
+        section: PageRange,
     ) -> Result<Page<DeliveryView>> {
         section.check()?;
         let found = self.deliveries(webhook, filter).await?;
-        Ok(section.or_whole().of(&found, Clone::clone))
+        Ok(section.or_whole().select(&found, Clone::clone))
     }
 
     /// Returns one delivery, with the exact body and headers of each attempt. Signatures are there; the secret is not.
@@ -100,7 +100,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 when there is no such webhook.
-    pub async fn check_receiver(&self, webhook: impl AsRef<str>) -> Result<ReceiverReport> {
+    pub async fn check_receiver(&self, webhook: impl AsRef<str>) -> Result<CheckReport> {
         let receiver = self.read(|world, now| world.receiver_under_test(webhook.as_ref(), now))?;
         Ok(receiver_check::run(&self.runtime.config.settings.deliverer, receiver).await)
     }

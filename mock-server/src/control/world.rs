@@ -20,7 +20,7 @@ use crate::{
         document::Origin,
         journal::entry::{JournalEntry, RequestFilter},
     },
-    world::{JobEntry, Page, Refusal, Result, Section},
+    world::{JobEntry, Page, PageRange, Refusal, Result},
 };
 
 /// How a new world starts.
@@ -90,7 +90,11 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a section or a status that there is not.
-    pub async fn find_requests(&self, filter: RequestFilter, section: Section) -> Result<Page<JournalEntry>> {
+    pub async fn find_requests(
+        &self,
+        filter: RequestFilter,
+        section: PageRange,
+    ) -> Result<Page<JournalEntry>> {
         section.check()?;
         filter.check()?;
         self.present_requests(filter, section.or_whole()).await
@@ -159,30 +163,34 @@ impl Control {
         Ok(())
     }
 
-    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result.
+    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result. Each call gets the
+    /// result before it.
     pub(crate) async fn wait_for<T, F>(
         &self,
         span: Duration,
-        look: impl Fn() -> F,
+        look: impl Fn(Option<T>) -> F,
         enough: impl Fn(&T) -> bool,
     ) -> Result<T>
     where
         F: Future<Output = Result<T>>,
     {
         let until = Instant::now() + span;
+        let mut before = None;
         loop {
             let mut woken = std::pin::pin!(self.runtime.woken());
             woken.as_mut().enable();
-            let found = look().await?;
-            if enough(&found) || timeout_at(until, woken).await.is_err() {
+            let found = look(before).await?;
+            // Where something happens all the time, the timeout alone never comes.
+            if enough(&found) || Instant::now() >= until || timeout_at(until, woken).await.is_err() {
                 return Ok(found);
             }
+            before = Some(found);
         }
     }
 
     /// Returns the requests to the service so far, oldest first.
     pub async fn requests(&self) -> Vec<JournalEntry> {
-        let all = self.present_requests(RequestFilter::default(), Section::default().or_whole()).await;
+        let all = self.present_requests(RequestFilter::default(), PageRange::default().or_whole()).await;
         all.map(|page| page.items).unwrap_or_default()
     }
 

@@ -28,9 +28,9 @@ use super::{Effect, Fault, FaultRule, Faults, Latency};
 pub struct Bundle {
     /// Its name.
     pub name: String,
-    /// What it is like.
+    /// A title for people.
     pub title: String,
-    /// What goes wrong.
+    /// A description of the failures.
     pub about: String,
     /// Whether it is switched on.
     pub on: bool,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::latency::Latency;
 
-/// What a client or a receiver sees instead of, or after, the proper thing.
+/// What a client or a receiver gets instead of the regular response or request.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,9 +44,9 @@ pub(crate) enum FaultAction {
     Twice,
     /// A webhook comes after the next one for the same receiver.
     Swap,
-    /// A webhook is sent so much later, on the world's clock.
+    /// A webhook is sent this much later, on the world's clock.
     Late(Duration),
-    /// The proper response, and control calls right before or after the request takes effect.
+    /// The regular response, and control calls right before or after the request takes effect.
     Control {
         calls: Vec<ControlCall>,
         when: FaultTiming,
@@ -95,81 +95,86 @@ impl ControlCall {
 
 redacted_debug!(ControlCall { method, path });
 
-/// Whether the request has taken effect when it goes wrong.
+/// Whether a fault applies before or after the request takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "When"))]
 pub(crate) enum FaultTiming {
     Before,
     After,
 }
 
 impl Effect {
-    fn of(act: FaultAction) -> Self {
+    fn from_action(act: FaultAction) -> Self {
         Self { act, latency: None, headers: BTreeMap::new() }
     }
 
     /// Responds with that status and the service's error body, before anything happens.
     pub fn status(status: u16) -> Self {
-        Self::of(FaultAction::Status { status, when: FaultTiming::Before })
+        Self::from_action(FaultAction::Status { status, when: FaultTiming::Before })
     }
 
     /// Performs the request, then responds with that status.
     pub fn status_after(status: u16) -> Self {
-        Self::of(FaultAction::Status { status, when: FaultTiming::After })
+        Self::from_action(FaultAction::Status { status, when: FaultTiming::After })
     }
 
     /// Closes the connection before anything happens. For a webhook: nothing listens at its address.
     pub fn drop_before() -> Self {
-        Self::of(FaultAction::Drop(FaultTiming::Before))
+        Self::from_action(FaultAction::Drop(FaultTiming::Before))
     }
 
     /// Performs the request, then closes the connection without a response. For a webhook: the receiver's response is
     /// lost, so it comes again.
     pub fn drop_after() -> Self {
-        Self::of(FaultAction::Drop(FaultTiming::After))
+        Self::from_action(FaultAction::Drop(FaultTiming::After))
     }
 
     /// Sends the response's headers and only the first bytes of its body, then closes the connection. For a webhook: its own body
     /// is cut.
     pub fn truncate(bytes: usize) -> Self {
-        Self::of(FaultAction::Truncate(bytes))
+        Self::from_action(FaultAction::Truncate(bytes))
     }
 
     /// Responds with that text, and the status that the response would have had.
     pub fn body(text: impl Into<String>) -> Self {
-        Self::of(FaultAction::Body(text.into()))
+        Self::from_action(FaultAction::Body(text.into()))
     }
 
     /// Sends the regular response, late.
     pub fn delay(delay: Duration) -> Self {
-        Self::of(FaultAction::Answer).delayed(delay)
+        Self::from_action(FaultAction::Answer).delayed(delay)
     }
 
     /// Sends a webhook twice.
     pub fn twice() -> Self {
-        Self::of(FaultAction::Twice)
+        Self::from_action(FaultAction::Twice)
     }
 
     /// Delivers a webhook after the next one for the same receiver, or a minute later when there is none.
     pub fn swap() -> Self {
-        Self::of(FaultAction::Swap)
+        Self::from_action(FaultAction::Swap)
     }
 
     /// Sends a webhook so much later, on the world's clock.
     pub fn late(by: Duration) -> Self {
-        Self::of(FaultAction::Late(by))
+        Self::from_action(FaultAction::Late(by))
     }
 
     /// Makes these control calls right before the request is handled, and leaves the response as it is.
     pub fn act_before(calls: impl IntoIterator<Item = ControlCall>) -> Self {
-        Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::Before })
+        Self::from_action(FaultAction::Control {
+            calls: calls.into_iter().collect(),
+            when: FaultTiming::Before,
+        })
     }
 
     /// Makes these control calls after the request took effect and before the response, which stays as it is.
     pub fn act_after(calls: impl IntoIterator<Item = ControlCall>) -> Self {
-        Self::of(FaultAction::Control { calls: calls.into_iter().collect(), when: FaultTiming::After })
+        Self::from_action(FaultAction::Control {
+            calls: calls.into_iter().collect(),
+            when: FaultTiming::After,
+        })
     }
 
     /// Delays the effect by this long, in real time.
@@ -178,10 +183,18 @@ impl Effect {
     }
 
     setters! {
-        /// The same, delayed by this latency, in real time.
+        /// Delays the effect by this latency, in real time.
         latency(latency: Latency) => latency = Some(latency);
-        /// The same, with a header on the response.
+        /// Adds a header to the response.
         header(name: impl Into<String>, value: impl Into<String>) => headers.insert(name.into(), value.into());
+    }
+
+    /// Returns the control calls that the effect makes.
+    pub(crate) fn control_calls(&self) -> &[ControlCall] {
+        match &self.act {
+            FaultAction::Control { calls, .. } => calls,
+            _ => &[],
+        }
     }
 
     /// Checks the effect for a rule about webhooks, or about requests.
@@ -209,24 +222,24 @@ impl Effect {
     }
 }
 
-/// An effect as it is written.
+/// An effect as it stands in JSON.
 #[derive(Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Effect"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct EffectFields {
-    /// That status with the service's error body.
+    /// Responds with this status and the service's error body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
-    /// Goes with `status` and `act`. `after`: the request took effect first.
+    /// Goes with `status` and `act`: `after` lets the request take effect first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     when: Option<FaultTiming>,
     /// The connection closes, before or after the request took effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     drop: Option<FaultTiming>,
-    /// Only so many bytes of the body, then the connection closes.
+    /// Sends only this many bytes of the body, then closes the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     truncate: Option<usize>,
-    /// That text, with the status that the response would have had.
+    /// Responds with this text, and the status that the response would have had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<String>,
     /// A webhook is sent twice.
@@ -235,13 +248,13 @@ struct EffectFields {
     /// A webhook comes after the next one for the same receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     swap: Option<bool>,
-    /// A webhook is sent so much later, on the world's clock.
+    /// A webhook is sent this much later, on the world's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_seconds: Option<f64>,
     /// Control calls in this world, right before the request is handled, or with `when` `after` before the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     act: Option<Vec<ControlCall>>,
-    /// How late it is, in real time; goes with any of the others, or alone.
+    /// A delay in real time; goes with any of the others, or alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delay_ms: Option<Latency>,
     /// Headers of the response, such as `Retry-After`.

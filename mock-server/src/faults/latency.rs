@@ -9,7 +9,7 @@ use crate::world::IdGenerator;
 /// The longest delay.
 pub(super) const MAX_DELAY_MS: u64 = 3_600_000;
 
-/// How late a response is.
+/// The delay of a response.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,20 +30,20 @@ pub struct Latency(LatencyFields);
 #[serde(untagged)]
 #[cfg_attr(feature = "schemas", schemars(rename = "Latency"))]
 enum LatencyFields {
-    /// Always so many.
+    /// A fixed delay.
     Fixed(u64),
-    /// Anything from one to the other, each as likely.
+    /// Uniform between two delays.
     Between {
-        /// The least.
+        /// The shortest delay.
         min: u64,
-        /// The most.
+        /// The longest delay.
         max: u64,
     },
     /// Half of them below `median`, one in a hundred above `p99`, as the times of real services are spread.
     Around {
-        /// The middle.
+        /// The median.
         median: u64,
-        /// What one in a hundred exceeds.
+        /// The 99th percentile.
         p99: u64,
     },
 }
@@ -78,17 +78,17 @@ fn ms(duration: Duration) -> u64 {
 }
 
 impl Latency {
-    /// Always so late; an hour at the most.
+    /// Returns a fixed delay of at most an hour.
     pub fn fixed(delay: Duration) -> Self {
         Self(LatencyFields::Fixed(ms(delay)))
     }
 
-    /// Anything from one to the other, each as likely.
+    /// Uniform between two delays.
     pub fn between(min: Duration, max: Duration) -> Self {
         Self(LatencyFields::Between { min: ms(min.min(max)), max: ms(max) })
     }
 
-    /// Half below `median`, one in a hundred above `p99`.
+    /// Returns a log-normal delay with this median and 99th percentile.
     pub fn around(median: Duration, p99: Duration) -> Self {
         Self(LatencyFields::Around { median: ms(median).max(1), p99: ms(p99.max(median)).max(1) })
     }

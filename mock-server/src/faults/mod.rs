@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shared_inbox::{AgentId, Nullable, Timestamp};
 
-use crate::json::matching;
+use crate::json::{matching, read::read_body};
 use crate::world::{AttemptRequest, IdGenerator};
 
 pub use bundles::Bundle;
@@ -58,7 +58,7 @@ impl RequestParts<'_> {
     }
 
     fn json(&self) -> Value {
-        serde_json::from_slice(self.body).unwrap_or_default()
+        read_body(self.body).unwrap_or_default()
     }
 
     fn tool(&self) -> Option<String> {
@@ -106,7 +106,7 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Fault {
-    /// What to remove it by.
+    /// Its id.
     pub id: String,
     /// The bundle that it is part of.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub struct Fault {
     /// The statuses of the control calls that it has made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub acted: Vec<u16>,
-    /// When it is over.
+    /// When it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     #[serde(skip)]
@@ -148,13 +148,15 @@ impl Fault {
     fn matched(&mut self) -> FaultMatch {
         let Effect { act, latency, headers } = self.rule.effect.clone();
         let delay = latency.map(|latency| latency.sample(&mut self.rng)).unwrap_or_default();
-        FaultMatch { act, delay, headers, calls: Vec::new() }
+        FaultMatch { id: self.id.clone(), act, delay, headers, calls: Vec::new() }
     }
 }
 
 /// The effect of a rule that fired.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultMatch {
+    /// The id of the rule, the last one if several fired.
+    pub(crate) id: String,
     pub(crate) act: FaultAction,
     pub(crate) delay: Duration,
     pub(crate) headers: BTreeMap<String, String>,
@@ -167,7 +169,7 @@ impl FaultMatch {
     fn and(mut self, other: Self) -> Self {
         self.calls.extend(other.calls);
         self.headers.extend(other.headers);
-        Self { act: other.act, delay: self.delay + other.delay, headers: self.headers, calls: self.calls }
+        Self { delay: self.delay + other.delay, headers: self.headers, calls: self.calls, ..other }
     }
 }
 

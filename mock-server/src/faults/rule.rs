@@ -8,12 +8,12 @@ use shared_inbox::{AgentId, Nullable, event::EventKind};
 
 use super::Effect;
 
-/// A rule: which requests or webhooks go wrong, and how.
+/// A rule: which requests or webhooks fail, and how.
 ///
 /// ```
 /// use shared_inbox_mock::{Effect, FaultRule};
 ///
-/// // The next note is taken, and the client never learns of it.
+/// // The next note is added, and its response never arrives.
 /// let rule = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
 /// assert_eq!(
 ///     serde_json::to_value(&rule).unwrap(),
@@ -45,28 +45,28 @@ pub struct FaultRule {
     /// came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Strikes the tries of this webhook instead of requests; `*` is all webhooks.
+    /// Applies to the attempts of this webhook instead of requests; `*` is all webhooks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook: Option<String>,
-    /// Only webhooks that tell of this kind of event.
+    /// Only webhooks with this type of event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// So many that match pass first.
+    /// Skips this many matches first.
     #[serde(default)]
     pub skip: u64,
     /// How often it fires; null is always. Once when it is left out, or always with `forSeconds`.
     #[serde(default)]
     pub times: Nullable<u64>,
-    /// How likely it fires for one that matches, from 0 to 1.
+    /// The probability that it fires for a match, from 0 to 1.
     #[serde(default = "default_probability")]
     pub probability: f64,
-    /// What the chance starts from; another number gives another run of luck.
+    /// The seed of its random generator; another seed picks other matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// For how many seconds it is there, on the world's clock.
+    /// How long the rule applies, in seconds of the world's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_seconds: Option<f64>,
-    /// What goes wrong.
+    /// What happens instead of the regular response.
     pub effect: Effect,
 }
 
@@ -115,13 +115,13 @@ impl FaultRule {
         body(fields: Value) => body = Some(fields);
         /// Only attempts of this webhook.
         webhook(webhook: impl Into<String>) => webhook = Some(webhook.into());
-        /// Only webhooks that tell of this kind of event.
+        /// Only webhooks with this type of event.
         event(kind: impl Into<String>) => event = Some(kind.into());
         /// Skips the first matches.
         skip(skip: u64) => skip = skip;
         /// Fires this many times.
         times(times: u64) => times = Nullable::Value(times);
-        /// Fires for all that match.
+        /// Fires for all matches.
         always() => times = Nullable::Null;
         /// Fires with this probability, from 0 to 1.
         probability(probability: f64) => probability = probability;
@@ -129,12 +129,12 @@ impl FaultRule {
         seed(seed: u64) => seed = Some(seed);
     }
 
-    /// Fires for this share of all that match, from 0 to 1, as chance has it.
+    /// Fires for this share of all matches, from 0 to 1, picked at random.
     pub fn share(self, share: f64) -> Self {
         self.always().probability(share)
     }
 
-    /// Fires for all that match, for so long on the world's clock.
+    /// Fires for all matches during this span of the world's clock.
     pub fn lasting(mut self, span: Duration) -> Self {
         self.for_seconds = Some(span.as_secs_f64());
         self.always()

@@ -54,7 +54,7 @@ impl App {
         if method != http::Method::GET && method != http::Method::HEAD {
             return response::wrong_method("GET, HEAD");
         }
-        if let Err(refused) = caller.map_err(Refusal::clone).and_then(Caller::admit) {
+        if let Err(refused) = caller.map_err(Refusal::clone).and_then(Caller::check_limits) {
             return response::refusal(&refused);
         }
         response::json(200, self.openapi.get_or_init(|| self.service_document().into()).clone())

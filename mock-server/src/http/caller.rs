@@ -28,7 +28,7 @@ impl Caller {
     pub(crate) fn authenticate(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp)> {
         let key = guard::bearer(headers)
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
-        let key = KeyHash::of(key);
+        let key = KeyHash::from_key(key);
         let known = registry.world_of(&key).and_then(|runtime| {
             let (agent, request, at) = runtime.begin_authenticated_request(&key)?;
             Some((Self { runtime, agent, request }, at))
@@ -47,8 +47,8 @@ impl Caller {
     }
 
     /// Checks the plan and the rate limit, and counts the request.
-    pub(crate) fn admit(&self) -> Result<()> {
-        self.runtime.enter(|world, now| world.admit(&self.agent, now))
+    pub(crate) fn check_limits(&self) -> Result<()> {
+        self.runtime.enter(|world, now| world.check_limits(&self.agent, now))
     }
 
     /// Runs an operation in the world, and reports a change unless it only reads.

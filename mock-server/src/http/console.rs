@@ -32,9 +32,9 @@ fn file(path: &str) -> Option<(&'static str, &'static str)> {
     files!("text/css; charset=utf-8": "style.css");
     files!("image/svg+xml": "icon.svg");
     files!("text/javascript; charset=utf-8":
-        "api.js" "approvals.js" "bookings.js" "calls.js" "clock.js" "compose.js" "conversation.js" "copy.js"
-        "deliveries.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "line.js" "list.js" "live.js"
-        "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js"
+        "again.js" "api.js" "approvals.js" "bookings.js" "calls.js" "clock.js" "compose.js" "conversation.js" "copy.js"
+        "deliveries.js" "differences.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "list.js" "live.js"
+        "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js" "trace.js"
         "ui.js" "uploads.js" "webhooks.js" "worlds.js"
     );
     None

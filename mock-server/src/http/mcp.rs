@@ -28,7 +28,10 @@ use serde_json::{Map, Value, json};
 use shared_inbox::{__spec::Operation, Scope};
 
 use super::{caller::Caller, response};
-use crate::world::{CallInput, Result, ServiceResponse};
+use crate::{
+    json::read::clamp_numbers,
+    world::{CallInput, Result, ServiceResponse},
+};
 
 /// How long a client may cache the list of tools: a key's scopes never change.
 const LIST_CACHE_TTL_MS: u64 = 300_000;
@@ -39,16 +42,24 @@ const INSTRUCTIONS: &str = "A shared inbox of customer email. Find conversations
 
 /// Handles a request of an authenticated caller.
 pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes>) -> Response<Bytes> {
-    let body = match caller.admit().and(body) {
+    let body = match caller.check_limits().and(body) {
         Ok(body) => body,
         Err(refused) => return response::refusal(&refused),
     };
     let mut request = Request::from_parts(head, body);
     let kind = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if request.method() == http::Method::POST && kind.starts_with(b"application/json") {
+        let read = |body: &Bytes| serde_json::from_slice::<ClientJsonRpcMessage>(body).map(drop);
+        let mut message = read(request.body());
+        if message.is_err()
+            && let Some(clamped) = clamp_numbers(request.body())
+        {
+            *request.body_mut() = clamped.into();
+            message = read(request.body());
+        }
         // The transport would respond with 415, as if the content type were wrong.
-        match serde_json::from_slice::<ClientJsonRpcMessage>(request.body()) {
-            Ok(_) => {}
+        match message {
+            Ok(()) => {}
             Err(error) if error.is_data() => {
                 return unreadable(
                     ErrorCode::INVALID_REQUEST,

@@ -7,7 +7,10 @@ use serde_json::Value;
 use shared_inbox::__spec::{Method, Operation};
 
 use super::{caller::Caller, response};
-use crate::world::{CallInput, Refusal, Result};
+use crate::{
+    json::read::read_body,
+    world::{CallInput, Refusal, Result},
+};
 
 /// Handles a request whose path behind the prefix is `path`.
 pub(crate) fn handle(
@@ -67,9 +70,7 @@ fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>> {
     if !content_type.is_none_or(is_json) {
         return Err(Refusal::field("body", "must be JSON, sent with the content type application/json"));
     }
-    serde_json::from_slice(body)
-        .map(Some)
-        .map_err(|error| Refusal::field("body", format!("must be valid JSON: {error}")))
+    read_body(body).map(Some).map_err(|error| Refusal::field("body", format!("must be valid JSON: {error}")))
 }
 
 fn is_json(content_type: &str) -> bool {

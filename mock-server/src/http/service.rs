@@ -25,7 +25,7 @@ use crate::{
     ready::REST_PREFIX,
     runtime::{
         WorldRuntime,
-        journal::{RecordedRequest, RecordedResponse, entry::Transport, split_target},
+        journal::{HeaderLines, RecordedRequest, RecordedResponse, entry::Transport, split_target},
     },
     world::Result,
 };
@@ -67,6 +67,10 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     let (caller, mut record) = RequestRecord::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.client_timeout).await;
     record.body = body.clone().unwrap_or_default();
+    // Before the faults: a page of another site must not use them up, see them, or make their control calls.
+    if let Err(refused) = app.guard.check_host_and_origin(&parts) {
+        return record.respond(response::refusal(&refused));
+    }
     let request_parts = RequestParts {
         method: parts.method.as_str(),
         path: ServiceTarget::parse(parts.uri.path()).map_or("", ServiceTarget::path),
@@ -77,7 +81,8 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     let Some(fault) = record.runtime.match_fault(&request_parts) else {
         return record.respond(perform(app, caller, parts, body).await);
     };
-    make_control_calls(app, routes, &record.runtime, &fault, FaultTiming::Before).await;
+    let number = record.meet_fault(&fault.id);
+    make_control_calls(app, routes, &record.runtime, number, &fault, FaultTiming::Before).await;
     let reply = match fault.act.clone() {
         FaultAction::Drop(FaultTiming::Before) => HttpReply::Drop,
         FaultAction::Status { status, when: FaultTiming::Before } => {
@@ -105,7 +110,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
             }
         }
     };
-    make_control_calls(app, routes, &record.runtime, &fault, FaultTiming::After).await;
+    make_control_calls(app, routes, &record.runtime, number, &fault, FaultTiming::After).await;
     if fault.delay > Duration::ZERO {
         // A stopping server cuts the delay short; one that has ended sends no response.
         let mut stop = app.stop.clone();
@@ -117,11 +122,12 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     reply
 }
 
-/// Makes the control calls of a fault for this moment.
+/// Makes the control calls of a fault for this moment, as a part of the trace of the request with this number.
 async fn make_control_calls(
     app: &App,
     routes: &Router,
     runtime: &Arc<WorldRuntime>,
+    number: u64,
     fault: &FaultMatch,
     at: FaultTiming,
 ) {
@@ -131,8 +137,12 @@ async fn make_control_calls(
         }
         let mut statuses = Vec::new();
         for call in calls {
+            let what = format!("{} {}", call.method, call.path);
+            let step = runtime.enter(|world, now| world.record_fault_call(number, id, what, now));
             // Boxed, so that the future of other requests stays small.
-            statuses.push(Box::pin(control::make_call(app, routes, runtime, call)).await);
+            let status = Box::pin(control::make_call(app, routes, runtime, step, call)).await;
+            runtime.enter(|world, _| world.set_step_status(step, status));
+            statuses.push(status);
         }
         runtime.faults(|faults, _| faults.record_statuses(id, &statuses));
     }
@@ -140,9 +150,6 @@ async fn make_control_calls(
 
 /// Performs a request. A panic becomes a 500.
 async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<Bytes>) -> Response<Bytes> {
-    if let Err(refused) = app.guard.check_host_and_origin(&parts) {
-        return response::refusal(&refused);
-    }
     if let Ok(caller) = &caller
         && ServiceTarget::parse(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
@@ -218,13 +225,22 @@ impl RequestRecord {
             // Copied, since the original is part of the connection's read buffer.
             target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
             agent: caller.as_ref().ok().map(|caller| caller.agent.clone()),
-            traceparent: traceparent(parts),
+            headers: HeaderLines::of_request(&parts.headers),
+            fault: None,
             status: None,
             duration: Duration::ZERO,
             body: Bytes::new(),
         };
         let (log, started, entry) = (app.log, Instant::now(), Some(entry));
         (caller, Self { runtime, log, started, entry, body: Bytes::new(), status: None, response: None })
+    }
+
+    /// Notes the fault rule that fired; returns the number of the request in the journal.
+    fn meet_fault(&mut self, fault: &str) -> u64 {
+        self.entry.as_mut().map_or(0, |entry| {
+            entry.fault = Some(fault.into());
+            entry.number
+        })
     }
 
     fn respond(&mut self, response: Response<Bytes>) -> HttpReply {
@@ -242,13 +258,6 @@ impl RequestRecord {
         self.response = Some(RecordedResponse::new(&response, received));
         response
     }
-}
-
-/// Returns the `traceparent` of a request, unless it is too long.
-fn traceparent(parts: &Parts) -> Option<Box<str>> {
-    const MAX_LENGTH: usize = 256;
-    let header = parts.headers.get("traceparent")?.to_str().ok()?;
-    (header.len() <= MAX_LENGTH).then(|| header.into())
 }
 
 impl Drop for RequestRecord {

@@ -11,7 +11,7 @@ use super::matching::short;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Changed {
+pub struct FieldChange {
     /// Where, such as `conversations[cnv_4k7q2m9x].status`. Things with an id stand under it, others under their number.
     pub path: String,
     /// What was there; left out when it is new.
@@ -22,7 +22,7 @@ pub struct Changed {
     pub is: Option<Value>,
 }
 
-impl std::fmt::Display for Changed {
+impl std::fmt::Display for FieldChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = &self.path;
         match (&self.was, &self.is) {
@@ -35,14 +35,14 @@ impl std::fmt::Display for Changed {
 }
 
 /// Returns every place where two documents differ, except the state of the id generator, which changes with every call.
-pub(crate) fn between(was: &Value, is: &Value) -> Vec<Changed> {
+pub(crate) fn between(was: &Value, is: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();
     compare("", was, is, &mut found);
     found.retain(|changed| changed.path != "ids" && !changed.path.starts_with("ids."));
     found
 }
 
-fn compare(path: &str, was: &Value, is: &Value, found: &mut Vec<Changed>) {
+fn compare(path: &str, was: &Value, is: &Value, found: &mut Vec<FieldChange>) {
     match (was, is) {
         (Value::Object(was), Value::Object(is)) => {
             let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
@@ -64,7 +64,7 @@ fn compare(path: &str, was: &Value, is: &Value, found: &mut Vec<Changed>) {
         }
         (was, is) if was == is => {}
         (was, is) => {
-            found.push(Changed { path: path.to_owned(), was: Some(was.clone()), is: Some(is.clone()) })
+            found.push(FieldChange { path: path.to_owned(), was: Some(was.clone()), is: Some(is.clone()) })
         }
     }
 }
@@ -77,7 +77,7 @@ fn id(item: &Value) -> Option<String> {
 fn parts<'v>(
     was: impl Iterator<Item = (String, &'v Value)>,
     is: impl Iterator<Item = (String, &'v Value)>,
-    found: &mut Vec<Changed>,
+    found: &mut Vec<FieldChange>,
 ) {
     let mut old: BTreeMap<String, &Value> = was.collect();
     let mut new = Vec::new();
@@ -87,6 +87,6 @@ fn parts<'v>(
             None => new.push((path, part)),
         }
     }
-    found.extend(old.into_iter().map(|(path, part)| Changed { path, was: Some(part.clone()), is: None }));
-    found.extend(new.into_iter().map(|(path, part)| Changed { path, was: None, is: Some(part.clone()) }));
+    found.extend(old.into_iter().map(|(path, part)| FieldChange { path, was: Some(part.clone()), is: None }));
+    found.extend(new.into_iter().map(|(path, part)| FieldChange { path, was: None, is: Some(part.clone()) }));
 }

@@ -1,6 +1,7 @@
 //! Reads JSON, and explains to its author why it could not be read: which field, and what is wrong with it.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// A JSON text that could not be read.
 pub(crate) struct ReadError {
@@ -44,6 +45,51 @@ impl ReadError {
 pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, ReadError> {
     serde_json::from_slice(text)
         .map_err(|error| explain(text, &error, &|part| serde_json::from_slice::<T>(part).err()))
+}
+
+/// Reads the body of a request. A number beyond the range of a double is read as the largest one, as in other languages: it may
+/// stand in a field that nobody reads.
+pub(crate) fn read_body(text: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(text).or_else(|error| match clamp_numbers(text) {
+        Some(clamped) => serde_json::from_slice(&clamped),
+        None => Err(error),
+    })
+}
+
+/// Returns a JSON text with its numbers in the range of a double; `None` if they are.
+pub(crate) fn clamp_numbers(text: &[u8]) -> Option<Vec<u8>> {
+    let (mut clamped, mut rest, mut changed) = (Vec::with_capacity(text.len()), text, false);
+    while let Some(&first) = rest.first() {
+        let length = match first {
+            b'"' => 1 + string_length(&rest[1..]),
+            b'-' | b'0'..=b'9' => rest.iter().take_while(|byte| is_part_of_number(**byte)).count(),
+            _ => 1,
+        };
+        let (part, after) = rest.split_at(length.min(rest.len()));
+        let number = std::str::from_utf8(part).ok().and_then(|part| part.parse::<f64>().ok());
+        match number.filter(|number| number.is_infinite()) {
+            Some(number) => clamped.extend(format!("{:e}", number.clamp(f64::MIN, f64::MAX)).bytes()),
+            None => clamped.extend(part),
+        }
+        changed |= number.is_some_and(f64::is_infinite);
+        rest = after;
+    }
+    changed.then_some(clamped)
+}
+
+fn is_part_of_number(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')
+}
+
+/// Returns the length of a string behind its opening quote, with the closing one.
+fn string_length(text: &[u8]) -> usize {
+    let mut escaped = false;
+    let closing = text.iter().position(|byte| {
+        let closes = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        closes
+    });
+    closing.map_or(text.len(), |at| at + 1)
 }
 
 fn explain(

@@ -185,11 +185,11 @@ impl<'a> CaseBuilder<'a> {
         let hint =
             "New kinds of event may come at any time: return 2xx and do nothing for one that is not known.";
         let mut event = self.event();
-        event["type"] = json!("exam.unknown");
+        event["type"] = json!("check.unknown");
         event["data"] = json!({ "summary": "An event of a kind that does not exist" });
         Case {
             name: "unknown event type",
-            sent: "a signed event of the type `exam.unknown`",
+            sent: "a signed event of the type `check.unknown`",
             expected: "2xx",
             probes: vec![self.probe(&event, Expect::Taken, hint)],
         }
@@ -198,8 +198,8 @@ impl<'a> CaseBuilder<'a> {
     fn extra_fields(&mut self) -> Case {
         let hint = "New fields may come at any time: pass over those that are not known.";
         let mut event = self.event();
-        event["exam"] = json!({ "nested": [1, null, "text"] });
-        event["data"]["exam"] = json!(true);
+        event["check"] = json!({ "nested": [1, null, "text"] });
+        event["data"]["check"] = json!(true);
         Case {
             name: "unknown extra fields",
             sent: "a signed test event with fields more in the envelope and in `data`",
@@ -264,7 +264,7 @@ impl<'a> CaseBuilder<'a> {
         let hint =
             "Read no more of a body than a limit (1 MiB is plenty), return 413 beyond it, and stay up.";
         let mut event = self.event();
-        event["exam"] = json!("x".repeat(LARGE_BODY_BYTES));
+        event["check"] = json!("x".repeat(LARGE_BODY_BYTES));
         let large = self.probe(&event, Expect::Survived, hint);
         let after =
             self.signed(Expect::Taken, "The receiver took no good event after a large one: it must stay up.");
@@ -279,14 +279,14 @@ impl<'a> CaseBuilder<'a> {
     /// Returns a valid test event.
     fn event(&mut self) -> Value {
         self.count += 1;
-        let id = format!("evt_exam{}x{}", self.now.as_millis(), self.count);
+        let id = format!("evt_check{}x{}", self.now.as_millis(), self.count);
         let id = EventId::parse(id).expect("letters and digits behind the prefix");
         let mut event =
             Event::new(id, EventKind::WebhookTest(new_data::webhook_test(self.receiver.id.clone())));
         event.created_at = Some(self.now);
         event.workspace = Some(self.receiver.workspace.clone());
         event.livemode = Some(self.receiver.livemode);
-        event.summary = "Exam of this webhook's receiver".to_owned();
+        event.summary = "Check of this webhook's receiver".to_owned();
         // Serializing texts, numbers and flags cannot fail.
         serde_json::to_value(event).unwrap_or_default()
     }

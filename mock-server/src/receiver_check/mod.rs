@@ -13,7 +13,7 @@ use crate::{
     world::webhooks::ReceiverUnderTest,
 };
 
-/// What an exam found.
+/// The report of a receiver check.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -32,20 +32,20 @@ use crate::{
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "ExamReport"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct ReceiverReport {
+pub struct CheckReport {
     /// Whether every case passed.
     pub passed: bool,
     /// The cases, in the order in which they were sent.
-    pub cases: Vec<ReceiverCase>,
+    pub cases: Vec<CheckCase>,
 }
 
-/// One case of an exam.
+/// One case of a receiver check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "ExamCase"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct ReceiverCase {
+pub struct CheckCase {
     /// Its name, always the same.
     pub name: String,
     /// What was sent.
@@ -61,7 +61,7 @@ pub struct ReceiverCase {
 }
 
 /// Sends the series to a receiver and reports the results.
-pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> ReceiverReport {
+pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> CheckReport {
     let mut silent = None;
     let mut cases = Vec::new();
     for case in CaseBuilder::new(&receiver).cases() {
@@ -86,7 +86,7 @@ pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> R
         }
         let passed = hint.is_none();
         let (name, sent, expected) = (case.name.into(), case.sent.into(), case.expected.into());
-        cases.push(ReceiverCase { name, sent, expected, status, passed, hint });
+        cases.push(CheckCase { name, sent, expected, status, passed, hint });
     }
-    ReceiverReport { passed: cases.iter().all(|case| case.passed), cases }
+    CheckReport { passed: cases.iter().all(|case| case.passed), cases }
 }

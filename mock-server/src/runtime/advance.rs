@@ -18,7 +18,7 @@ const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// How long an advance of the clock holds the lock while others wait.
 const LOCK_SHARE_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Where the clock stands after it was moved, and what happened on the way.
+/// The time after the clock was advanced, and the jobs that ran.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -37,19 +37,19 @@ const LOCK_SHARE_INTERVAL: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Advanced {
-    /// What the clock shows now.
+pub struct ClockAdvance {
+    /// The time now.
     pub now: Timestamp,
-    /// What happened, in order.
+    /// The jobs that ran, in order.
     pub fired: Vec<FiredJob>,
 }
 
-/// What the clock shows, and how it runs.
+/// The time of a world's clock, and how it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ClockReading {
-    /// What it shows.
+    /// The time.
     pub now: Timestamp,
     /// How it runs.
     pub mode: ClockMode,
@@ -60,8 +60,10 @@ pub struct ClockReading {
 pub(crate) enum AdvanceTarget {
     /// By this duration.
     By(Duration),
-    /// To this time.
+    /// To this time, which must not have passed.
     Time(Timestamp),
+    /// To this time, unless it has passed.
+    AtLeast(Timestamp),
     /// To the time of the next job; nowhere when there is none.
     NextJob,
 }
@@ -108,13 +110,13 @@ impl WorldRuntime {
     /// ended when this returns.
     ///
     /// Completes even if the caller stops waiting.
-    pub(crate) async fn advance(self: &Arc<Self>, until: AdvanceTarget) -> Result<Advanced> {
+    pub(crate) async fn advance(self: &Arc<Self>, until: AdvanceTarget) -> Result<ClockAdvance> {
         let runtime = Arc::clone(self);
-        self.run(async move { runtime.advance_in_turn(until).await }).await
+        self.run(async move { runtime.advance_exclusively(until).await }).await
     }
 
-    async fn advance_in_turn(self: &Arc<Self>, until: AdvanceTarget) -> Result<Advanced> {
-        let _turn = self.moving.lock().await;
+    async fn advance_exclusively(self: &Arc<Self>, until: AdvanceTarget) -> Result<ClockAdvance> {
+        let _permit = self.moving.lock().await;
         let (target, epoch) = {
             let mut state = self.lock();
             let now = state.clock.now();
@@ -124,6 +126,7 @@ impl WorldRuntime {
                     return Err(Refusal::field("to", format!("has passed: the clock shows {now}")));
                 }
                 AdvanceTarget::Time(time) => time,
+                AdvanceTarget::AtLeast(time) => time.max(now),
                 AdvanceTarget::NextJob => now,
             };
             state.fired = Some(Vec::new());
@@ -142,7 +145,7 @@ impl WorldRuntime {
         self.notify_change(&mut state, Cause::Clock, "advance");
         // A running clock is now closer to the next job than the driver expects.
         self.wake.notify_one();
-        Ok(Advanced { now: state.clock.now(), fired })
+        Ok(ClockAdvance { now: state.clock.now(), fired })
     }
 
     async fn advance_to(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<()> {

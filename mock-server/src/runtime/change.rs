@@ -12,7 +12,7 @@ pub enum Cause {
     Request,
     /// A call of the control API.
     Control,
-    /// Something that fell due.
+    /// A job that fell due.
     Job,
     /// The clock was moved.
     Clock,
@@ -39,9 +39,9 @@ pub enum Cause {
 pub struct Change {
     /// Counts the changes, so that a gap shows.
     pub number: u64,
-    /// When, by the world's clock.
+    /// When it happened, on the world's clock.
     pub at: Timestamp,
-    /// Why.
+    /// What caused it.
     pub cause: Cause,
     /// The operation, control call or job.
     pub what: String,

@@ -1,8 +1,8 @@
 //! How a world is configured, and how it starts.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
+use sha2::{Digest, Sha256};
 use shared_inbox::Timestamp;
 use tokio::runtime::Handle;
 
@@ -10,8 +10,9 @@ use super::{
     clock::{Clock, ClockMode},
     delivery::Deliverer,
     document::{self, Origin},
+    memory::MemoryLimits,
 };
-use crate::world::{Keys, Result, World};
+use crate::world::{ReadyKeys, Result, World};
 
 /// Larger worlds and documents are handled on a thread of their own.
 pub(crate) const LARGE_WORLD: usize = 1_000;
@@ -21,7 +22,7 @@ pub(crate) const LARGE_DOCUMENT: usize = 256 << 10;
 pub(crate) struct WorldConfig {
     /// 0 is the main world.
     pub(crate) number: u64,
-    pub(crate) keys: Keys,
+    pub(crate) keys: ReadyKeys,
     pub(crate) start: Timestamp,
     pub(crate) settings: Settings,
 }
@@ -37,19 +38,53 @@ pub(crate) struct Settings {
     /// The span that counts as a minute.
     pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
+    pub(crate) memory: MemoryLimits,
     pub(crate) runtime: Handle,
+}
+
+#[cfg(test)]
+impl Settings {
+    /// Returns settings for tests, in their runtime.
+    pub(crate) fn for_tests(clock: ClockMode) -> Self {
+        Self {
+            clock,
+            start: None,
+            rate_limit: None,
+            rate_window: Duration::from_secs(60),
+            deliverer: Deliverer::new(Default::default(), Duration::from_secs(1)),
+            memory: MemoryLimits::new(MemoryLimits::DEFAULT_BYTES),
+            runtime: Handle::current(),
+        }
+    }
 }
 
 /// The initial state of a world.
 pub(super) enum InitialState {
     Demo,
     Empty,
-    /// The world of a document, with the time at which it was written.
-    Read(Box<World>, Option<Timestamp>),
+    Read(Arc<DocumentWorld>),
+}
+
+impl InitialState {
+    pub(super) fn document(&self) -> Option<&Arc<DocumentWorld>> {
+        match self {
+            InitialState::Read(document) => Some(document),
+            InitialState::Demo | InitialState::Empty => None,
+        }
+    }
+}
+
+/// The world of a document as it was read, to be copied. Suites put the same document again and again: reading it each time would
+/// hold two worlds in memory at once, of which allocators return little.
+pub(super) struct DocumentWorld {
+    digest: [u8; 32],
+    pub(super) world: World,
+    /// The time at which the document was written.
+    pub(super) saved: Option<Timestamp>,
 }
 
 impl WorldConfig {
-    pub(super) fn new(number: u64, keys: Keys, settings: Settings) -> Self {
+    pub(super) fn new(number: u64, keys: ReadyKeys, settings: Settings) -> Self {
         let fixed = settings.start.filter(|_| settings.clock == ClockMode::Manual);
         Self { number, keys, start: fixed.unwrap_or_else(Timestamp::now), settings }
     }
@@ -59,10 +94,7 @@ impl WorldConfig {
         let beginning = match origin {
             Origin::Demo => InitialState::Demo,
             Origin::Empty => InitialState::Empty,
-            Origin::Document(document) => {
-                let (world, saved) = self.read(document)?;
-                InitialState::Read(Box::new(world), saved)
-            }
+            Origin::Document(document) => InitialState::Read(self.read(&document, &[])?),
         };
         let (world, clock) = self.restart(&beginning)?;
         Ok((beginning, world, clock))
@@ -72,7 +104,7 @@ impl WorldConfig {
         let (world, saved) = match beginning {
             InitialState::Demo => self.prepare(World::demo(self.start), b"")?,
             InitialState::Empty => self.prepare(World::empty(), b"")?,
-            InitialState::Read(world, saved) => (World::clone(world), *saved),
+            InitialState::Read(document) => (document.world.clone(), document.saved),
         };
         let start = match self.settings.clock {
             ClockMode::Manual => saved.unwrap_or(self.start),
@@ -81,9 +113,14 @@ impl WorldConfig {
         Ok((world, Clock::new(self.settings.clock, start)))
     }
 
-    /// Returns the world of a document, and the time at which it was written.
-    pub(super) fn read(&self, document: Bytes) -> Result<(World, Option<Timestamp>)> {
-        self.prepare(document::read(&document)?, &document)
+    /// Returns the world of a document, which may be one that was read before.
+    pub(super) fn read(&self, document: &[u8], known: &[Arc<DocumentWorld>]) -> Result<Arc<DocumentWorld>> {
+        let digest = Sha256::digest(document).into();
+        if let Some(known) = known.iter().find(|known| known.digest == digest) {
+            return Ok(Arc::clone(known));
+        }
+        let (world, saved) = self.prepare(document::read(document)?, document)?;
+        Ok(Arc::new(DocumentWorld { digest, world, saved }))
     }
 
     /// Gives a world its own keys and limits; returns it with the time at which its document was written.

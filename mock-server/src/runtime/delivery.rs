@@ -31,7 +31,7 @@ use crate::{
     faults::{FaultAction, FaultMatch, FaultTiming},
     json::redact::redact,
     world::{
-        Attempt, AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
+        Attempt, AttemptOutcome, AttemptRequest, ReceiverResponse, SignatureHeaders,
         webhooks::{TimestampSource, USER_AGENT},
     },
 };
@@ -134,6 +134,7 @@ impl Deliverer {
             u64::try_from(stamp.as_secs()).unwrap_or(0),
             &request.body,
         );
+        let fault_id = fault.as_ref().map(|fault| fault.id.clone());
         let PostOutcome { result, took, response } = match fault {
             None => self.post(&request.url, &headers, request.body.clone()).await,
             Some(fault) => self.deliver_with_fault(&request, &headers, fault).await,
@@ -143,7 +144,8 @@ impl Deliverer {
             status: result.ok(),
             error: result.err().map(|why| why.to_string()),
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            signed: Some(Signed { timestamp: headers.timestamp, signature: headers.signature }),
+            fault_id,
+            signed: Some(SignatureHeaders { timestamp: headers.timestamp, signature: headers.signature }),
             response: response.map(Arc::new),
         };
         AttemptOutcome::new(&request, made, matches!(result, Err(NoResponse::TimedOut(_))))

@@ -13,6 +13,7 @@ pub(crate) mod config;
 pub(crate) mod delivery;
 pub(crate) mod document;
 pub(crate) mod journal;
+pub(crate) mod memory;
 pub(crate) mod registry;
 pub(crate) mod snapshots;
 mod state;
@@ -35,20 +36,20 @@ use tokio::sync::{Notify, broadcast, futures::Notified, watch};
 use self::{
     change::{Cause, Change},
     clock::{Clock, ClockMode, HttpDate},
-    config::{InitialState, WorldConfig},
+    config::{DocumentWorld, InitialState, WorldConfig},
     journal::{Journal, RecordedRequest, RecordedResponse},
     snapshots::Snapshots,
     worker::Worker,
 };
 use crate::{
     faults::{FaultAction, FaultMatch, Faults, RequestParts},
-    world::{AttemptRequest, Fired, FiredJob, Initiator, KeyHash, Refusal, Result, World},
+    world::{AttemptRequest, FiredJob, Initiator, JobOutcome, KeyHash, Refusal, Result, World},
 };
 
 /// How long a swapped webhook waits for the next one.
 const SWAP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How many jobs of one moment an advance of the clock runs under one lock.
-const MAX_JOBS_PER_TURN: usize = 32;
+const MAX_JOBS_PER_LOCK: usize = 32;
 /// How many changes a follower may be behind.
 const MAX_CHANGES_BEHIND: usize = 1_024;
 
@@ -74,6 +75,8 @@ pub(crate) struct WorldRuntime {
 
 struct State {
     world: World,
+    /// What the world was copied from, if a document was put.
+    document: Option<Arc<DocumentWorld>>,
     worker: Arc<Worker>,
     clock: Clock,
     /// Counts how often the world was replaced.
@@ -99,6 +102,7 @@ impl WorldRuntime {
     ) -> Self {
         let state = State {
             world,
+            document: None,
             worker,
             clock,
             epoch: 0,
@@ -106,8 +110,8 @@ impl WorldRuntime {
             planned: None,
             changes: 0,
             faults: Faults::default(),
-            journal: Journal::default(),
-            snapshots: Snapshots::default(),
+            journal: Journal::new(&config.settings.memory.journals),
+            snapshots: Snapshots::new(&config.settings.memory.snapshots),
             date: HttpDate::default(),
         };
         Self {
@@ -149,6 +153,12 @@ impl WorldRuntime {
         result
     }
 
+    /// Calls `act` with the hashes of the world's keys, which do not change meanwhile. Runs no due jobs.
+    pub(crate) fn with_key_hashes(&self, act: impl FnOnce(Vec<KeyHash>)) {
+        let state = self.lock();
+        act(state.world.key_hashes().collect());
+    }
+
     /// Enters the world on behalf of an initiator, and notifies followers if it succeeds.
     pub(crate) fn change<R>(
         self: &Arc<Self>,
@@ -157,7 +167,7 @@ impl WorldRuntime {
     ) -> Result<R> {
         let (cause, what) = match initiator {
             Initiator::Request(_, what) => (Cause::Request, what),
-            Initiator::Control(what) => (Cause::Control, what),
+            Initiator::Control(what) | Initiator::Step(_, what) => (Cause::Control, what),
         };
         let result = self.enter(|world, now| {
             world.begin_cause(initiator);
@@ -195,7 +205,7 @@ impl WorldRuntime {
                     .perform(request, fault, || runtime.attempt_time(due))
                     .await;
                 runtime.enter(|world, _| world.finish_attempt(outcome));
-                runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-try-ended");
+                runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-attempt-ended");
                 runtime.attempt_ended.notify_waiters();
             });
         }
@@ -204,13 +214,13 @@ impl WorldRuntime {
     /// Runs all due jobs, each at its own time, and returns the webhook attempts among them. While the clock is being advanced it
     /// runs only a few at a time; the advance calls it again.
     fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
-        let most = if state.fired.is_some() { MAX_JOBS_PER_TURN } else { usize::MAX };
+        let most = if state.fired.is_some() { MAX_JOBS_PER_LOCK } else { usize::MAX };
         let mut attempts = Vec::new();
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
             let job = match fired {
-                Fired::Ran(job) => job,
-                Fired::Attempt(job, request) => {
+                JobOutcome::Ran(job) => job,
+                JobOutcome::Attempt(job, request) => {
                     match state.faults.match_delivery(&request, job.at) {
                         Some(FaultMatch { act: FaultAction::Late(by), .. }) => {
                             state.world.hold_attempt(&request, by, false);
@@ -334,6 +344,7 @@ impl WorldRuntime {
         if let Some(ended) = self.ended.get() {
             ended.send_modify(|ended| *ended += 1);
         }
+        self.config.settings.memory.journals.shorten_journals();
     }
 }
 
@@ -341,10 +352,11 @@ impl Drop for WorldRuntime {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let world = mem::take(&mut state.world);
-        if let InitialState::Read(world, _) = mem::replace(&mut self.beginning, InitialState::Empty) {
-            state.worker.drop_world(*world);
+        let beginning = mem::replace(&mut self.beginning, InitialState::Empty);
+        for document in beginning.document().cloned().into_iter().chain(state.document.take()) {
+            state.worker.drop_world(document.world.size(), document);
         }
-        state.worker.drop_world(world);
+        state.worker.drop_world(world.size(), world);
         // The driver then sees that the world is gone.
         self.wake.notify_one();
     }

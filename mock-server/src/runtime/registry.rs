@@ -15,7 +15,7 @@ use super::{
     document::Origin,
     worker::Worker,
 };
-use crate::world::{KeyHash, Keys, Refusal, Result};
+use crate::world::{KeyHash, ReadyKeys, Refusal, Result};
 
 /// How many worlds may exist beside the main one: enough for one per test of a large suite that deletes them.
 const MAX_WORLDS: usize = 10_000;
@@ -54,7 +54,7 @@ impl Worlds {
 impl WorldRegistry {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self> {
         let main = WorldRuntime::start(
-            WorldConfig::new(0, Keys::fixed(), settings.clone()),
+            WorldConfig::new(0, ReadyKeys::fixed(), settings.clone()),
             origin,
             Arc::default(),
         )?;
@@ -95,13 +95,13 @@ impl WorldRegistry {
     /// Updates the keys of a world.
     pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
         let number = runtime.config.number;
-        // Locked first, so that a concurrent update cannot overwrite newer keys.
-        let mut worlds = self.write();
-        let hashes: Vec<KeyHash> = runtime.enter(|world, _| world.key_hashes().collect());
-        if number != 0 && !worlds.others.contains_key(&number) {
-            return;
-        }
-        worlds.set_keys(number, hashes);
+        // The world is locked first: others need not wait until it is free, and a concurrent update cannot overwrite newer keys.
+        runtime.with_key_hashes(|hashes| {
+            let mut worlds = self.write();
+            if number == 0 || worlds.others.contains_key(&number) {
+                worlds.set_keys(number, hashes);
+            }
+        });
     }
 
     /// Creates a world; a large document is read by the world's worker.
@@ -136,8 +136,11 @@ impl WorldRegistry {
         };
         let mut settings = self.settings.clone();
         settings.clock = clock.unwrap_or(settings.clock);
-        let runtime =
-            WorldRuntime::start(WorldConfig::new(number, Keys::numbered(number), settings), origin, worker)?;
+        let runtime = WorldRuntime::start(
+            WorldConfig::new(number, ReadyKeys::numbered(number), settings),
+            origin,
+            worker,
+        )?;
         self.write().others.insert(number, Arc::clone(&runtime));
         self.index(&runtime);
         Ok(runtime)
@@ -163,28 +166,54 @@ fn number(id: &str) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{
+        sync::{atomic::Ordering, mpsc},
+        time::Duration,
+    };
 
     use tokio::runtime::Handle;
 
     use super::*;
-    use crate::{
-        ready::world_id,
-        runtime::{delivery::Deliverer, targets::WebhookTargets},
-    };
+    use crate::ready::world_id;
+
+    fn registry() -> WorldRegistry {
+        WorldRegistry::new(Settings::for_tests(ClockMode::Manual), Origin::Empty).expect("a world")
+    }
+
+    #[tokio::test]
+    async fn a_world_that_is_busy_holds_up_no_other_while_its_keys_are_updated() {
+        let registry = registry();
+        let (busy, other) =
+            (&registry.main, registry.create(Origin::Empty, None, Arc::default()).expect("a world"));
+        let key = KeyHash::from_key(&other.config.keys.live);
+        let (entered, has_entered) = mpsc::channel();
+        let (leave, may_leave) = mpsc::channel::<()>();
+        std::thread::scope(|threads| {
+            threads.spawn(move || {
+                busy.enter(|_, _| {
+                    _ = entered.send(());
+                    _ = may_leave.recv();
+                });
+            });
+            _ = has_entered.recv();
+            threads.spawn(|| registry.index(busy));
+            while busy.waiting.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            let (found, is_found) = mpsc::channel();
+            threads.spawn({
+                let registry = &registry;
+                move || _ = found.send(registry.world_of(&key).is_some())
+            });
+            let found = is_found.recv_timeout(Duration::from_secs(10));
+            drop(leave);
+            assert_eq!(found, Ok(true), "the other world's key is looked up meanwhile");
+        });
+    }
 
     #[tokio::test]
     async fn a_world_that_was_deleted_leaves_nothing_running() {
-        let runtime = Handle::current();
-        let settings = Settings {
-            clock: ClockMode::Manual,
-            start: None,
-            rate_limit: None,
-            rate_window: Duration::from_secs(60),
-            deliverer: Deliverer::new(WebhookTargets::default(), Duration::from_secs(1)),
-            runtime: runtime.clone(),
-        };
-        let registry = WorldRegistry::new(settings, Origin::Empty).expect("a world");
+        let (runtime, registry) = (Handle::current(), registry());
         let alone = runtime.metrics().num_alive_tasks();
         for _ in 0..20 {
             let world = registry.create(Origin::Demo, None, Arc::default()).expect("a world");

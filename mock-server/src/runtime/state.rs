@@ -14,7 +14,7 @@ use super::{
     State, WorldRuntime,
     change::Cause,
     clock::{Clock, ClockMode},
-    config::{LARGE_DOCUMENT, LARGE_WORLD, WorldConfig},
+    config::{DocumentWorld, LARGE_DOCUMENT, LARGE_WORLD, WorldConfig},
     document::Origin,
     worker::Worker,
 };
@@ -28,6 +28,7 @@ impl WorldRuntime {
     pub(crate) fn start(config: WorldConfig, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>> {
         let (beginning, world, clock) = config.begin(origin)?;
         let runtime = Arc::new(Self::new(config, beginning, world, clock, worker));
+        runtime.config.settings.memory.journals.add_world(&runtime);
         runtime.drive();
         runtime.index_in_background();
         Ok(runtime)
@@ -49,14 +50,14 @@ impl WorldRuntime {
     /// Indexes the words of a large world before the first search.
     pub(super) fn index_in_background(&self) {
         let state = self.lock();
-        if let Some(read) = state.world.unread() {
+        if let Some(read) = state.world.pending_search_index() {
             state.worker.submit(read);
         }
     }
 
     /// Waits for the index of words, so that a search does not build it under the lock.
     pub(crate) async fn wait_until_searchable(&self) {
-        let unread = self.lock().world.unread();
+        let unread = self.lock().world.pending_search_index();
         if let Some(read) = unread {
             let _ = self.offload_if(true, read).await;
         }
@@ -68,7 +69,7 @@ impl WorldRuntime {
         let mut state = self.lock();
         state.faults = Faults::default();
         state.journal.clear();
-        self.replace(state, world, clock, Arc::default(), "reset");
+        self.replace(state, world, None, clock, Arc::default(), "reset");
         Ok(())
     }
 
@@ -83,17 +84,20 @@ impl WorldRuntime {
     pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<()> {
         let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;
-        let read = move || runtime.config.read(document);
+        let known: Vec<_> =
+            self.beginning.document().cloned().into_iter().chain(self.lock().document.clone()).collect();
+        let read = move || runtime.config.read(&document, &known);
         let worker = Arc::<Worker>::default();
-        let (world, saved) = if long { worker.run(read).await?? } else { read()? };
+        let read = if long { worker.run(read).await?? } else { read()? };
+        let world = read.world.clone();
         let mut state = self.lock();
         let now = state.clock.now();
-        let start = match (state.clock.mode, saved) {
+        let start = match (state.clock.mode, read.saved) {
             (ClockMode::Manual, Some(saved)) => saved,
             (_, saved) => saved.map_or(now, |saved| saved.max(now)),
         };
         let clock = Clock::new(self.config.settings.clock, start);
-        self.replace(state, world, clock, worker, "restore");
+        self.replace(state, world, Some(read), clock, worker, "restore");
         self.index_in_background();
         Ok(())
     }
@@ -102,11 +106,13 @@ impl WorldRuntime {
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
         world: World,
+        document: Option<Arc<DocumentWorld>>,
         clock: Clock,
         worker: Arc<Worker>,
         what: &str,
     ) {
         let old = mem::replace(&mut state.world, world);
+        let old_document = mem::replace(&mut state.document, document);
         let worker = mem::replace(&mut state.worker, worker);
         state.clock = clock;
         state.epoch += 1;
@@ -117,6 +123,31 @@ impl WorldRuntime {
         let attempts = self.run_due(&mut state, now);
         self.leave(state, attempts);
         self.attempt_ended.notify_waiters();
-        worker.drop_world(old);
+        worker.drop_world(old.size(), (old, old_document));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::{config::Settings, registry::WorldRegistry};
+
+    #[tokio::test]
+    async fn a_document_that_is_put_again_is_in_memory_once() {
+        let settings = Settings::for_tests(ClockMode::Manual);
+        let registry = WorldRegistry::new(settings, Origin::Demo).expect("a world");
+        let world = &registry.main;
+        let document = Bytes::from(world.document().await.expect("a document"));
+        world.restore(document.clone()).await.expect("it is sound");
+        let first = world.lock().world.conversations.clone();
+        let subject = first[0].subject.clone();
+        world.enter(|world, _| world.conversations[0].subject.push('!'));
+        world.restore(document.clone()).await.expect("it is sound");
+        assert!(first.len() > 5 && world.lock().world.conversations.is_same(&first));
+        assert_eq!(world.lock().world.conversations[0].subject, subject, "changes are gone all the same");
+        let mut other = document.to_vec();
+        other.push(b'\n');
+        world.restore(other.into()).await.expect("it is sound");
+        assert!(!world.lock().world.conversations.is_same(&first));
     }
 }

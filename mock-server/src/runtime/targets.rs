@@ -18,7 +18,7 @@ use reqwest::{
 use crate::world::{Refusal, Result};
 
 /// How long resolving a name may take when a webhook is added; after that the name counts as not found.
-const ADMIT_TIMEOUT: Duration = Duration::from_secs(3);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Which receivers are accepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    fn admits(self, ip: IpAddr) -> Result<(), Forbidden> {
+    fn check_address(self, ip: IpAddr) -> Result<(), Forbidden> {
         match (self, reserved(ip)) {
             (Route::Local, Some(LOOPBACK)) | (Route::Public, None) => Ok(()),
             (Route::Local, None) => Err(Forbidden::NotHttps),
@@ -102,11 +102,11 @@ impl Route {
     }
 
     /// Checks that all of a name's addresses are permitted.
-    fn admits_all(self, ips: &[IpAddr]) -> Result<(), Forbidden> {
+    fn check_addresses(self, ips: &[IpAddr]) -> Result<(), Forbidden> {
         if ips.is_empty() {
             return Err(Forbidden::NotFound);
         }
-        ips.iter().try_for_each(|ip| self.admits(*ip))
+        ips.iter().try_for_each(|ip| self.check_address(*ip))
     }
 }
 
@@ -130,8 +130,8 @@ impl WebhookTargets {
 
     /// Returns whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
     /// behind it now, and it is looked up again before every send.
-    pub async fn admit(&self, url: &str) -> Result<()> {
-        match tokio::time::timeout(ADMIT_TIMEOUT, self.route(url)).await {
+    pub async fn check_url(&self, url: &str) -> Result<()> {
+        match tokio::time::timeout(CHECK_TIMEOUT, self.route(url)).await {
             Ok(Ok(_) | Err(Forbidden::NotFound)) | Err(_) => Ok(()),
             Ok(Err(why)) => Err(Refusal::field("url", self.explain(why))),
         }
@@ -169,10 +169,10 @@ impl WebhookTargets {
                 found => found?,
             },
         };
-        let local = Route::Local.admits_all(&ips).is_ok();
+        let local = Route::Local.check_addresses(&ips).is_ok();
         match self.mode {
             Mode::Loopback if local => Ok(Route::Local),
-            _ => match Route::Public.admits_all(&ips) {
+            _ => match Route::Public.check_addresses(&ips) {
                 // A name that is not found may appear later, but not on this machine.
                 Ok(()) | Err(Forbidden::NotFound) if !secure => Err(Forbidden::NotHttps),
                 admitted => admitted.map(|()| Route::Public),
@@ -214,7 +214,7 @@ impl Resolve for CheckedResolver {
         let (targets, route) = (self.targets.clone(), self.route);
         Box::pin(async move {
             let ips = targets.look_up(name.as_str()).await?;
-            route.admits_all(&ips)?;
+            route.check_addresses(&ips)?;
             let addresses: Addrs = Box::new(ips.into_iter().map(|ip| SocketAddr::new(ip, 0)));
             Ok(addresses)
         })

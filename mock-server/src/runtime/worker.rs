@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::config::LARGE_WORLD;
-use crate::world::{Refusal, Result, World};
+use crate::world::{Refusal, Result};
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -32,9 +32,9 @@ impl Worker {
         }
     }
 
-    /// Drops a world, a large one on the thread.
-    pub(super) fn drop_world(&self, world: World) {
-        if world.size() > LARGE_WORLD {
+    /// Drops a world, or what holds one of this size; a large one on the thread.
+    pub(super) fn drop_world(&self, size: usize, world: impl Send + 'static) {
+        if size > LARGE_WORLD {
             self.submit(move || drop(world));
         }
     }

@@ -6,42 +6,42 @@ use shared_inbox::{
     Status, Tag, Team, Timestamp, Turn, Urgency, View,
 };
 
-use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, Result, World};
+use super::{BookingRecord, DocumentRequestEntry, Item, MailboxEntry, Refusal, Result, World};
 
 /// Items of a page by default, and at most.
 const DEFAULT_PAGE: usize = 100;
 const MAX_PAGE: usize = 1_000;
 
-/// A part of a list, and how long the whole is.
+/// A page of a list, and the length of the whole list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// The part.
+    /// The items of the page.
     pub items: Vec<T>,
-    /// How many there are in all.
+    /// The number of items in the whole list.
     pub total: usize,
 }
 
-/// Which part of a list.
+/// The range of a list that makes a page.
 ///
 /// ```
-/// use shared_inbox_mock::Section;
-/// let part: Section = serde_json::from_str(r#"{ "offset": 200, "limit": 50 }"#)?;
-/// assert_eq!(part, Section::new(200, 50));
+/// use shared_inbox_mock::PageRange;
+/// let part: PageRange = serde_json::from_str(r#"{ "offset": 200, "limit": 50 }"#)?;
+/// assert_eq!(part, PageRange::new(200, 50));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Section {
-    /// So many are left out first.
+pub struct PageRange {
+    /// The number of items to skip.
     pub offset: Option<usize>,
-    /// At most so many, from 1 to 1000; 100 unless said.
+    /// The most items of the page, from 1 to 1000; 100 by default.
     pub limit: Option<usize>,
 }
 
-impl Section {
+impl PageRange {
     /// Returns this section, or the whole list if neither offset nor limit is set.
     pub(crate) fn or_whole(self) -> Self {
         if self == Self::default() { Self::new(0, usize::MAX) } else { self }
@@ -62,7 +62,7 @@ impl Section {
     }
 
     /// Returns this page of a list; only its items are converted.
-    pub(crate) fn of<I, T>(&self, all: &[I], mut show: impl FnMut(&I) -> T) -> Page<T> {
+    pub(crate) fn select<I, T>(&self, all: &[I], mut show: impl FnMut(&I) -> T) -> Page<T> {
         let from = self.offset.unwrap_or(0).min(all.len());
         let to = from.saturating_add(self.limit.unwrap_or(DEFAULT_PAGE)).min(all.len());
         Page { items: all[from..to].iter().map(&mut show).collect(), total: all.len() }
@@ -170,7 +170,7 @@ pub struct ConversationView {
     /// Its documents.
     pub documents: Vec<Document>,
     /// The requested documents.
-    pub document_requests: Vec<RequestEntry>,
+    pub document_requests: Vec<DocumentRequestEntry>,
     /// Times that were booked in it.
     pub bookings: Vec<BookingRecord>,
 }
@@ -192,7 +192,7 @@ redacted_debug!(DocumentFilter { kind });
 
 impl World {
     /// Returns conversations of all inboxes, newest first.
-    pub fn browse(&self, filter: &ConversationFilter, part: Section) -> Result<Page<ConversationEntry>> {
+    pub fn browse(&self, filter: &ConversationFilter, part: PageRange) -> Result<Page<ConversationEntry>> {
         part.check()?;
         if let Some(View::Unknown(view)) = &filter.view {
             return Err(Refusal::field(
@@ -201,7 +201,7 @@ impl World {
             ));
         }
         let found = self.find_anywhere(filter);
-        Ok(part.of(&found, |at| self.entry(*at)))
+        Ok(part.select(&found, |at| self.entry(*at)))
     }
 
     /// Returns the name or the address of a conversation's customer.
@@ -262,13 +262,13 @@ impl World {
     }
 
     /// Returns documents of all inboxes, newest first.
-    pub fn browse_documents(&self, filter: &DocumentFilter, part: Section) -> Result<Page<Document>> {
+    pub fn browse_documents(&self, filter: &DocumentFilter, part: PageRange) -> Result<Page<Document>> {
         part.check()?;
         if let Some(kind @ DocumentKind::Unknown(_)) = &filter.kind {
             return Err(Refusal::field("kind", format!("{kind} is none of the kinds of documents")));
         }
         let found = self.find_documents(filter.q.as_deref(), filter.kind.as_ref());
-        Ok(part.of(&found, |at| self.documents[*at].document.clone()))
+        Ok(part.select(&found, |at| self.documents[*at].document.clone()))
     }
 
     /// Returns all tags, with the number of conversations in all inboxes.

@@ -81,7 +81,7 @@ impl World {
     ///
     /// let now = Timestamp::from_millis(1_800_000_000_000);
     /// let mut world = World::demo(now);
-    /// let agent = world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed key");
+    /// let agent = world.authenticate(&KeyHash::from_key(LIVE_KEY)).expect("the fixed key");
     /// let query = [("q".to_owned(), "broken".to_owned())];
     /// let response = world.call(&agent, Operation::ListConversations, None, CallInput::Query(&query), now)?;
     /// assert_eq!(response.status, 200);
@@ -98,12 +98,12 @@ impl World {
         input: CallInput<'_>,
         now: Timestamp,
     ) -> Result<ServiceResponse> {
-        self.admit(agent, now)?;
+        self.check_limits(agent, now)?;
         self.perform(agent, op, id, input, now)
     }
 
     /// Checks the plan and the rate limit of a request, and counts it.
-    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
+    pub(crate) fn check_limits(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         self.key_of(agent)?;
         if self.workspace.plan == Plan::Free {
             return Err(Refusal::new(
@@ -111,10 +111,10 @@ impl World {
                 "The API is available on the Pro and Team plans; upgrade the workspace.",
             ));
         }
-        self.limits.admit(agent, now)
+        self.limits.count_call(agent, now)
     }
 
-    /// Performs an operation of an admitted request: scope, input, conversation, effect.
+    /// Performs an operation of a request within its limits: scope, input, conversation, effect.
     pub(crate) fn perform(
         &mut self,
         agent: &AgentId,

@@ -27,7 +27,7 @@ pub(crate) enum Job {
     Reminder {
         /// The request.
         request: DocumentRequestId,
-        /// Which reminder, from 1.
+        /// The number of the reminder, from 1.
         number: u8,
     },
     /// A snooze ends.
@@ -39,11 +39,11 @@ pub(crate) enum Job {
     ForgetAppMail {
         /// Its Message-ID.
         message_id: String,
-        /// In which world.
+        /// Whether it is live, or in the sandbox.
         livemode: bool,
     },
     /// An event is delivered to an endpoint.
-    WebhookTry {
+    WebhookAttempt {
         /// The endpoint.
         endpoint: WebhookId,
         /// The event.
@@ -60,7 +60,7 @@ impl Job {
             Job::Reminder { .. } => "reminder",
             Job::Wake { .. } => "wake",
             Job::ForgetAppMail { .. } => "forget-app-mail",
-            Job::WebhookTry { .. } => "webhook-try",
+            Job::WebhookAttempt { .. } => "webhook-attempt",
         }
     }
 
@@ -71,7 +71,7 @@ impl Job {
             Job::Reminder { request, .. } => request.as_str(),
             Job::Wake { conversation } => conversation.as_str(),
             Job::ForgetAppMail { message_id, .. } => message_id,
-            Job::WebhookTry { event, .. } => event.as_str(),
+            Job::WebhookAttempt { event, .. } => event.as_str(),
         }
     }
 }
@@ -181,11 +181,37 @@ impl<'de> Deserialize<'de> for Jobs {
 pub struct JobEntry {
     /// When it is due.
     pub due_at: Timestamp,
-    /// What kind of job.
+    /// The kind of job.
     pub job: String,
     /// The id that it is about.
     pub subject: String,
+    /// Whom and what it concerns.
+    #[serde(flatten)]
+    pub details: JobDetails,
 }
+
+/// Whom and what a job concerns.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct JobDetails {
+    /// The conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// The name or the address of the customer in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
+    /// The type of the event that is delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// The address that it is delivered to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+// The address may carry a password of the receiver's, so it is left out.
+redacted_debug!(JobDetails { conversation_id, event });
 
 impl super::World {
     /// Returns the queued jobs, soonest first.
@@ -194,7 +220,32 @@ impl super::World {
             due_at,
             job: job.kind().to_owned(),
             subject: job.subject().to_owned(),
+            details: self.job_details(job),
         };
         self.jobs.iter().map(entry).collect()
+    }
+
+    /// Returns whom and what a job concerns.
+    pub(super) fn job_details(&self, job: &Job) -> JobDetails {
+        let at = match job {
+            Job::Send { message } | Job::SandboxReply { message, .. } => {
+                self.message(message.as_str()).map(|(at, _)| at)
+            }
+            Job::Reminder { request, .. } => {
+                let asked = self.index.requests.get(request).map(|at| &self.document_requests[*at]);
+                asked.and_then(|asked| self.conversation(asked.conversation.as_str()).ok())
+            }
+            Job::Wake { conversation } => self.conversation(conversation.as_str()).ok(),
+            Job::ForgetAppMail { .. } => None,
+            Job::WebhookAttempt { endpoint, event } => {
+                let (event, url) = self.delivery_target(endpoint, event);
+                return JobDetails { event, url, ..JobDetails::default() };
+            }
+        };
+        JobDetails {
+            conversation_id: at.map(|at| self.conversations[at].id.clone()),
+            customer: at.and_then(|at| self.customer(at)),
+            ..JobDetails::default()
+        }
     }
 }

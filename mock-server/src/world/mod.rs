@@ -41,36 +41,36 @@ use std::{
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, event::Event};
 
-pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
+pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, PageRange};
 pub use call::CallInput;
-pub use conversation::{Assignment, NoteAdded, Snooze, Sorting, StatusChange, TagChange, TeamNote};
+pub use conversation::{Assignment, CreatedNote, Snooze, SortingResult, StatusChange, TagChange, TeamNote};
 pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord};
+pub use documents::{DocumentReading, DocumentRequestEntry, InboundFile, NewDocument, Upload, UploadResult};
 pub(crate) use documents::{DocumentRequest, FiledDocument};
-pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Uploaded};
 pub(crate) use ids::{IdGenerator, id_with_suffix};
-pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
+pub use jobs::{JobDetails, JobEntry};
 pub(crate) use mail::AppMails;
 pub use mail::{
-    Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail, Outcome, Received,
-    SentMail, Stop, TeamReply, Waiting,
+    Approval, ApprovalResult, DiscardDraft, Dmarc, HelperDraft, InboundMail, InboundResult, MailOutcome,
+    OutboxKind, OutboxMail, QueuedDraft, SentMail, StopMessage, TeamReply,
 };
 pub use people::{
-    Actor, BookingRecord, CreatedKey, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewKey,
-    NewMailbox, NewUser, Plan, TEST_KEY, User,
+    Actor, BookingRecord, CreatedKey, KeyEntry, KeyHash, LIVE_KEY, MailboxEntry, NewBooking, NewKey,
+    NewMailbox, NewUser, Plan, ReadyKeys, TEST_KEY, User,
 };
 pub(crate) use people::{Key, MailboxRecord, Workspace};
 pub use response::{Refusal, Result, ServiceResponse};
-pub use run::{Fired, FiredJob};
+pub use run::{FiredJob, JobOutcome};
 pub(crate) use trace::{Initiator, call_id};
 pub use trace::{StepKind, TraceDelivery, TraceStep};
-pub(crate) use webhooks::ReceiverResponse;
 pub(crate) use webhooks::Webhooks;
 pub use webhooks::{
-    Attempt, AttemptOutcome, AttemptRequest, AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail,
-    DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope, HookState, RotatedSecret, Signed, TestSent,
-    TimestampSource, WebhookView,
+    Attempt, AttemptDetail, AttemptOutcome, AttemptRequest, CreateWebhook, CreatedWebhook, DeliveryDetail,
+    DeliveryFilter, DeliveryOutcome, DeliveryView, RotatedSecret, SignatureHeaders, TestEvent,
+    TimestampSource, WebhookScope, WebhookState, WebhookView,
 };
+pub(crate) use webhooks::{LoggedEvent, ReceiverResponse};
 
 use store::SharedVec;
 
@@ -181,8 +181,8 @@ impl World {
     }
 
     /// Returns the indexing that the first search needs and that can run without the world; `None` if it is short.
-    pub(crate) fn unread(&self) -> Option<impl FnOnce() + Send + 'static> {
-        let (words, titles) = (self.index.words.unread(), self.library.words.unread());
+    pub(crate) fn pending_search_index(&self) -> Option<impl FnOnce() + Send + 'static> {
+        let (words, titles) = (self.index.words.pending_base(), self.library.words.pending_base());
         (words.is_some() || titles.is_some()).then_some(move || {
             // The world may have been replaced meanwhile.
             words.and_then(|words| words.upgrade()).iter().for_each(|words| words.read());

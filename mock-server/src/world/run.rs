@@ -3,56 +3,61 @@
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
-use super::{Job, World, webhooks::AttemptRequest};
+use super::{Job, JobDetails, World, webhooks::AttemptRequest};
 
-/// A job that was due.
+/// The outcome of a due job.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Fired {
+pub enum JobOutcome {
     /// It ran.
     Ran(FiredJob),
     /// A webhook attempt has to be made over HTTP; its outcome is passed to [`World::finish_attempt`].
     Attempt(FiredJob, AttemptRequest),
 }
 
-/// What was done, as the control API reports it.
+/// A job that ran, as the control API reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FiredJob {
     /// When it was due.
     pub at: Timestamp,
-    /// What kind of job.
+    /// The kind of job.
     pub job: String,
     /// The id that it was about.
     #[serde(default)]
     pub subject: String,
+    /// Whom and what it concerned.
+    #[serde(flatten)]
+    pub details: JobDetails,
 }
 
-impl Fired {
+impl JobOutcome {
     /// Returns the job.
     pub fn job(&self) -> &FiredJob {
         match self {
-            Fired::Ran(job) | Fired::Attempt(job, _) => job,
+            JobOutcome::Ran(job) | JobOutcome::Attempt(job, _) => job,
         }
     }
 }
 
 impl World {
     /// Runs the earliest job that is due at `now`, at its own due time.
-    pub fn run_due(&mut self, now: Timestamp) -> Option<Fired> {
+    pub fn run_due(&mut self, now: Timestamp) -> Option<JobOutcome> {
         loop {
             let (at, job, cause) = self.jobs.pop_due(now)?;
-            let fired = FiredJob { at, job: job.kind().to_owned(), subject: job.subject().to_owned() };
-            if let Job::WebhookTry { endpoint, event } = &job {
+            let details = self.job_details(&job);
+            let fired =
+                FiredJob { at, job: job.kind().to_owned(), subject: job.subject().to_owned(), details };
+            if let Job::WebhookAttempt { endpoint, event } = &job {
                 match self.start_attempt(endpoint, event, at) {
-                    Some(request) => return Some(Fired::Attempt(fired, request)),
+                    Some(request) => return Some(JobOutcome::Attempt(fired, request)),
                     // The attempt is not to be made, or not yet.
                     None => continue,
                 }
             }
             self.run_caused(cause, &job, at, |world| world.run(&job, at));
-            return Some(Fired::Ran(fired));
+            return Some(JobOutcome::Ran(fired));
         }
     }
 
@@ -64,7 +69,7 @@ impl World {
             Job::Wake { conversation } => self.wake(conversation.as_str()),
             Job::ForgetAppMail { message_id, livemode } => self.app_mail.forget(*livemode, message_id),
             // Handled by the caller.
-            Job::WebhookTry { .. } => {}
+            Job::WebhookAttempt { .. } => {}
         }
     }
 

@@ -40,6 +40,18 @@ impl<T> SharedVec<T> {
         self.0.iter().flat_map(|chunk| chunk.iter().map(Arc::as_ref))
     }
 
+    /// Returns handles to the items. An item is copied when it is changed while somebody has a handle to it.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = Arc<T>> {
+        self.0.iter().flat_map(|chunk| chunk.iter().cloned())
+    }
+
+    /// Returns whether both have the same items, in the same place of memory.
+    #[cfg(test)]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Arc<_>, &Arc<_>)| Arc::ptr_eq(one, other);
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+
     pub(crate) fn push(&mut self, item: T) {
         let item = Arc::new(item);
         match self.0.last_mut().filter(|last| last.len() < CHUNK) {

@@ -3,7 +3,7 @@
 //! [`World::begin_cause`] names the initiator of what follows; everything until [`World::end_cause`] has that cause, and so has a job
 //! that it queues. Like the journal, traces are not part of the world document.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
@@ -13,7 +13,7 @@ use super::{Attempt, DeliveryOutcome, Item, Job, World};
 /// How many steps are stored; the oldest are dropped first.
 const MAX_STEPS: usize = 50_000;
 
-/// What a step of a line is about.
+/// The kind of a trace's step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -23,9 +23,9 @@ pub enum StepKind {
     Request,
     /// A call of the control API: what people and customers do.
     Control,
-    /// Something that fell due, or will.
+    /// A job that fell due, or will.
     Job,
-    /// A message was made, or has come further.
+    /// A message was created, or its status changed.
     Message,
     /// A note was written.
     Note,
@@ -45,7 +45,7 @@ pub enum StepKind {
     Webhook,
 }
 
-/// One step of a line.
+/// One step of a trace.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -66,12 +66,11 @@ pub enum StepKind {
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "LineStep"))]
 #[non_exhaustive]
 pub struct TraceStep {
     /// Its number; a cause has a smaller one than what it led to.
     pub number: u64,
-    /// The step that led to it; none for what began a line.
+    /// The step that led to it; none for the step that began the trace.
     pub cause: Option<u64>,
     /// When it happened.
     pub at: Timestamp,
@@ -83,13 +82,13 @@ pub struct TraceStep {
     pub what: String,
     /// The conversation that it happened in.
     pub conversation_id: Option<ConversationId>,
-    /// When it will happen: it is a job that still waits.
+    /// When a job that has not run yet is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
     /// The deliveries of an event to each webhook that subscribes to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Vec<TraceDelivery>>,
-    /// Of a request: the trace that it is a part of.
+    /// The `traceparent` header of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
     /// The name or the address of the customer in that conversation.
@@ -110,34 +109,65 @@ pub struct TraceStep {
     /// The status of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
+    /// The fault rule that fired for the request, or that made the control call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault_id: Option<String>,
 }
 
 redacted_debug!(TraceStep { number, cause, at, kind, id, what, due_at, deliveries });
 
+impl TraceStep {
+    /// Returns the only step of a request that changed nothing.
+    pub(crate) fn of_request(id: &str, at: Timestamp) -> Self {
+        Self::new(0, StepKind::Request, id.to_owned(), at)
+    }
+
+    fn new(number: u64, kind: StepKind, id: String, at: Timestamp) -> Self {
+        Self {
+            number,
+            cause: None,
+            at,
+            kind,
+            id,
+            what: String::new(),
+            conversation_id: None,
+            due_at: None,
+            deliveries: None,
+            traceparent: None,
+            customer: None,
+            subject: None,
+            excerpt: None,
+            method: None,
+            path: None,
+            status: None,
+            fault_id: None,
+        }
+    }
+}
+
 /// Characters of an excerpt.
 const MAX_EXCERPT: usize = 120;
 
-/// The way of an event to one webhook.
+/// The delivery of an event to one webhook.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "LineDelivery"))]
 #[non_exhaustive]
 pub struct TraceDelivery {
     /// The webhook.
     pub webhook_id: WebhookId,
-    /// Where it is sent to.
+    /// The address of the receiver.
     pub url: String,
-    /// How it stands.
+    /// Its outcome so far.
     pub outcome: DeliveryOutcome,
-    /// When it is tried next.
-    pub next_try_at: Option<Timestamp>,
-    /// Every try so far, oldest first.
-    pub tries: Vec<Attempt>,
+    /// When the next attempt is due.
+    pub next_attempt_at: Option<Timestamp>,
+    /// Every attempt so far, oldest first.
+    pub attempts: Vec<Attempt>,
 }
 
 // The address may carry a password of the receiver's, so it is left out.
-redacted_debug!(TraceDelivery { webhook_id, outcome, tries });
+redacted_debug!(TraceDelivery { webhook_id, outcome, attempts });
 
 /// The initiator of a change.
 #[derive(Debug, Clone, Copy)]
@@ -146,6 +176,8 @@ pub(crate) enum Initiator {
     Request(u64, &'static str),
     /// A call of the control API.
     Control(&'static str),
+    /// A call of the control API that has a step already.
+    Step(u64, &'static str),
 }
 
 /// Returns the id of a request.
@@ -160,12 +192,20 @@ struct RecordedStep {
     id: String,
     what: String,
     conversation: Option<u32>,
+    /// Of a control call that a fault made.
+    fault: Option<Box<FaultCall>>,
+}
+
+/// The rule that made a control call, and the status of the response.
+struct FaultCall {
+    id: String,
+    status: Option<u16>,
 }
 
 impl RecordedStep {
     fn of_job(job: &Job, cause: Option<u64>, at: Timestamp) -> Self {
         let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
-        Self { cause, at, kind: StepKind::Job, id, what, conversation: None }
+        Self { cause, at, kind: StepKind::Job, id, what, conversation: None, fault: None }
     }
 }
 
@@ -210,21 +250,27 @@ impl Traces {
     /// Returns the step that causes what is being done now, recording the initiator if necessary.
     fn cause(&mut self, at: Timestamp) -> Option<u64> {
         if let CurrentCause::Begun(initiator) = self.now {
-            let (kind, id, what) = match initiator {
-                Initiator::Request(number, what) => (StepKind::Request, call_id(number), what),
+            let number = match initiator {
+                Initiator::Request(number, what) => {
+                    self.push_initiator(StepKind::Request, call_id(number), what, at)
+                }
                 Initiator::Control(what) => {
                     let number = self.dropped + self.steps.len() as u64;
-                    (StepKind::Control, format!("ctl_{number}"), what)
+                    self.push_initiator(StepKind::Control, format!("ctl_{number}"), what, at)
                 }
+                Initiator::Step(number, _) => number,
             };
-            let what = what.to_owned();
-            let number = self.push(RecordedStep { cause: None, at, kind, id, what, conversation: None });
             self.now = CurrentCause::Step(number);
         }
         match self.now {
             CurrentCause::Step(number) => Some(number),
             _ => None,
         }
+    }
+
+    fn push_initiator(&mut self, kind: StepKind, id: String, what: &str, at: Timestamp) -> u64 {
+        let what = what.to_owned();
+        self.push(RecordedStep { cause: None, at, kind, id, what, conversation: None, fault: None })
     }
 
     fn get(&self, number: u64) -> Option<&RecordedStep> {
@@ -271,12 +317,28 @@ impl Traces {
     }
 }
 
+/// Leaves one step of each request: the control calls of a fault are recorded with one of their own.
+fn merge_requests(steps: &mut Vec<TraceStep>) {
+    let mut first: HashMap<String, u64> = HashMap::new();
+    let mut merged: HashMap<u64, u64> = HashMap::new();
+    steps.retain_mut(|step| {
+        step.cause = step.cause.map(|cause| merged.get(&cause).copied().unwrap_or(cause));
+        if step.kind != StepKind::Request {
+            return true;
+        }
+        let number = *first.entry(step.id.clone()).or_insert(step.number);
+        merged.insert(step.number, number);
+        number == step.number
+    });
+}
+
 impl StepKind {
     /// Returns whether later actions on the step's object belong to the same trace.
     fn may_have_later_steps(self) -> bool {
         matches!(
             self,
-            StepKind::Message
+            StepKind::Request
+                | StepKind::Message
                 | StepKind::DocumentRequest
                 | StepKind::Booking
                 | StepKind::Event
@@ -314,7 +376,45 @@ impl World {
         if let Some(cause) = self.traces.cause(at) {
             let conversation = conversation.map(|at| at as u32);
             let (id, what) = (id.to_owned(), what.to_owned());
-            self.traces.push(RecordedStep { cause: Some(cause), at, kind, id, what, conversation });
+            self.traces.push(RecordedStep {
+                cause: Some(cause),
+                at,
+                kind,
+                id,
+                what,
+                conversation,
+                fault: None,
+            });
+        }
+    }
+
+    /// Records a control call that a fault makes because of a request; returns its step.
+    pub(crate) fn record_fault_call(
+        &mut self,
+        request: u64,
+        fault: &str,
+        what: String,
+        at: Timestamp,
+    ) -> u64 {
+        let cause = self.traces.push_initiator(StepKind::Request, call_id(request), "", at);
+        let fault = Some(Box::new(FaultCall { id: fault.to_owned(), status: None }));
+        self.traces.push(RecordedStep {
+            cause: Some(cause),
+            at,
+            kind: StepKind::Control,
+            id: format!("ctl_{}", cause + 1),
+            what,
+            conversation: None,
+            fault,
+        })
+    }
+
+    /// Records the status of the response to a control call that a fault made.
+    pub(crate) fn set_step_status(&mut self, step: u64, status: u16) {
+        let at = step.checked_sub(self.traces.dropped).and_then(|at| usize::try_from(at).ok());
+        let fault = at.and_then(|at| self.traces.steps.get_mut(at)).and_then(|step| step.fault.as_mut());
+        if let Some(fault) = fault {
+            fault.status = Some(status);
         }
     }
 
@@ -355,29 +455,24 @@ impl World {
         let shown = |number: u64, step: &RecordedStep| {
             let at = step.conversation.map(|at| at as usize);
             TraceStep {
-                number,
                 cause: step.cause.filter(|cause| *cause >= self.traces.dropped),
-                at: step.at,
-                kind: step.kind,
-                id: step.id.clone(),
                 what: step.what.clone(),
                 conversation_id: at.map(|at| self.conversations[at].id.clone()),
-                due_at: None,
                 deliveries: (step.kind == StepKind::Event).then(|| self.trace_deliveries(&step.id)),
-                traceparent: None,
                 customer: at.and_then(|at| self.customer(at)),
                 subject: at.map(|at| self.conversations[at].subject.clone()),
                 excerpt: at.and_then(|at| self.excerpt(at, step)),
-                method: None,
-                path: None,
-                status: None,
+                status: step.fault.as_ref().and_then(|fault| fault.status),
+                fault_id: step.fault.as_ref().map(|fault| fault.id.clone()),
+                ..TraceStep::new(number, step.kind, step.id.clone(), step.at)
             }
         };
         let happened = self.traces.numbered().filter(|(number, _)| on(*number));
         let mut steps: Vec<TraceStep> = happened.map(|(number, step)| shown(number, step)).collect();
+        merge_requests(&mut steps);
         let next = self.traces.dropped + self.traces.steps.len() as u64;
         let waiting = self.jobs.caused().filter(|(_, job, cause)| {
-            !matches!(job, Job::WebhookTry { .. })
+            !matches!(job, Job::WebhookAttempt { .. })
                 && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
         });
         steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| {

@@ -135,10 +135,53 @@ async fn a_search_for_a_trace_finds_every_request_of_it() {
     let (found, of) = total(&kit, &format!("/requests?q={TRACE}")).await;
     assert_eq!((found.len(), of), (2, 2), "{found:?}");
     assert!(found.iter().all(|it| it["traceparent"] == traceparent), "{found:?}");
-    let line = kit.look(&format!("/lines/{}", text(&found[1]["id"]))).await;
+    let line = kit.look(&format!("/traces/{}", text(&found[1]["id"]))).await;
     assert_eq!(line["steps"][0]["traceparent"], traceparent, "{line}");
     let others = kit.look("/requests").await;
     assert!(others.as_array().unwrap().iter().any(|it| it["traceparent"] == Value::Null));
+}
+
+#[tokio::test]
+async fn a_request_keeps_its_headers_but_none_with_credentials() {
+    let kit = Kit::start().await;
+    let request = kit.http().get(format!("{}/me", kit.mock.base_url())).bearer_auth(kit.mock.live_key());
+    let request = request
+        .header("User-Agent", "my-app/1.2")
+        .header("X-Twice", "one")
+        .header("X-Twice", "two")
+        .header("X-Key", kit.mock.live_key())
+        .header("Cookie", "session=1")
+        .header("Proxy-Authorization", "Basic eDp5");
+    request.send().await.expect("a response");
+    let headers = &kit.look("/requests").await[0]["requestHeaders"];
+    assert_eq!(headers["user-agent"], "my-app/1.2");
+    assert_eq!(headers["x-twice"], "one, two");
+    assert_eq!(headers["x-key"], "rk_(key)");
+    for name in ["authorization", "cookie", "proxy-authorization"] {
+        assert_eq!(headers[name], Value::Null, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn requests_are_listed_by_key_by_mode_and_by_fault() {
+    let kit = Kit::start().await;
+    let (robot, agent) = kit.key("Robot", &["read"]).await;
+    for api in [&robot, &kit.live(), &kit.api(kit.mock.test_key())] {
+        api.get("/me").await.expect(200);
+    }
+    let rule = json!({ "path": "/tags", "effect": { "status": 500 } });
+    let rule = text(&kit.control("POST", "/faults", rule).await.expect(201)["id"]);
+    kit.live().get("/tags").await.error(500);
+    for (query, found) in [
+        (format!("agent={agent}"), 1),
+        ("livemode=true".to_owned(), 3),
+        ("livemode=false".to_owned(), 1),
+        ("fault=any".to_owned(), 1),
+        (format!("fault={rule}"), 1),
+        ("fault=flt_99".to_owned(), 0),
+    ] {
+        assert_eq!(total(&kit, &format!("/requests?{query}")).await.1, found, "{query}");
+    }
 }
 
 #[tokio::test]
@@ -193,7 +236,7 @@ async fn the_line_of_a_request_holds_what_it_made_and_everything_that_followed()
     let reply = kit.live().post(&format!("/conversations/{id}/replies"), reply).await.expect(201);
     let call = kit.look("/requests").await.as_array().expect("a list").last().expect("one")["id"].clone();
 
-    let before = kit.look(&format!("/lines/{}", text(&call))).await;
+    let before = kit.look(&format!("/traces/{}", text(&call))).await;
     assert_eq!(
         steps(&before),
         ["request /conversations/{id}/replies", "message draft", "message scheduled", "job send"]
@@ -201,7 +244,7 @@ async fn the_line_of_a_request_holds_what_it_made_and_everything_that_followed()
     assert_eq!(before["steps"][3]["dueAt"], reply["sendsAt"], "the job still waits");
 
     kit.advance(600).await;
-    let after = kit.look(&format!("/lines/{}", text(&call))).await;
+    let after = kit.look(&format!("/traces/{}", text(&call))).await;
     let whole = [
         "request /conversations/{id}/replies",
         "message draft",
@@ -219,14 +262,14 @@ async fn the_line_of_a_request_holds_what_it_made_and_everything_that_followed()
     assert_eq!(step(4)["conversationId"], id);
     let delivery = &step(5)["deliveries"][0];
     assert_eq!((&delivery["webhookId"], &delivery["outcome"]), (&json!(hook), &json!("delivered")));
-    assert_eq!(delivery["tries"][0]["status"], 200);
+    assert_eq!(delivery["attempts"][0]["status"], 200);
     assert_eq!(step(6)["deliveries"], json!([]), "nobody hears of the turn");
 
     // The same from every end.
     for end in [text(&reply["messageId"]), text(&step(5)["id"])] {
-        assert_eq!(steps(&kit.look(&format!("/lines/{end}")).await), whole, "{end}");
+        assert_eq!(steps(&kit.look(&format!("/traces/{end}")).await), whole, "{end}");
     }
-    assert_eq!(kit.look("/lines/msg_none").await["steps"], json!([]));
+    assert_eq!(kit.look("/traces/msg_none").await["steps"], json!([]));
 }
 
 #[tokio::test]
@@ -241,7 +284,7 @@ async fn what_people_do_with_a_draft_later_is_on_its_line() {
     let message = text(&draft["messageId"]);
     kit.act(&format!("/messages/{message}/approve"), json!({})).await;
     kit.advance(600).await;
-    let line = kit.look(&format!("/lines/{message}")).await;
+    let line = kit.look(&format!("/traces/{message}")).await;
     let expected = [
         "request /conversations/{id}/replies",
         "message draft",
@@ -255,7 +298,7 @@ async fn what_people_do_with_a_draft_later_is_on_its_line() {
     ];
     assert_eq!(steps(&line), expected);
     // Everything that happened in a conversation is on its own line.
-    let all = steps(&kit.look(&format!("/lines/{id}")).await);
+    let all = steps(&kit.look(&format!("/traces/{id}")).await);
     assert!(
         all.iter().any(|it| it == "note written") && all.iter().any(|it| it == "message received"),
         "{all:?}"
@@ -274,7 +317,7 @@ async fn a_try_is_kept_as_it_was_sent_and_the_secret_never_shows() {
     let sent = kit.look(&format!("/webhooks/{hook}/deliveries/{event}")).await;
     let got = receiver.got().into_iter().next().expect("it came");
     assert_eq!(sent["body"].as_str().map(str::as_bytes), Some(&got.body[..]), "to the byte");
-    let headers = sent["tries"][0]["headers"].as_object().expect("headers");
+    let headers = sent["attempts"][0]["headers"].as_object().expect("headers");
     for (name, value) in headers {
         assert_eq!(got.headers[name.as_str()].to_str().ok(), value.as_str(), "{name}");
     }
@@ -282,7 +325,7 @@ async fn a_try_is_kept_as_it_was_sent_and_the_secret_never_shows() {
     for path in [
         format!("/webhooks/{hook}/deliveries/{event}"),
         format!("/webhooks/{hook}/deliveries"),
-        format!("/lines/{event}"),
+        format!("/traces/{event}"),
     ] {
         let text = kit.look(&path).await.to_string();
         assert!(!text.contains(secret.trim_start_matches("whsec_")), "{path}");

@@ -82,7 +82,7 @@ async fn waiting_for_an_answer(kit: &Kit) -> (String, tokio::sync::watch::Sender
 /// Moves the clock by a minute, on which something happens right away: that shows that it has begun to move.
 async fn begin_to_move(
     kit: &Kit,
-) -> tokio::task::JoinHandle<Result<shared_inbox_mock::Advanced, shared_inbox_mock::Refusal>> {
+) -> tokio::task::JoinHandle<Result<shared_inbox_mock::ClockAdvance, shared_inbox_mock::Refusal>> {
     let id = kit.mail("vera@customer.example", "Hello").await;
     let before = kit.mock.control().clock().await.now;
     let until = before + std::time::Duration::from_secs(1);
@@ -139,6 +139,6 @@ async fn a_try_that_had_to_wait_is_dated_by_when_it_was_sent() {
     while log().await[0]["outcome"] != "delivered" {
         tokio::task::yield_now().await;
     }
-    let sent = text(&log().await[0]["tries"][0]["at"]);
+    let sent = text(&log().await[0]["attempts"][0]["at"]);
     assert!(sent >= now, "sent at {sent}, and it could not be before {now}");
 }

@@ -268,7 +268,7 @@ async fn followers_hear_when_a_webhook_is_tried_and_when_the_try_has_ended() {
         heard.push(changes.recv().await.expect("a change").what);
     }
     heard.sort();
-    assert_eq!(heard, ["advance", "webhook-try", "webhook-try-ended", "webhooks"]);
+    assert_eq!(heard, ["advance", "webhook-attempt", "webhook-attempt-ended", "webhooks"]);
 }
 
 #[tokio::test]

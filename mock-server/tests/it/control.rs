@@ -99,6 +99,7 @@ async fn on_the_free_plan_the_service_answers_403() {
         kit.control("PUT", "/plan", json!({ "plan": plan })).await.expect(200);
         kit.live().get("/me").await.expect(200);
     }
+    assert_eq!(kit.look("/plan").await, json!({ "plan": "team" }));
     kit.control("PUT", "/plan", json!({ "plan": "gold" })).await.error(400);
 }
 
@@ -301,11 +302,13 @@ async fn the_journal_shows_each_request_and_no_key() {
         "conversationId",
         "customer",
         "durationMs",
+        "faultId",
         "id",
         "method",
         "path",
         "query",
         "requestBody",
+        "requestHeaders",
         "responseBody",
         "responseHeaders",
         "status",

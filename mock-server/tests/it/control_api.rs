@@ -51,7 +51,7 @@ async fn every_call_that_was_fixed_is_in_the_document() {
         POST /document-requests/{id}/uploads, POST /bookings, POST /bookings/{id}/cancel, GET /outbox, POST /webhooks, \
         GET /webhooks, DELETE /webhooks/{id}, POST /webhooks/{id}/rotate, POST /webhooks/{id}/test, \
         POST /webhooks/{id}/pause, POST /webhooks/{id}/resume, GET /webhooks/{id}/deliveries, \
-        POST /webhooks/{id}/deliveries/{event}/redeliver, POST /webhooks/{id}/exam, POST /faults, GET /faults, \
+        POST /webhooks/{id}/deliveries/{event}/redeliver, POST /webhooks/{id}/check, POST /faults, GET /faults, \
         DELETE /faults, DELETE /faults/{id}";
     for call in fixed.split(", ") {
         let (method, path) = call.trim().split_once(' ').expect("a method and a path");
@@ -264,9 +264,9 @@ async fn answers_of_the_control_api_have_the_fields_that_programs_count_on() {
     has(&tested, "eventId");
     kit.advance(0).await;
     let delivery = first(kit.look(&format!("/webhooks/{hook}/deliveries")).await);
-    has(&delivery, "eventId type createdAt outcome nextTryAt tries");
-    has(&first(delivery["tries"].clone()), "at status error durationMs");
-    assert_eq!(first(delivery["tries"].clone())["status"], Value::Null, "nobody listens there");
+    has(&delivery, "eventId type createdAt outcome nextAttemptAt attempts");
+    has(&first(delivery["attempts"].clone()), "at status error durationMs");
+    assert_eq!(first(delivery["attempts"].clone())["status"], Value::Null, "nobody listens there");
     let again = format!("/webhooks/{hook}/deliveries/{}/redeliver", text(&tested["eventId"]));
     assert_eq!(kit.control("POST", &again, Value::Null).await.status, 202);
     has(&kit.act(&format!("/webhooks/{hook}/rotate"), Value::Null).await, "secret");

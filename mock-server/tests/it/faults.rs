@@ -277,6 +277,56 @@ async fn an_act_leaves_the_request_to_the_rules_after_it() {
 }
 
 #[tokio::test]
+async fn a_request_and_its_trace_name_the_rule_that_fired() {
+    let kit = Kit::start().await;
+    let rule = fault(&kit, json!({ "path": "/tags", "effect": { "status": 500 } })).await;
+    kit.live().get("/tags").await.error(500);
+    kit.live().get("/tags").await.expect(200);
+    let journal = kit.look("/requests").await;
+    assert_eq!((&journal[0]["faultId"], &journal[1]["faultId"]), (&json!(rule), &Value::Null));
+    let trace = kit.look(&format!("/traces/{}", text(&journal[0]["id"]))).await;
+    let step = &trace["steps"][0];
+    assert_eq!(
+        (&step["kind"], &step["faultId"], &step["status"]),
+        (&json!("request"), &json!(rule), &json!(500))
+    );
+    assert_eq!(step["at"], journal[0]["at"]);
+}
+
+#[tokio::test]
+async fn the_calls_of_an_act_stand_in_the_trace_of_the_request() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@customer.example", "Hello").await;
+    let assign = format!("/conversations/{id}/assign");
+    let calls = json!([
+        { "method": "POST", "path": "/clock", "body": { "advanceSeconds": 60 } },
+        { "method": "POST", "path": assign, "body": { "to": "none" } },
+        { "method": "POST", "path": "/conversations/cnv_none/assign", "body": { "to": "none" } },
+    ]);
+    let act = fault(&kit, json!({ "path": "/conversations/*/notes", "effect": { "act": calls } })).await;
+    let status = fault(&kit, json!({ "effect": { "status": 500, "when": "after" } })).await;
+    kit.live().post(&format!("/conversations/{id}/notes"), json!({ "body": "Seen" })).await.error(500);
+
+    let request = &kit.look("/requests").await[0];
+    assert_eq!(request["faultId"], json!(status), "the last rule that fired");
+    let trace = kit.look(&format!("/traces/{}", text(&request["id"]))).await;
+    let steps = trace["steps"].as_array().expect("steps");
+    let shown = |step: &Value| (text(&step["kind"]), text(&step["what"]), step["status"].clone());
+    let controls: Vec<_> = steps.iter().filter(|step| step["kind"] == "control").map(shown).collect();
+    let call = |what: &str, status: u16| ("control".to_owned(), format!("POST {what}"), json!(status));
+    let expected = [call("/clock", 200), call(&assign, 200), call("/conversations/cnv_none/assign", 404)];
+    assert_eq!(controls, expected, "{trace}");
+    let requests: Vec<_> = steps.iter().filter(|step| step["kind"] == "request").collect();
+    assert_eq!(requests.len(), 1, "one step for the request: {trace}");
+    assert_eq!(requests[0]["at"], request["at"], "when it came in, not when it took effect");
+    for step in steps.iter().filter(|step| step["kind"] != "request") {
+        assert!(steps.iter().any(|cause| cause["number"] == step["cause"]), "a cause that is shown: {step}");
+    }
+    assert!(steps.iter().filter(|step| step["kind"] == "control").all(|step| step["faultId"] == json!(act)));
+    assert!(steps.iter().any(|step| step["kind"] == "note"), "{trace}");
+}
+
+#[tokio::test]
 async fn an_act_that_cannot_be_is_refused_by_name() {
     let kit = Kit::start().await;
     let call = |path: &str| json!([{ "method": "POST", "path": path }]);
@@ -286,6 +336,12 @@ async fn an_act_that_cannot_be_is_refused_by_name() {
         (json!({ "effect": { "act": call("inbound") } }), "effect.act"),
         (json!({ "effect": { "act": call("/_mock/inbound") } }), "effect.act"),
         (json!({ "effect": { "act": [{ "method": "", "path": "/inbound" }] } }), "effect.act"),
+        (json!({ "effect": { "act": call("/inbond") } }), "`POST /inbond`"),
+        (
+            json!({ "effect": { "act": call("/messages/msg_1/aprove?now=1") } }),
+            "`POST /messages/msg_1/aprove`",
+        ),
+        (json!({ "effect": { "act": [{ "method": "PATCH", "path": "/inbound" }] } }), "`PATCH /inbound`"),
         (json!({ "effect": { "act": [{ "method": "POST" }] } }), "path"),
         (json!({ "effect": { "act": call("/inbound"), "drop": "before" } }), "`act`"),
     ] {

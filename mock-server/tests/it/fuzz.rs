@@ -314,7 +314,7 @@ impl Run {
             let log = self.kit.look(&format!("/webhooks/{id}/deliveries")).await;
             for delivery in log.as_array().unwrap() {
                 let event = (place.to_owned(), text(&delivery["eventId"]));
-                let logged = delivery["tries"].as_array().unwrap().len();
+                let logged = delivery["attempts"].as_array().unwrap().len();
                 assert_eq!(tries.remove(&event).unwrap_or(0), logged, "{delivery}");
             }
         }

@@ -1,6 +1,6 @@
 //! A web page that is open in the developer's browser cannot drive the server.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 
 use crate::kit::{Kit, Reply};
@@ -119,4 +119,24 @@ async fn the_control_api_is_not_in_the_journal_and_has_no_limit() {
         Some(0),
         "nothing was asked of the service"
     );
+}
+
+/// A page that a developer has open in a browser must not use up faults, learn of them or trigger their control calls.
+#[tokio::test]
+async fn faults_do_not_apply_to_a_request_that_the_guard_refuses() {
+    let kit = Kit::start().await;
+    let act = json!({ "method": "POST", "path": "/users", "body": { "name": "Mallory" } });
+    for effect in [json!({ "status": 500 }), json!({ "act": [act] })] {
+        kit.control("POST", "/faults", json!({ "path": "/me", "effect": effect })).await.expect(201);
+    }
+    let url = || format!("{}/me", kit.mock.base_url());
+    let people = kit.look("/users").await;
+    for (header, value) in [("origin", "https://evil.example"), ("host", "evil.example")] {
+        with(&kit, url(), header, value).await.error(403);
+    }
+    let fired: Vec<_> =
+        kit.look("/faults").await.as_array().expect("rules").iter().map(|it| it["fired"].clone()).collect();
+    assert_eq!(fired, [0, 0]);
+    assert_eq!(kit.look("/users").await, people);
+    kit.live().get("/me").await.error(500);
 }

@@ -116,9 +116,9 @@ async fn a_delivery_keeps_what_the_receiver_answered_to_each_try() {
         );
         kit.advance(1).await;
         let detail = kit.look(&format!("/webhooks/{id}/deliveries/{event}")).await;
-        tries.push(detail["tries"][0].clone());
+        tries.push(detail["attempts"][0].clone());
         let listed = kit.look(&format!("/webhooks/{id}/deliveries")).await;
-        assert!(listed[0]["tries"][0].get("responseBody").is_none(), "lists stay short");
+        assert!(listed[0]["attempts"][0].get("responseBody").is_none(), "lists stay short");
         assert!(
             !kit.look("/state").await.to_string().contains("x-reason"),
             "the document is the world's alone"
@@ -142,7 +142,7 @@ async fn what_waits_and_what_led_to_it_name_the_customer_and_the_subject() {
     let waiting = kit.look("/approvals").await;
     assert_eq!((&waiting[0]["customer"], &waiting[0]["subject"]), (&json!("Kim Berg"), &json!("Lamp")));
     assert!(waiting[0]["draftedByName"].is_string(), "{waiting}");
-    let line = kit.look(&format!("/lines/{}", text(&draft["messageId"]))).await;
+    let line = kit.look(&format!("/traces/{}", text(&draft["messageId"]))).await;
     let step =
         |kind: &str| line["steps"].as_array().expect("steps").iter().find(|it| it["kind"] == kind).cloned();
     let request = step("request").expect("the request");

@@ -1,6 +1,7 @@
 //! Snapshots: taken, listed, compared, restored, deleted.
 
 use serde_json::{Value, json};
+use shared_inbox_mock::MockServer;
 
 use crate::kit::{Kit, text};
 
@@ -56,4 +57,46 @@ async fn snapshots_have_names_an_end_and_a_world_of_their_own() {
     let world = kit.control("POST", "/worlds", json!({ "empty": true })).await.expect(201);
     let there = kit.control_at(&text(&world["control_url"]), "GET", "/snapshots", Value::Null).await;
     assert_eq!(there.expect(200), json!([]));
+}
+
+/// Bytes of all worlds together, so that many worlds with few snapshots are bounded as well as one with many.
+#[tokio::test]
+async fn snapshots_and_journals_of_all_worlds_are_bounded_in_bytes() {
+    const LIMIT: usize = 1 << 20;
+    let kit =
+        Kit::with(MockServer::builder().manual_clock().empty().no_rate_limit().memory_limit(LIMIT)).await;
+    let (other, document) = (kit.act("/worlds", json!({ "empty": true })).await, "x".repeat(LIMIT / 4));
+    let there = text(&other["control_url"]);
+    let take = async |control: &str, name: &str| {
+        kit.control_at(control, "POST", "/snapshots", json!({ "name": name })).await
+    };
+    kit.mail("kim@example.com", &document).await;
+    let main = kit.mock.control_url();
+    for name in ["one", "two", "two"] {
+        take(main, name).await.expect(201);
+    }
+    let refused = take(main, "three").await.error(409);
+    assert!(refused.contains("768 KiB") && refused.contains("--memory-limit"), "{refused}");
+    assert_eq!(kit.look("/snapshots").await.as_array().map(Vec::len), Some(2));
+    take(&there, "small").await.expect(201);
+
+    // The journal that is the largest gives way; no request is refused.
+    let (live, id) =
+        (kit.api(other["keys"]["live"].as_str().expect("a key")), kit.mail("vera@example.com", "Hi").await);
+    live.get("/me").await.expect(200);
+    for _ in 0..40 {
+        kit.live()
+            .post(&format!("/conversations/{id}/notes"), json!({ "body": "n".repeat(9_999) }))
+            .await
+            .expect(201);
+    }
+    let (long, short) =
+        (kit.look("/requests").await, kit.control_at(&there, "GET", "/requests", Value::Null).await);
+    let kept = long.as_array().map_or(0, Vec::len);
+    assert!((1..40).contains(&kept), "{kept} requests are kept");
+    assert_eq!(short.expect(200).as_array().map(Vec::len), Some(1), "the small one is left alone");
+    for name in ["one", "two"] {
+        kit.control("DELETE", &format!("/snapshots/{name}"), Value::Null).await.expect(204);
+    }
+    take(main, "three").await.expect(201);
 }

@@ -80,6 +80,10 @@ async fn what_falls_due_happens_in_order_and_at_its_own_time() {
         jobs.as_array().expect("a list").iter().map(|it| (text(&it["job"]), text(&it["subject"]))).collect();
     assert_eq!(due, [("send".to_owned(), text(&reply["messageId"])), ("wake".to_owned(), other.clone())]);
     assert_eq!(jobs[0]["dueAt"], reply["sendsAt"]);
+    assert!(
+        jobs[0]["customer"].is_string() && jobs[0]["conversationId"] == json!(id),
+        "whom it concerns: {jobs}"
+    );
 
     let moved = kit.advance(86_400).await;
     let fired: Vec<_> = moved["fired"]

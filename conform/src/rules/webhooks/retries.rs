@@ -140,7 +140,7 @@ fn retries(table: &mut Table) {
         s.test_event(&hook).await?;
         s.advance(40).await?;
         let log = s.control()?.list(&format!("/webhooks/{hook}/deliveries")).await?;
-        match log.first().and_then(|it| it["tries"].as_array()).map(Vec::len) {
+        match log.first().and_then(|it| it["attempts"].as_array()).map(Vec::len) {
             Some(2) => Ok(()),
             tries => unlike("the log after two tries", "two tries", format!("{tries:?}")),
         }

@@ -152,7 +152,7 @@ fn conversation_of(event: &Value) -> Option<String> {
 
 /// Reads the conversation that the event is about, and does what is left to do there.
 async fn correct(app: App, event: Value) -> AppResult {
-    let _turn = app.turn.lock().await;
+    let _permit = app.turn.lock().await;
     if let Some(conversation) = conversation_of(&event) {
         look_after(&app.api, &conversation).await?;
     }
@@ -192,7 +192,7 @@ async fn with_the_sdk(settings: Settings) -> AppResult {
         let delivery = event.delivery("inbox");
         let (inbox, turn) = (app.inbox.clone(), Arc::clone(&app.turn));
         let handle = async move |_| {
-            let _turn = turn.lock().await;
+            let _permit = turn.lock().await;
             match &event.kind {
                 EventKind::TurnChanged(changed) => {
                     look_after_with_sdk(&inbox, &changed.conversation_id).await
@@ -295,7 +295,7 @@ async fn order_of_turn(app: &App, event: &Value) -> AppResult<Option<(String, St
 }
 
 async fn no_dedupe(app: App, event: Value) -> AppResult {
-    let _turn = app.turn.lock().await;
+    let _permit = app.turn.lock().await;
     if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
         && !is_for_people(&view)
     {
@@ -312,7 +312,7 @@ fn is_by_person(item: &Value, order: &str) -> bool {
 
 /// Remembers events until it is restarted; looks only after a failure.
 async fn in_memory(app: App, event: Value) -> AppResult {
-    let _turn = app.turn.lock().await;
+    let _permit = app.turn.lock().await;
     if app.seen.lock().await.contains(id(&event)) {
         return Ok(());
     }
@@ -333,7 +333,7 @@ async fn in_memory(app: App, event: Value) -> AppResult {
 
 /// Believes what the event says of who has the conversation.
 async fn believes_the_event(app: App, event: Value) -> AppResult {
-    let _turn = app.turn.lock().await;
+    let _permit = app.turn.lock().await;
     let Some((conversation, order, view)) = order_of_turn(&app, &event).await? else { return Ok(()) };
     let theirs = event["data"]["assignee"]["type"] == "user" || !view["risk"].is_null();
     if !theirs && !is_dealt_with(since_last_mail(&view).1) {
@@ -345,7 +345,7 @@ async fn believes_the_event(app: App, event: Value) -> AppResult {
 /// A note when a draft is approved, a tag when it is sent; `key` tells an event that was handled.
 async fn notes_and_tags(app: App, event: Value, key: &str) -> AppResult {
     const NOTE: &str = "A person approved the answer.";
-    let _turn = app.turn.lock().await;
+    let _permit = app.turn.lock().await;
     let Some(conversation) = conversation_of(&event) else { return Ok(()) };
     look_after(&app.api, &conversation).await?;
     let kind = event["type"].as_str().unwrap_or_default();
@@ -370,7 +370,7 @@ async fn notes_and_tags(app: App, event: Value, key: &str) -> AppResult {
 
 /// Keeps a tag on conversations that it has: as the event says, or as the conversation does.
 async fn mirrors_who_has_it(app: App, event: Value, reads: bool) -> AppResult {
-    let _turn = app.turn.lock().await;
+    let _permit = app.turn.lock().await;
     let Some(conversation) = conversation_of(&event) else { return Ok(()) };
     let path = |what: &str| format!("/conversations/{conversation}/{what}");
     match event["type"].as_str() {
@@ -400,7 +400,7 @@ async fn mirrors_who_has_it(app: App, event: Value, reads: bool) -> AppResult {
 }
 
 async fn marks_first(app: App, event: Value) -> AppResult {
-    let _turn = app.turn.lock().await;
+    let _permit = app.turn.lock().await;
     let mark = app.api.file(id(&event));
     if mark.exists() {
         return Ok(());

@@ -263,6 +263,7 @@ fn a_taken_port_is_one_line_and_status_2() {
 fn a_bad_flag_is_one_line_and_status_2() {
     assert_refused(&["--clock", "sundial"], &["--clock", "manual"]);
     assert_refused(&["--rate-limit", "many"], &["--rate-limit", "off"]);
+    assert_refused(&["--memory-limit", "0"], &["--memory-limit", "MiB"]);
     assert_refused(&["--webhook-targets", "everywhere"], &["--webhook-targets", "loopback"]);
     assert_refused(&["--listen", "here"], &["--listen"]);
     assert_refused(&["--nonsense"], &["--nonsense"]);

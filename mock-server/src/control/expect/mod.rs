@@ -1,28 +1,30 @@
 //! Expectations: a test states what must happen and waits for it. One that is not met reports the nearest candidates.
 
+mod candidates;
 mod report;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use shared_inbox::{Timestamp, WebhookId};
 
+use self::candidates::Judged;
 use super::Control;
 use crate::{
     runtime::{advance::AdvanceTarget, clock::ClockMode},
-    world::{DeliveryFilter, Refusal, Result},
+    world::{Refusal, Result},
 };
 
-/// What an expectation is about.
+/// The kind of thing that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Expected {
+pub enum ExpectedKind {
     /// Requests to the service, REST and MCP, as the journal shows them; `body` is the body or a tool's arguments.
     Requests,
-    /// Mail that left or was meant to.
+    /// Emails that were sent or failed to send.
     Outbox,
     /// Deliveries to webhooks, each with its `webhookId`.
     Deliveries,
@@ -30,26 +32,26 @@ pub enum Expected {
     Events,
 }
 
-/// Which time an expectation waits in.
+/// The clock that an expectation waits on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ExpectTime {
-    /// The world's clock is moved on, job by job, no further than it takes.
+    /// The world's clock is advanced from job to job, no further than needed.
     Virtual,
-    /// The machine's time passes.
+    /// Waits in real time.
     Real,
 }
 
-/// How many are expected: so many exactly, or from so many to so many.
+/// The expected number: an exact one, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum Count {
-    /// Exactly so many when the span is over.
+enum ExpectedCount {
+    /// Exactly this many when the span is over.
     Exactly(usize),
-    /// From so many to so many.
+    /// A range.
     #[serde(rename_all = "camelCase")]
     Range {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +61,7 @@ enum Count {
     },
 }
 
-/// What must happen, how often, and within what span.
+/// An expectation: what must happen, how often, and within what span.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -85,38 +87,38 @@ enum Count {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Expectation {
-    /// What it is about.
-    pub of: Expected,
+    /// The kind of thing that is expected.
+    pub of: ExpectedKind,
     /// The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run of
     /// characters. A path may stand without the `/api/v1` in front.
     #[serde(default, rename = "where")]
     pub fields: Map<String, Value>,
-    /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one unless said.
+    /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one by default.
     #[serde(default = "at_least_one")]
-    count: Count,
+    count: ExpectedCount,
     /// How long it may take; 0 looks once.
     #[serde(default)]
     pub within_seconds: f64,
-    /// In which time; virtual with a manual clock, real with a real one, unless said.
+    /// The clock to wait on; by default virtual with a manual clock, real with a real one.
     pub time: Option<ExpectTime>,
     /// Only what happened at this time of the world or later.
     pub since: Option<Timestamp>,
 }
 
-fn at_least_one() -> Count {
-    Count::Range { at_least: Some(1), at_most: None }
+fn at_least_one() -> ExpectedCount {
+    ExpectedCount::Range { at_least: Some(1), at_most: None }
 }
 
 /// An expectation that was met.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Met"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExpectationMet {
-    /// How many there were.
+    /// The number of matches.
     pub count: usize,
-    /// They themselves, oldest first.
+    /// The matches, oldest first.
     pub matches: Vec<Value>,
-    /// What the world's clock shows.
+    /// The time of the world's clock.
     pub now: Timestamp,
 }
 
@@ -124,28 +126,28 @@ pub struct ExpectationMet {
 const MAX_SPAN_SECONDS: [f64; 2] = [300.0, 3_155_760_000.0];
 
 impl Expectation {
-    fn of(of: Expected) -> Self {
+    fn about(of: ExpectedKind) -> Self {
         Self { of, fields: Map::new(), count: at_least_one(), within_seconds: 0.0, time: None, since: None }
     }
 
     /// At least one request to the service.
     pub fn requests() -> Self {
-        Self::of(Expected::Requests)
+        Self::about(ExpectedKind::Requests)
     }
 
     /// At least one email that was sent or failed.
     pub fn outbox() -> Self {
-        Self::of(Expected::Outbox)
+        Self::about(ExpectedKind::Outbox)
     }
 
     /// At least one delivery to this webhook.
     pub fn deliveries(webhook: &WebhookId) -> Self {
-        Self::of(Expected::Deliveries).field("webhookId", webhook.as_str())
+        Self::about(ExpectedKind::Deliveries).field("webhookId", webhook.as_str())
     }
 
     /// At least one event of this kind, such as `client.replied`.
     pub fn event(kind: &str) -> Self {
-        Self::of(Expected::Events).field("type", kind)
+        Self::about(ExpectedKind::Events).field("type", kind)
     }
 
     /// With this HTTP method.
@@ -182,9 +184,9 @@ impl Expectation {
 
     setters! {
         /// Exactly this many, when the span is over.
-        times(times: usize) => count = Count::Exactly(times);
+        times(times: usize) => count = ExpectedCount::Exactly(times);
         /// At least this many.
-        at_least(times: usize) => count = Count::Range { at_least: Some(times), at_most: None };
+        at_least(times: usize) => count = ExpectedCount::Range { at_least: Some(times), at_most: None };
         /// Within this span.
         within(span: Duration) => within_seconds = span.as_secs_f64();
         /// Waits in real time, whatever the world's clock does.
@@ -195,23 +197,26 @@ impl Expectation {
 
     fn range(&self) -> (usize, usize) {
         match self.count {
-            Count::Exactly(times) => (times, times),
-            Count::Range { at_least, at_most } => {
+            ExpectedCount::Exactly(times) => (times, times),
+            ExpectedCount::Range { at_least, at_most } => {
                 (at_least.unwrap_or(usize::from(at_most.is_none())), at_most.unwrap_or(usize::MAX))
             }
         }
     }
 
     /// Returns whether the expectation is met or failed, or `None` while it is undecided.
-    fn decide(&self, items: &[Value], over: bool) -> Option<bool> {
+    fn decide(&self, count: usize, over: bool) -> Option<bool> {
         let (least, most) = self.range();
-        let count = items.iter().filter(|item| self.differences_in(item).is_empty()).count();
         match () {
             () if count > most => Some(false),
             () if count >= least && (over || most == usize::MAX) => Some(true),
             () if over => Some(false),
             () => None,
         }
+    }
+
+    fn is_decided(&self, seen: &[Judged]) -> bool {
+        self.decide(candidates::count(seen), false).is_some()
     }
 }
 
@@ -236,85 +241,120 @@ impl Control {
         let control = self.clone();
         self.runtime
             .run(async move {
-                let found = match time {
+                let seen = match time {
                     ExpectTime::Virtual => control.advance_until_decided(&expectation, span).await?,
                     ExpectTime::Real => {
-                        let look = || async { Ok(control.candidates(&expectation).await) };
-                        control
-                            .wait_for(span, look, |found| expectation.decide(found, false).is_some())
-                            .await?
+                        let look = |before: Option<Vec<Judged>>| {
+                            control.look(&expectation, before.unwrap_or_default())
+                        };
+                        control.wait_for(span, look, |seen| expectation.is_decided(seen)).await?
                     }
                 };
-                let now = control.runtime.clock().now;
-                if expectation.decide(&found, true) != Some(true) {
-                    return Err(Refusal::new(409, expectation.report(&found, now)));
+                let (now, count) = (control.runtime.clock().now, candidates::count(&seen));
+                if expectation.decide(count, true) != Some(true) {
+                    let all = expectation.all_items(&seen, &control);
+                    return Err(Refusal::new(409, expectation.report(&all, now)));
                 }
-                let matches: Vec<Value> =
-                    found.into_iter().filter(|item| expectation.differences_in(item).is_empty()).collect();
-                Ok(ExpectationMet { count: matches.len(), matches, now })
+                Ok(ExpectationMet { count, matches: expectation.matches(&seen, &control), now })
             })
             .await
     }
 
     /// Advances the clock from job to job until the expectation is decided, or the span has passed.
-    async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
+    async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Judged>> {
         let mut now = self.runtime.advance(AdvanceTarget::By(Duration::ZERO)).await?.now;
-        let end = now + span;
+        let (end, mut seen) = (now + span, Vec::new());
         loop {
-            let found = self.candidates(expectation).await;
-            if now >= end || expectation.decide(&found, false).is_some() {
-                return Ok(found);
+            seen = self.look(expectation, seen).await?;
+            if now >= end || expectation.is_decided(&seen) {
+                return Ok(seen);
             }
             let next = self.runtime.next_due().filter(|due| *due <= end).unwrap_or(end);
-            now = self.runtime.advance(AdvanceTarget::Time(next.max(now))).await?.now;
+            now = self.runtime.advance(AdvanceTarget::AtLeast(next)).await?.now;
         }
-    }
-
-    /// Returns everything that an expectation may match, oldest first.
-    async fn candidates(&self, expectation: &Expectation) -> Vec<Value> {
-        let mut items: Vec<Value> = match expectation.of {
-            Expected::Requests => {
-                let mut requests: Vec<Value> =
-                    self.requests().await.iter().map(|entry| json!(entry)).collect();
-                for request in &mut requests {
-                    let body = &request["requestBody"];
-                    let body = if request["tool"].is_string() { &body["params"]["arguments"] } else { body };
-                    request["body"] = body.clone();
-                }
-                requests
-            }
-            Expected::Outbox => self.outbox().await.iter().map(|mail| json!(mail)).collect(),
-            Expected::Deliveries => {
-                let (world, now) = self.copy();
-                let mut all = Vec::new();
-                for webhook in world.webhooks() {
-                    let log = world
-                        .deliveries(webhook.id.as_str(), &DeliveryFilter::default(), now)
-                        .unwrap_or_default();
-                    for delivery in log.iter().rev() {
-                        let mut delivery = json!(delivery);
-                        delivery["webhookId"] = json!(webhook.id);
-                        all.push(delivery);
-                    }
-                }
-                all
-            }
-            Expected::Events => {
-                let emitted = self.read(|world, _| world.latest_events());
-                emitted.iter().map(|event| json!(event)).collect()
-            }
-        };
-        if let Some(since) = expectation.since {
-            items.retain(|item| time_of(item).is_some_and(|at| at >= since));
-        }
-        items
     }
 }
 
-/// Returns when something happened; for a delivery, the time of its last attempt.
-fn time_of(item: &Value) -> Option<Timestamp> {
-    let tried = item["tries"].as_array().and_then(|tries| tries.last()).map(|last| &last["at"]);
-    let noted = ["at", "createdAt", "created_at"].into_iter().map(|field| &item[field]);
-    let at = tried.into_iter().chain(noted).find_map(Value::as_str)?;
-    Timestamp::parse(at).ok()
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::{
+        InboundMail, Snooze,
+        ready::Addresses,
+        runtime::{
+            config::Settings,
+            document::Origin,
+            journal::{RecordedRequest, entry::Transport},
+            registry::WorldRegistry,
+        },
+    };
+
+    fn control(clock: ClockMode) -> Control {
+        let registry =
+            Arc::new(WorldRegistry::new(Settings::for_tests(clock), Origin::Empty).expect("a world"));
+        let main = Arc::clone(&registry.main);
+        Control::new(registry, main, Arc::new(Addresses::new("127.0.0.1:1".parse().expect("an address"))))
+    }
+
+    /// A full journal, and as many looks as there are jobs: each request is read once, not once for each look.
+    #[tokio::test]
+    async fn a_look_reads_only_what_is_new_since_the_last() {
+        const JOBS: u64 = 300;
+        let control = control(ClockMode::Manual);
+        let (to, now) =
+            (control.mailboxes().await.expect("inboxes")[0].address.clone(), control.clock().await.now);
+        for n in 1..=JOBS {
+            let mail = InboundMail::new(&to, format!("kim{n}@example.com"), "Hello");
+            let id = control.inbound(mail).await.expect("it comes in").conversation_id;
+            control
+                .snooze(&id, Snooze::new(Some(now + Duration::from_secs(n))))
+                .await
+                .expect("it is snoozed");
+        }
+        for _ in 0..10_000 {
+            let (number, at) = control.runtime.begin_request();
+            let request = RecordedRequest {
+                number,
+                at,
+                transport: Transport::Rest,
+                method: http::Method::POST,
+                target: "/api/v1/conversations/cnv_1/notes".into(),
+                agent: None,
+                traceparent: None,
+                status: Some(404),
+                duration: Duration::ZERO,
+                body: Bytes::from_static(
+                    br#"{"body":"Hello","extra":{"list":[1,2,3,4,5,6,7,8,9],"text":"some text"}}"#,
+                ),
+            };
+            control.runtime.record_request(request, None);
+        }
+        let never = Expectation::requests().method("PATCH").never().within(Duration::from_secs(2 * JOBS));
+        let looks = tokio::time::timeout(Duration::from_secs(20), control.expect(never)).await;
+        let met =
+            looks.expect("it does not read ten thousand requests for each job").expect("there are none");
+        assert_eq!(met.now.duration_since(now), Duration::from_secs(2 * JOBS));
+        let posted = Expectation::requests().field("body.extra.text", "some*").at_least(10_000);
+        assert_eq!(control.expect(posted).await.expect("they are there").count, 10_000);
+    }
+
+    /// Something happens at every look, so that there is always a reason to look again.
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_ends_with_its_span_however_much_happens() {
+        let control = control(ClockMode::Real);
+        let looks = std::cell::Cell::new(0);
+        let look = async |_| {
+            looks.set(looks.get() + 1);
+            assert!(looks.get() < 100, "the span is over long ago");
+            control.runtime.notify_control_change("something");
+            tokio::time::advance(Duration::from_secs(1)).await;
+            Ok(())
+        };
+        control.wait_for(Duration::from_secs(3), look, |()| false).await.expect("it ends");
+        assert_eq!(looks.get(), 3);
+    }
 }

@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
-use super::{Expectation, Expected};
+use super::{Expectation, ExpectedKind};
 use crate::json::matching::{self, Difference};
 
 impl Expectation {
     /// Returns the differences between a candidate and what is expected.
     pub(super) fn differences_in(&self, item: &Value) -> Vec<Difference> {
         let mut wanted = self.fields.clone();
-        if let Some(Value::String(path)) = wanted.get_mut("path").filter(|_| self.of == Expected::Requests)
+        if let Some(Value::String(path)) =
+            wanted.get_mut("path").filter(|_| self.of == ExpectedKind::Requests)
             && path.starts_with('/')
             && !path.starts_with("/api/v1")
             && path != "/mcp"
@@ -28,7 +29,7 @@ impl Expectation {
             other => other.to_string(),
         };
         match self.of {
-            Expected::Requests => {
+            ExpectedKind::Requests => {
                 let query =
                     Some(text("query")).filter(|query| !query.is_empty()).map(|query| format!("?{query}"));
                 let tool = item["tool"].as_str().map(|tool| format!(" {tool}"));
@@ -41,7 +42,7 @@ impl Expectation {
                     text("at")
                 )
             }
-            Expected::Outbox => {
+            ExpectedKind::Outbox => {
                 format!(
                     "{} to {}, {:?}, {}, at {}",
                     text("kind"),
@@ -51,12 +52,12 @@ impl Expectation {
                     text("at")
                 )
             }
-            Expected::Deliveries => {
-                let tries = item["tries"].as_array().map_or(0, Vec::len);
+            ExpectedKind::Deliveries => {
+                let attempts = item["attempts"].as_array().map_or(0, Vec::len);
                 let (kind, to, outcome) = (text("type"), text("webhookId"), text("outcome"));
-                format!("{kind} {} to {to}, {outcome} after {tries} tries", text("eventId"))
+                format!("{kind} {} to {to}, {outcome} after {attempts} attempts", text("eventId"))
             }
-            Expected::Events => format!("{} {}, at {}", text("type"), text("id"), text("created_at")),
+            ExpectedKind::Events => format!("{} {}, at {}", text("type"), text("id"), text("created_at")),
         }
     }
 

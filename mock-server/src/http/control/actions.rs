@@ -171,7 +171,7 @@ pub(super) fn calls() -> Vec<Call> {
             "file_document",
             "A person puts a file into the library",
             |control: Control, JsonBody(new)| async move {
-                control.file_document(new).await.map(|id| DocumentFiled { id }).map(Created)
+                control.file_document(new).await.map(|id| CreatedDocument { id }).map(Created)
             },
         )
         .about("Without a conversation, for those who see the inbox."),
@@ -192,7 +192,7 @@ pub(super) fn calls() -> Vec<Call> {
             "create_booking",
             "Someone books a time",
             |control: Control, JsonBody(new)| async move {
-                control.create_booking(new).await.map(|id| Booked { id }).map(Created)
+                control.create_booking(new).await.map(|id| CreatedBooking { id }).map(Created)
             },
         ),
         post(
@@ -222,16 +222,16 @@ pub(super) fn calls() -> Vec<Call> {
 
 /// A document that was filed.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "FiledDocument"))]
-struct DocumentFiled {
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+struct CreatedDocument {
     /// Its id.
     id: DocumentId,
 }
 
-/// A booking that was made.
+/// A booking that was created.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Booked {
+struct CreatedBooking {
     /// Its id.
     id: BookingId,
 }

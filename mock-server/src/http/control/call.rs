@@ -98,15 +98,15 @@ pub(super) struct Ack(pub(super) ());
 
 /// `{"ok": true}`.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Done"))]
-pub(super) struct AckBody {
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub(super) struct OkResponse {
     /// Always true.
     ok: bool,
 }
 
 impl Output for Ack {
     fn respond(self) -> Response {
-        json_response(200, &AckBody { ok: true })
+        json_response(200, &OkResponse { ok: true })
     }
 }
 
@@ -170,7 +170,7 @@ where
         let called = act(control, A::extract(request)?);
         Ok(Box::pin(async move { called.await.map_or_else(Refusal::into_response, Output::respond) }))
     };
-    entry(method, path, name, summary, Schemas::of::<A, G>(), Arc::new(start))
+    entry(method, path, name, summary, Schemas::for_call::<A, G>(), Arc::new(start))
 }
 
 fn entry(
@@ -269,7 +269,7 @@ where
         };
         Ok(Box::pin(wait_for_list(control, wait, Box::new(look))))
     };
-    let schemas = Schemas::of::<(A, QueryParams<Wait>), L>();
+    let schemas = Schemas::for_call::<(A, QueryParams<Wait>), L>();
     entry(Method::GET, path, name, summary, schemas, Arc::new(start))
 }
 
@@ -280,7 +280,7 @@ type Look = dyn Fn(Control) -> Pending<Result<Box<dyn List>>> + Send + Sync;
 async fn wait_for_list(control: Control, wait: Wait, look: Box<Look>) -> Response {
     let least = wait.least.unwrap_or(1);
     let waited = async {
-        control.wait_for(wait.span()?, || look(control.clone()), |list| list.count() >= least).await
+        control.wait_for(wait.span()?, |_| look(control.clone()), |list| list.count() >= least).await
     };
     waited.await.map_or_else(Refusal::into_response, List::respond)
 }
@@ -304,7 +304,7 @@ const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 #[derive(Clone, Copy, Default, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Wait {
-    /// Waits up to so many seconds, in real time, until the list has `least` items; then returns it as it is.
+    /// Waits up to this many seconds, in real time, until the list has `least` items; then returns it as it is.
     wait: Option<f64>,
     /// How many items are waited for; 1 unless set.
     least: Option<usize>,

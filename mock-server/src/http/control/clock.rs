@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     control::Control,
-    runtime::advance::Advanced,
+    runtime::advance::ClockAdvance,
     world::{Refusal, Result},
 };
 
@@ -31,8 +31,8 @@ pub(super) fn calls() -> Vec<Call> {
         )
         .about(
             "By `advanceSeconds`, `to` a time, or to the `nextJob`: one of the three. Everything that \
-             falls due on the way happens in order, each at its own time, webhook tries included; the \
-             answer comes when every try that fell due or was under way has ended. A real clock runs on \
+             falls due on the way happens in order, each at its own time, webhook attempts included; the \
+             response comes when every attempt that fell due or was under way has ended. A real clock runs on \
              from the later time.",
         )
         .conflict("The world was replaced or reset meanwhile."),
@@ -44,7 +44,7 @@ pub(super) fn calls() -> Vec<Call> {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct MoveClock {
-    /// By so many seconds.
+    /// By this many seconds.
     advance_seconds: Option<f64>,
     /// To this time, which must not have passed.
     to: Option<Timestamp>,
@@ -56,7 +56,7 @@ struct MoveClock {
 const MAX_ADVANCE_SECONDS: u64 = 3_155_760_000;
 
 impl MoveClock {
-    async fn advance(self, control: &Control) -> Result<Advanced> {
+    async fn advance(self, control: &Control) -> Result<ClockAdvance> {
         match (self.advance_seconds, self.to, self.next_job) {
             (Some(seconds), None, None) => {
                 let by = Duration::try_from_secs_f64(seconds).ok();

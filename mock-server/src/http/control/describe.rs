@@ -9,7 +9,7 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    pub(super) fn of<A: DescribeInput, G: DescribeOutput>() -> Self {
+    pub(super) fn for_call<A: DescribeInput, G: DescribeOutput>() -> Self {
         Self { input: A::describe, output: G::describe }
     }
 }

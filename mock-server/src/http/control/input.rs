@@ -1,7 +1,5 @@
 //! The inputs of control calls: ids of the path, queries and bodies, and every problem of a body.
 
-use std::sync::LazyLock;
-
 use axum::{
     extract::{FromRequestParts, Query},
     http::{Extensions, Uri, request::Parts},
@@ -13,7 +11,7 @@ use shared_inbox::Problems;
 
 use super::describe::DescribeInput;
 use crate::{
-    control::{Control, OPENAPI},
+    control::{Control, OPENAPI_DOCUMENT},
     json::read::{ReadError, read},
     world::{Refusal, Result},
 };
@@ -161,12 +159,13 @@ fn every_problem(call: &str, body: &[u8], problem: &dyn Fn(&[u8]) -> Option<Read
 
 /// Returns the fields that the body of a call must have.
 fn required_fields(call: &str) -> impl Iterator<Item = &'static str> {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(OPENAPI).unwrap_or_default());
-    let paths = DOCUMENT["paths"].as_object().into_iter().flat_map(Map::values);
+    let paths = OPENAPI_DOCUMENT["paths"].as_object().into_iter().flat_map(Map::values);
     let mut operations = paths.filter_map(Value::as_object).flat_map(Map::values);
     let schema = operations.find(|operation| operation["operationId"] == call).and_then(|operation| {
         let schema = operation.pointer("/requestBody/content/application~1json/schema")?;
-        schema["$ref"].as_str().map_or(Some(schema), |path| DOCUMENT.pointer(path.trim_start_matches('#')))
+        schema["$ref"]
+            .as_str()
+            .map_or(Some(schema), |path| OPENAPI_DOCUMENT.pointer(path.trim_start_matches('#')))
     });
     let required = schema.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
     required.filter_map(Value::as_str)

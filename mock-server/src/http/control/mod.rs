@@ -29,7 +29,7 @@ mod describe {
     impl<T> DescribeOutput for T {}
     pub(super) struct Schemas;
     impl Schemas {
-        pub(super) fn of<A: DescribeInput, G: DescribeOutput>() -> Self {
+        pub(super) fn for_call<A: DescribeInput, G: DescribeOutput>() -> Self {
             Self
         }
     }
@@ -84,17 +84,19 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
     route(app, routes, control, parts, body).await
 }
 
-/// Makes a control call in a world; returns the status of its response.
+/// Makes a control call in a world, caused by a step of a trace; returns the status of its response.
 pub(crate) async fn make_call(
     app: &App,
     routes: &Router,
     runtime: &Arc<WorldRuntime>,
+    cause: u64,
     call: &ControlCall,
 ) -> u16 {
     let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
     let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };
     let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
-    route(app, routes, app.control_of(runtime), parts, body.into()).await.status().as_u16()
+    let control = app.control_of(runtime).caused_by(cause);
+    route(app, routes, control, parts, body.into()).await.status().as_u16()
 }
 
 /// Routes a request to its call.

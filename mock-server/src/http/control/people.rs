@@ -1,9 +1,9 @@
 //! People, inboxes, keys and the plan.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    call::{Ack, Call, Created, Json, NoContent, delete, list, post, put},
+    call::{Ack, Call, Created, Json, NoContent, delete, get, list, post, put},
     input::{JsonBody, PathId},
 };
 use crate::{control::Control, world::Plan};
@@ -47,11 +47,14 @@ pub(super) fn calls() -> Vec<Call> {
             control.mailboxes().await.map(Json)
         })
         .about("Private ones and the sandbox included."),
+        get("/plan", "get_plan", "The workspace's plan", |control: Control, ()| async move {
+            Ok(Json(WorkspacePlan { plan: control.plan().await }))
+        }),
         put(
             "/plan",
             "set_plan",
             "Changes the workspace's plan",
-            |control: Control, JsonBody(to): JsonBody<PlanChange>| async move {
+            |control: Control, JsonBody(to): JsonBody<WorkspacePlan>| async move {
                 control.set_plan(to.plan).await.map(Ack)
             },
         )
@@ -59,10 +62,10 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-/// What the workspace pays for from now on.
-#[derive(Deserialize)]
+/// What the workspace pays for.
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct PlanChange {
+struct WorkspacePlan {
     /// The plan.
     plan: Plan,
 }

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
 
 use super::{
-    call::{Accepted, Ack, AckBody, ApiDocument, Created, EventStream, Json, NoContent, WorldDocument},
+    call::{Accepted, Ack, ApiDocument, Created, EventStream, Json, NoContent, OkResponse, WorldDocument},
     describe::{DescribeInput, DescribeOutput, InputSchema, OutputSchema},
     input::{Extension, JsonBody, PathId, QueryParams, RawBody},
 };
@@ -58,7 +58,7 @@ describe_output! {
     Created<T> where T => |generator| json::<T>(201, generator);
     Accepted<T> where T => |generator| json::<T>(202, generator);
     Page<T> where T => |generator| json::<Vec<T>>(200, generator);
-    Ack => |generator| json::<AckBody>(200, generator);
+    Ack => |generator| json::<OkResponse>(200, generator);
     ApiDocument => |generator| json::<serde_json::Map<String, serde_json::Value>>(200, generator);
     NoContent => |_| OutputSchema { status: 204, body: None };
     WorldDocument => |_| OutputSchema { status: 200, body: Some(("application/json", world_document())) };

@@ -38,7 +38,10 @@ pub(super) fn calls() -> Vec<Call> {
             },
         )
         .about("An older one of this name is replaced. Snapshots outlive a reset.")
-        .conflict("There are 100 snapshots already."),
+        .conflict(
+            "There are 100 snapshots already, or the snapshots of all worlds would take more than three quarters of \
+             the server's memory limit.",
+        ),
         get(
             "/snapshots/{id}",
             "get_snapshot",

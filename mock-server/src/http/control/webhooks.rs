@@ -65,28 +65,28 @@ pub(super) fn calls() -> Vec<Call> {
         get(
             "/webhooks/{id}/deliveries/{event}",
             "get_delivery",
-            "One delivery, with the exact body and headers of each try",
+            "One delivery, with the exact body and headers of each attempt",
             |control: Control, (PathId(id), PathId(event))| async move {
                 control.delivery(id, event).await.map(Json)
             },
         )
         .about("Signatures are there; the secret is not."),
         post(
-            "/webhooks/{id}/exam",
-            "examine_webhook",
-            "Examines a receiver",
+            "/webhooks/{id}/check",
+            "check_receiver",
+            "Checks the receiver of a webhook",
             |control: Control, PathId(id)| async move { control.check_receiver(id).await.map(Json) },
         )
         .about(
-            "Sends it a fixed series of good and bad requests, and reports what it \
-             made of them.",
+            "Sends a fixed series of good and bad requests, and reports how the \
+             receiver responded to each.",
         ),
         post(
             "/webhooks/{id}/deliveries/{event}/redeliver",
             "redeliver",
             "Sends an event again, with the same id",
             |control: Control, (PathId(id), PathId(event))| async move {
-                control.redeliver(id, event).await.map(|()| Nothing {}).map(Accepted)
+                control.redeliver(id, event).await.map(|()| EmptyObject {}).map(Accepted)
             },
         )
         .conflict(
@@ -96,7 +96,7 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-/// An object with nothing in it.
+/// An empty object.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Nothing {}
+struct EmptyObject {}

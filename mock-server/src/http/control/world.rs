@@ -53,7 +53,7 @@ pub(super) fn calls() -> Vec<Call> {
             |control: Control, PathId(world)| async move { control.delete_world(world).await.map(NoContent) },
         )
         .about("Requests with its keys get 401 from now on."),
-        get("/health", "health", "Whether the server is there", |_, ()| async {
+        get("/health", "health", "Returns whether the server is up", |_, ()| async {
             Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
         })
         .about("The one call that needs no token, so that a container can be probed."),
@@ -70,15 +70,15 @@ pub(super) fn calls() -> Vec<Call> {
             |control: Control, RawBody(document)| async move { control.restore_document(document).await.map(Ack) },
         ),
         get(
-            "/lines/{id}",
-            "get_line",
+            "/traces/{id}",
+            "get_trace",
             "What led to something, and what it led to",
             |control: Control, PathId(id)| async move { Ok(Json(control.trace(id).await)) },
         )
         .about(
             "For the id of a request, a message, a note, an event, a document request, a booking or a \
              conversation: the request or control call that began it, what it made, the jobs that it left \
-             behind, the events that they caused, and each try to deliver them. Empty for what was there \
+             behind, the events that they caused, and each attempt to deliver them. Empty for what was there \
              from the start of the world.",
         ),
         get(
@@ -138,7 +138,7 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-/// That the server is there.
+/// The health of the server.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Health {

@@ -122,7 +122,7 @@ pub(super) fn headers() -> [(&'static str, Value); 3] {
             "WebhookId",
             header(
                 "webhook-id",
-                "The event's `id`: the same on every try and on a redelivery.",
+                "The event's `id`: the same on every attempt and on a redelivery.",
                 json!({ "type": "string", "pattern": "^evt_" }),
                 "evt_8s2m4k1q",
             ),
@@ -131,7 +131,7 @@ pub(super) fn headers() -> [(&'static str, Value); 3] {
             "WebhookTimestamp",
             header(
                 "webhook-timestamp",
-                "When this try was sent, in seconds since 1970. Refuse what is more than 5 minutes old.",
+                "When this attempt was sent, in seconds since 1970. Refuse what is more than 5 minutes old.",
                 json!({ "type": "string", "pattern": "^[0-9]+$" }),
                 "1772357400",
             ),

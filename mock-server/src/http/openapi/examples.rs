@@ -15,7 +15,7 @@ pub(super) struct Examples {
     pub(super) answer: Value,
 }
 
-pub(super) fn of(operation: Operation) -> Examples {
+pub(super) fn operation_examples(operation: Operation) -> Examples {
     let (response_description, answer) = answer(operation);
     Examples { query: query(operation), requests: requests(operation), response_description, answer }
 }

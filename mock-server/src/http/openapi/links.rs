@@ -18,10 +18,10 @@ const ON_A_CONVERSATION: [Operation; 7] = [
 ];
 
 /// Returns the links of an operation's successful response.
-pub(super) fn of(operation: Operation) -> Map<String, Value> {
+pub(super) fn operation_links(operation: Operation) -> Map<String, Value> {
     let mut links = Map::new();
     let mut add = |to: Operation, mut link: Value| {
-        let id = words::of(to).id;
+        let id = words::operation_text(to).id;
         link["operationId"] = id.into();
         links.insert(id.to_owned(), link);
     };

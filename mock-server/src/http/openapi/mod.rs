@@ -53,8 +53,8 @@ pub(crate) fn document() -> Value {
 }
 
 fn describe(operation: Operation, answer: Value) -> Value {
-    let OperationText { tag, id, summary, about } = words::of(operation);
-    let examples = examples::of(operation);
+    let OperationText { tag, id, summary, about } = words::operation_text(operation);
+    let examples = examples::operation_examples(operation);
     let mut described = json!({
         "tags": [tag],
         "operationId": id,
@@ -140,7 +140,7 @@ fn responses(operation: Operation, answer: Value, examples: &Examples) -> Value 
         "description": examples.response_description,
         "content": { "application/json": { "schema": answer, "example": examples.answer } },
     });
-    let links = links::of(operation);
+    let links = links::operation_links(operation);
     if !links.is_empty() {
         done["links"] = links.into();
     }

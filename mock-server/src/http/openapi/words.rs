@@ -60,7 +60,7 @@ pub(super) fn tags() -> Value {
     ])
 }
 
-pub(super) fn of(operation: Operation) -> OperationText {
+pub(super) fn operation_text(operation: Operation) -> OperationText {
     let (tag, summary, about) = match operation {
         Operation::Me => (
             "Workspace",

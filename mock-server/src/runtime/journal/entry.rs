@@ -52,14 +52,16 @@ pub struct JournalEntry {
     pub query: String,
     /// The MCP tool that was called, if one was.
     pub tool: Option<String>,
-    /// Whose key it was; `None` when it had no valid key.
+    /// The agent of its key; `None` without a valid key.
     pub agent_id: Option<AgentId>,
     /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
     pub traceparent: Option<String>,
     /// The status of the response; `None` when the connection closed without one.
     pub status: Option<u16>,
-    /// How long it took.
+    /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// The headers as they came, with names in lower case; without `authorization` and cookies.
+    pub request_headers: BTreeMap<String, String>,
     /// The body: JSON as such, anything else as text, null when there was none.
     pub request_body: Value,
     /// The headers of the response; `None` when there was no response, or when it is no longer kept.
@@ -73,9 +75,11 @@ pub struct JournalEntry {
     pub customer: Option<String>,
     /// The subject of that conversation; `None` when it does not exist.
     pub subject: Option<String>,
+    /// The fault rule that fired for it, the last one if there were several.
+    pub fault_id: Option<String>,
 }
 
-redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, status });
+redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, status, fault_id });
 
 /// Which requests to list.
 ///
@@ -96,25 +100,31 @@ pub struct RequestFilter {
     pub status: Option<String>,
     /// Those with this text in the path, the query, the body or the `traceparent`.
     pub q: Option<String>,
-    /// Oldest first unless said.
-    pub order: Option<Order>,
+    /// Those with the key of this agent.
+    pub agent: Option<AgentId>,
+    /// Those with a live key, or those with a test key.
+    pub livemode: Option<bool>,
+    /// Those that met a fault: the id of its rule, or `any`.
+    pub fault: Option<String>,
+    /// The order; oldest first by default.
+    pub order: Option<SortOrder>,
     /// `false` leaves out the headers and bodies of responses, which can be long.
     pub responses: Option<bool>,
 }
 
-/// In which order.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Order {
+pub enum SortOrder {
     /// The oldest first.
     Oldest,
     /// The newest first.
     Newest,
 }
 
-redacted_debug!(RequestFilter { transport, method, status });
+redacted_debug!(RequestFilter { transport, method, status, agent, livemode, fault });
 
 impl RequestFilter {
     setters! {
@@ -126,8 +136,14 @@ impl RequestFilter {
         status(status: impl Into<String>) => status = Some(status.into());
         /// Those with this text in the path, the query, the body or the `traceparent`.
         text(q: impl Into<String>) => q = Some(q.into());
+        /// Those with the key of this agent.
+        agent(agent: AgentId) => agent = Some(agent);
+        /// Those with a live key, or those with a test key.
+        livemode(livemode: bool) => livemode = Some(livemode);
+        /// Those that met the fault rule with this id, or `any`.
+        fault(fault: impl Into<String>) => fault = Some(fault.into());
         /// The newest first.
-        newest() => order = Some(Order::Newest);
+        newest() => order = Some(SortOrder::Newest);
         /// Leaves out the headers and bodies of responses.
         without_responses() => responses = Some(false);
     }

@@ -1,7 +1,7 @@
 //! The journal: the last requests to the service, for tests of what a program did.
 //!
-//! Requests are stored as they came and turned into entries when they are read, since most never are. The header with the
-//! key is not stored, and anything in the form of a key in a path, query, header or body is redacted.
+//! Requests are stored as they came and turned into entries when they are read, since most never are. Headers with credentials
+//! are not stored, and anything in the form of a key in a path, query, header or body is redacted.
 
 pub(crate) mod entry;
 
@@ -13,15 +13,19 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderName, header};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
-use self::entry::{JournalEntry, Order, RequestFilter, Transport};
+use self::entry::{JournalEntry, RequestFilter, SortOrder, Transport};
+use super::memory::{MemoryLimit, MemoryShare};
 use crate::{
-    json::redact::{redact, redact_json},
+    json::{
+        read::read_body,
+        redact::{redact, redact_json},
+    },
     ready::REST_PREFIX,
-    world::{Page, Section, call_id},
+    world::{Page, PageRange, call_id},
 };
 
 /// How many requests are stored; the oldest is dropped first.
@@ -40,8 +44,9 @@ pub(crate) struct RecordedRequest {
     /// The path, and the query behind it.
     pub(crate) target: Box<str>,
     pub(crate) agent: Option<AgentId>,
-    /// The header of this name.
-    pub(crate) traceparent: Option<Box<str>>,
+    pub(crate) headers: HeaderLines,
+    /// The id of the fault rule that fired for it.
+    pub(crate) fault: Option<Box<str>>,
     pub(crate) status: Option<u16>,
     pub(crate) duration: Duration,
     pub(crate) body: Bytes,
@@ -52,6 +57,11 @@ impl RecordedRequest {
         filter.transport.is_none_or(|transport| transport == self.transport)
             && filter.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(self.method.as_str()))
             && filter.status.as_ref().is_none_or(|status| status_matches(self.status, status))
+            && filter.agent.as_ref().is_none_or(|agent| self.agent.as_ref() == Some(agent))
+            && filter.fault.as_ref().is_none_or(|fault| match self.fault.as_deref() {
+                Some(met) => fault == "any" || fault == met,
+                None => false,
+            })
             && filter.q.as_ref().is_none_or(|q| self.contains(q))
     }
 
@@ -60,12 +70,12 @@ impl RecordedRequest {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
         has(&self.target)
-            || self.traceparent.as_deref().is_some_and(has)
+            || self.headers.get("traceparent").is_some_and(has)
             || has(&String::from_utf8_lossy(&self.body))
     }
 
     fn size(&self) -> usize {
-        self.target.len() + self.body.len()
+        self.target.len() + self.headers.0.len() + self.body.len()
     }
 
     fn to_entry(&self, response: Option<&RecordedResponse>) -> JournalEntry {
@@ -74,7 +84,7 @@ impl RecordedRequest {
         let call = params.filter(|_| request_body["method"] == "tools/call");
         let tool = call.and_then(|call| call["name"].as_str()).map(str::to_owned);
         let in_meta = || params.and_then(|params| params["_meta"]["traceparent"].as_str()).map(str::to_owned);
-        let traceparent = self.traceparent.as_deref().map(|header| redact(header).into_owned());
+        let traceparent = self.headers.get("traceparent").map(|header| redact(header).into_owned());
         let traceparent = traceparent.or_else(in_meta);
         let (path, query) = split_target(&self.target);
         let id = match call {
@@ -96,11 +106,15 @@ impl RecordedRequest {
             traceparent,
             status: self.status,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            request_headers: present_header_pairs(
+                self.headers.iter().map(|(name, value)| (name, value.into())),
+            ),
             response_headers: response.map(RecordedResponse::present_headers),
             response_body: response.map_or(Value::Null, |response| present_body(&response.body)),
             conversation_id: id.and_then(|id| ConversationId::parse(id).ok()),
             customer: None,
             subject: None,
+            fault_id: self.fault.as_deref().map(str::to_owned),
             request_body,
         }
     }
@@ -116,7 +130,7 @@ fn status_matches(status: Option<u16>, wanted: &str) -> bool {
 
 /// Returns a body as an entry shows it.
 fn present_body(body: &[u8]) -> Value {
-    match serde_json::from_slice(body) {
+    match read_body(body) {
         // Redacted after parsing: JSON can escape any letter of a key.
         Ok(json) => redact_json(json),
         Err(_) if body.is_empty() => Value::Null,
@@ -148,11 +162,41 @@ fn present_header_pairs<'a>(
     shown
 }
 
+/// Headers, one line for each, in one allocation: the journal stores thousands of them.
+#[derive(Clone, Default)]
+pub(crate) struct HeaderLines(Box<str>);
+
+impl HeaderLines {
+    /// Records the headers of a request, without those that hold credentials.
+    pub(crate) fn of_request(headers: &HeaderMap) -> Self {
+        Self::new(headers, |name| {
+            ![header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE].contains(name)
+        })
+    }
+
+    fn new(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> Self {
+        let kept = || headers.iter().filter(|(name, _)| is_kept(name));
+        let room: usize = kept().map(|(name, value)| name.as_str().len() + ": \n".len() + value.len()).sum();
+        let mut lines = String::with_capacity(room);
+        for (name, value) in kept() {
+            lines.extend([name.as_str(), ": ", &String::from_utf8_lossy(value.as_bytes()), "\n"]);
+        }
+        Self(lines.into())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.split_terminator('\n').filter_map(|line| line.split_once(": "))
+    }
+
+    fn get(&self, wanted: &str) -> Option<&str> {
+        self.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value)
+    }
+}
+
 /// A response as the client received it.
 #[derive(Clone)]
 pub(crate) struct RecordedResponse {
-    /// One line for each, in one allocation: the journal stores thousands of them.
-    headers: Box<str>,
+    headers: HeaderLines,
     /// The length of the whole body.
     length: usize,
     /// What the client received of the body.
@@ -163,24 +207,17 @@ impl RecordedResponse {
     /// Records a response of which the client receives `received` bytes of the body.
     pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
         let body = response.body();
-        let kept = || response.headers().iter().filter(|(name, _)| **name != header::CONTENT_LENGTH);
-        let room: usize = kept().map(|(name, value)| name.as_str().len() + ": \n".len() + value.len()).sum();
-        let mut headers = String::with_capacity(room);
-        for (name, value) in kept() {
-            headers.extend([name.as_str(), ": ", &String::from_utf8_lossy(value.as_bytes()), "\n"]);
-        }
-        Self { headers: headers.into(), length: body.len(), body: body.slice(..received.min(body.len())) }
+        let headers = HeaderLines::new(response.headers(), |name| *name != header::CONTENT_LENGTH);
+        Self { headers, length: body.len(), body: body.slice(..received.min(body.len())) }
     }
 
     fn present_headers(&self) -> BTreeMap<String, String> {
-        let pairs = self.headers.lines().filter_map(|line| line.split_once(": "));
-        let pairs = pairs.map(|(name, value)| (name, Cow::Borrowed(value)));
         let length = (header::CONTENT_LENGTH.as_str(), self.length.to_string().into());
-        present_header_pairs(pairs.chain([length]))
+        present_header_pairs(self.headers.iter().map(|(name, value)| (name, value.into())).chain([length]))
     }
 
     fn size(&self) -> usize {
-        self.headers.len() + self.body.len()
+        self.headers.0.len() + self.body.len()
     }
 }
 
@@ -191,28 +228,40 @@ pub(crate) fn split_target(target: &str) -> (&str, &str) {
 
 /// A request, and its response until that is dropped.
 #[derive(Clone)]
-struct JournalRecord {
+pub(crate) struct JournalRecord {
     entry: RecordedRequest,
     response: Option<RecordedResponse>,
 }
 
 impl JournalRecord {
+    pub(crate) fn to_entry(&self) -> JournalEntry {
+        self.entry.to_entry(self.response.as_ref())
+    }
+
     fn size(&self) -> usize {
         self.entry.size() + self.response.as_ref().map_or(0, RecordedResponse::size)
     }
 }
 
 /// The journal of one world.
-#[derive(Default)]
 pub(crate) struct Journal {
     entries: VecDeque<Arc<JournalRecord>>,
-    bytes: usize,
+    share: MemoryShare,
     /// How many of the oldest records have lost their responses.
     forgotten_responses: usize,
     begun: u64,
 }
 
 impl Journal {
+    pub(crate) fn new(limit: &Arc<MemoryLimit>) -> Self {
+        Self { entries: VecDeque::new(), share: MemoryShare::new(limit), forgotten_responses: 0, begun: 0 }
+    }
+
+    /// Returns how many bytes the stored requests and responses take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.share.bytes
+    }
+
     /// Returns the number of a new request.
     pub(crate) fn begin(&mut self) -> u64 {
         self.begun += 1;
@@ -221,19 +270,31 @@ impl Journal {
 
     pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<RecordedResponse>) {
         let kept = JournalRecord { entry, response };
-        self.bytes += kept.size();
+        let mut bytes = self.bytes() + kept.size();
         self.entries.push_back(Arc::new(kept));
-        while self.bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
+        while bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
             // Copied only while somebody reads it.
             let response = Arc::make_mut(&mut self.entries[self.forgotten_responses]).response.take();
-            self.bytes -= response.map_or(0, |response| response.size());
+            bytes -= response.map_or(0, |response| response.size());
             self.forgotten_responses += 1;
         }
-        while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
-            let Some(oldest) = self.entries.pop_front() else { break };
-            self.bytes -= oldest.size();
-            self.forgotten_responses = self.forgotten_responses.saturating_sub(1);
+        self.share.resize(bytes);
+        while self.entries.len() > MAX_ENTRIES || self.bytes() > MAX_BYTES {
+            self.drop_oldest(1);
         }
+    }
+
+    /// Drops the older half of the requests; returns whether there was something to drop.
+    pub(crate) fn shorten(&mut self) -> bool {
+        let half = self.entries.len().div_ceil(2);
+        self.drop_oldest(half);
+        half > 0
+    }
+
+    fn drop_oldest(&mut self, number: usize) {
+        let dropped: usize = self.entries.drain(..number).map(|record| record.size()).sum();
+        self.share.resize(self.bytes() - dropped);
+        self.forgotten_responses = self.forgotten_responses.saturating_sub(number);
     }
 
     /// Returns all requests, to be read outside the lock.
@@ -243,11 +304,11 @@ impl Journal {
 
     pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
         let kept = self.entries.iter().find(|kept| call_id(kept.entry.number) == wanted)?;
-        Some(kept.entry.to_entry(kept.response.as_ref()))
+        Some(kept.to_entry())
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Self { begun: self.begun, ..Self::default() };
+        self.drop_oldest(self.entries.len());
     }
 }
 
@@ -259,15 +320,26 @@ impl Requests {
         self.0.len()
     }
 
-    /// Returns one page of the requests that match a filter.
-    pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
-        self.0.retain(|kept| kept.entry.matches(filter));
+    /// Leaves the requests with the keys of some agents.
+    pub(crate) fn retain_agents(&mut self, is_kept: impl Fn(&AgentId) -> bool) {
+        self.0.retain(|kept| kept.entry.agent.as_ref().is_some_and(&is_kept));
+    }
+
+    /// Returns them in the order of their arrival.
+    pub(crate) fn sorted(mut self) -> Vec<Arc<JournalRecord>> {
         self.0.sort_by_key(|kept| kept.entry.number);
-        if filter.order == Some(Order::Newest) {
-            self.0.reverse();
+        self.0
+    }
+
+    /// Returns one page of the requests that match a filter.
+    pub(crate) fn browse(mut self, filter: &RequestFilter, part: PageRange) -> Page<JournalEntry> {
+        self.0.retain(|kept| kept.entry.matches(filter));
+        let mut found = self.sorted();
+        if filter.order == Some(SortOrder::Newest) {
+            found.reverse();
         }
         let responses = filter.responses != Some(false);
-        part.of(&self.0, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
+        part.select(&found, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
     }
 }
 
@@ -283,7 +355,8 @@ mod tests {
             method: http::Method::GET,
             target: "/api/v1/me".into(),
             agent: None,
-            traceparent: None,
+            headers: HeaderLines::default(),
+            fault: None,
             status: Some(200),
             duration: Duration::ZERO,
             body,
@@ -292,28 +365,28 @@ mod tests {
 
     #[test]
     fn the_journal_is_bounded_in_entries_and_in_bytes() {
-        let mut journal = Journal::default();
+        let mut journal = Journal::new(&MemoryLimit::new(usize::MAX));
         (0..MAX_ENTRIES + 5).for_each(|_| journal.push(entry(Bytes::new()), None));
         assert_eq!(journal.entries.len(), MAX_ENTRIES);
         let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
         (0..9).for_each(|_| journal.push(entry(large.clone()), None));
         assert_eq!(journal.entries.len(), 3, "with their paths, four of these would be too much");
-        assert!(journal.bytes <= MAX_BYTES);
+        assert!(journal.bytes() <= MAX_BYTES);
     }
 
     #[test]
     fn responses_share_the_bytes_with_requests_and_are_forgotten_before_them() {
         let large = http::Response::new(Bytes::from(vec![b'x'; MAX_BYTES / 4]));
-        let mut journal = Journal::default();
+        let mut journal = Journal::new(&MemoryLimit::new(usize::MAX));
         for _ in 0..9 {
             let response = RecordedResponse::new(&large, usize::MAX);
             journal.push(entry(Bytes::from_static(b"{}")), Some(response));
         }
         let kept = |journal: &Journal| journal.entries.iter().filter(|it| it.response.is_some()).count();
         assert_eq!((journal.entries.len(), kept(&journal)), (9, 3));
-        assert!(journal.bytes <= MAX_BYTES);
+        assert!(journal.bytes() <= MAX_BYTES);
         (0..MAX_ENTRIES).for_each(|_| journal.push(entry(Bytes::new()), None));
         assert_eq!((journal.entries.len(), kept(&journal)), (MAX_ENTRIES, 0));
-        assert_eq!(journal.bytes, MAX_ENTRIES * "/api/v1/me".len());
+        assert_eq!(journal.bytes(), MAX_ENTRIES * "/api/v1/me".len());
     }
 }

@@ -7,7 +7,7 @@ use shared_inbox::{ActorId, AssignTo, Timestamp};
 use super::Item;
 use crate::world::{Actor, Refusal, Result, World};
 
-/// A person gives a conversation to someone.
+/// An assignment of a conversation by a person.
 ///
 /// ```
 /// use shared_inbox_mock::Assignment;
@@ -33,7 +33,7 @@ impl Assignment {
     }
 
     setters! {
-        /// By this one.
+        /// Sets who does it.
         by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }

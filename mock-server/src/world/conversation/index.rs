@@ -194,7 +194,7 @@ impl World {
     /// Indexes all conversations.
     pub(crate) fn index_conversations(&mut self) {
         (0..self.conversations.len()).for_each(|at| self.index_conversation(at));
-        self.index.words = SearchIndex::of(&self.conversations);
+        self.index.words = SearchIndex::from_items(&self.conversations);
     }
 
     /// Indexes the last conversation, except its words.

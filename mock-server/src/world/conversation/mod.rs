@@ -12,10 +12,10 @@ mod sorting;
 mod tags;
 
 pub use assign::Assignment;
-pub use notes::{NoteAdded, StatusChange, TeamNote};
+pub use notes::{CreatedNote, StatusChange, TeamNote};
 pub(crate) use record::{ConversationRecord, Item, MessageRecord};
 pub use snooze::Snooze;
-pub use sorting::Sorting;
+pub use sorting::SortingResult;
 pub use tags::TagChange;
 pub(crate) use tags::TagRecord;
 

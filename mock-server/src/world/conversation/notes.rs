@@ -37,7 +37,7 @@ impl TeamNote {
     }
 
     setters! {
-        /// Written by this one.
+        /// Sets who writes it.
         by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
@@ -46,10 +46,9 @@ impl TeamNote {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "Noted"))]
 #[non_exhaustive]
-pub struct NoteAdded {
-    /// The note.
+pub struct CreatedNote {
+    /// The id of the note.
     pub note_id: NoteId,
 }
 
@@ -74,25 +73,25 @@ pub struct StatusChange {
 }
 
 impl StatusChange {
-    /// To this status.
+    /// Creates a change to this status.
     pub fn new(status: Status) -> Self {
         Self { status, by: None }
     }
 
     setters! {
-        /// Set by this one.
+        /// Sets who does it.
         by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
 impl World {
     /// Adds a note of someone on the team.
-    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded> {
+    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<CreatedNote> {
         let at = self.conversation_or_customer(id)?;
         let by = self.resolve_actor(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
         note.check()?;
-        Ok(NoteAdded { note_id: self.add_note(at, by.as_ref(), note, now) })
+        Ok(CreatedNote { note_id: self.add_note(at, by.as_ref(), note, now) })
     }
 
     /// Sets the status for someone on the team.

@@ -16,7 +16,6 @@ use shared_inbox::{
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[cfg_attr(feature = "schemas", schemars(rename = "Thread"))]
 pub(crate) struct ConversationRecord {
     /// Its id.
     pub id: ConversationId,
@@ -26,17 +25,17 @@ pub(crate) struct ConversationRecord {
     pub subject: String,
     /// The customer.
     pub contact: Contact,
-    /// Where it stands.
+    /// Its status.
     #[serde(default = "default_status")]
     pub status: Status,
     /// Whose turn it is.
     pub turn: Option<Turn>,
-    /// Who has it.
+    /// The assignee.
     pub assignee: Option<ActorId>,
     /// Names of its tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What it is about.
+    /// The topic that the sorting helper gave it.
     pub topic: Option<String>,
     /// How urgent it is.
     pub urgency: Option<Urgency>,
@@ -45,7 +44,7 @@ pub(crate) struct ConversationRecord {
     /// Reasons for the warning.
     #[serde(default)]
     pub risk_reasons: Vec<String>,
-    /// Until when it is put off.
+    /// The end of its snooze.
     pub snoozed_until: Option<Timestamp>,
     /// The app's reference.
     pub reference: Option<String>,
@@ -138,15 +137,15 @@ pub struct MessageRecord {
     pub id: MessageId,
     /// When it came or was written.
     pub at: Timestamp,
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
     /// Who wrote it.
     pub from: Sender,
-    /// How far it has come; none for mail that came in.
+    /// Its status; none for incoming mail.
     pub status: Option<MessageStatus>,
     /// Its text without quoted history, uncut.
     pub text: String,
-    /// What is attached.
+    /// Its attachments.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
     /// Who on the team wrote it.
@@ -164,7 +163,7 @@ pub struct MessageRecord {
     /// Whether the drafting helper wrote it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub helper: bool,
-    /// Whether it will come back when it leaves.
+    /// Whether it bounces when it is sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bounces: bool,
     /// Whether it was written on a secure page or goes as a secure link.

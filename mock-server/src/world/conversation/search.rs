@@ -7,7 +7,7 @@
 //! changes have an index of their own.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::Bound,
     sync::{Arc, OnceLock, Weak},
 };
@@ -20,6 +20,9 @@ use crate::world::store::SharedVec;
 const MAX_POSTINGS: usize = 4_096;
 /// Up to this number, items are indexed by the first search itself.
 const MAX_READ_INLINE: usize = 1_000;
+/// An item with more bytes of different words is long: its further words are not looked up, neither in its own text nor in the
+/// dictionary, because an email of some megabytes would hold the world's lock for seconds. Every search looks at it.
+const MAX_INDEXED_BYTES: usize = 32 << 10;
 
 /// Returns the words of a text: runs of letters and digits, folded.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
@@ -54,7 +57,7 @@ pub(crate) trait Searchable {
     fn visit_texts(&self, visit: &mut dyn FnMut(&str));
 }
 
-/// The words of one item as one text, each between two line breaks.
+/// The words of one item as one text, each between two line breaks; each once unless the item is long.
 #[derive(Debug, Clone)]
 struct WordText(String);
 
@@ -63,20 +66,26 @@ impl WordText {
         Self("\n".to_owned())
     }
 
-    fn of(thing: &impl Searchable) -> Self {
+    fn from_item(thing: &impl Searchable) -> Self {
         let mut all = Self::new();
         thing.visit_texts(&mut |text| all.add(text, |_| {}));
         all
     }
 
-    /// Adds the words of a text; visits those that are new.
+    fn is_long(&self) -> bool {
+        self.0.len() > MAX_INDEXED_BYTES
+    }
+
+    /// Adds the words of a text; visits those that are new, until the item is long.
     fn add(&mut self, text: &str, mut new: impl FnMut(&str)) {
         for word in words(text) {
-            let from = self.0.len();
+            let (from, long) = (self.0.len(), self.is_long());
             self.0.push_str(&word);
             self.0.push('\n');
             // With line breaks on both sides, only whole words match.
-            if self.0[..from].contains(&self.0[from - 1..]) {
+            if long {
+                continue;
+            } else if self.0[..from].contains(&self.0[from - 1..]) {
                 self.0.truncate(from);
             } else {
                 new(&word);
@@ -126,6 +135,8 @@ struct IndexedWords {
     /// Sorted by word.
     dictionary: Vec<(Box<str>, Postings)>,
     haystacks: Vec<Box<str>>,
+    /// The long items.
+    long: Vec<u32>,
 }
 
 impl<T: Searchable> SearchBase<T> {
@@ -137,8 +148,13 @@ impl<T: Searchable> SearchBase<T> {
     fn words(&self) -> &IndexedWords {
         self.read.get_or_init(|| {
             let mut dictionary = HashMap::<String, Postings>::new();
+            let mut long = Vec::new();
             let haystacks = self.things.iter().enumerate().map(|(number, thing)| {
-                let haystack = WordText::of(thing);
+                let haystack = WordText::from_item(thing);
+                if haystack.is_long() {
+                    long.push(number as u32);
+                    return haystack.0.into_boxed_str();
+                }
                 for word in haystack.words() {
                     match dictionary.get_mut(word) {
                         Some(postings) => add_posting(postings, number as u32),
@@ -151,7 +167,7 @@ impl<T: Searchable> SearchBase<T> {
             let mut dictionary: Vec<(Box<str>, Postings)> =
                 dictionary.into_iter().map(|(word, postings)| (word.into(), postings)).collect();
             dictionary.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            IndexedWords { dictionary, haystacks }
+            IndexedWords { dictionary, haystacks, long }
         })
     }
 }
@@ -162,19 +178,25 @@ pub(crate) struct SearchIndex<T> {
     /// The words of later items and changes.
     dictionary: BTreeMap<Box<str>, Postings>,
     haystacks: HashMap<u32, WordText>,
+    long: BTreeSet<u32>,
 }
 
 impl<T> Clone for SearchIndex<T> {
     fn clone(&self) -> Self {
         let (dictionary, haystacks) = (self.dictionary.clone(), self.haystacks.clone());
-        Self { base: Arc::clone(&self.base), dictionary, haystacks }
+        Self { base: Arc::clone(&self.base), dictionary, haystacks, long: self.long.clone() }
     }
 }
 
 impl<T> Default for SearchIndex<T> {
     fn default() -> Self {
         let base = SearchBase { things: SharedVec::default(), read: OnceLock::new() };
-        Self { base: Arc::new(base), dictionary: BTreeMap::new(), haystacks: HashMap::new() }
+        Self {
+            base: Arc::new(base),
+            dictionary: BTreeMap::new(),
+            haystacks: HashMap::new(),
+            long: BTreeSet::new(),
+        }
     }
 }
 
@@ -188,13 +210,13 @@ pub(crate) enum SearchPlan {
 
 impl<T: Searchable> SearchIndex<T> {
     /// Creates an index of these items, which is built on first use.
-    pub(crate) fn of(things: &SharedVec<T>) -> Self {
+    pub(crate) fn from_items(things: &SharedVec<T>) -> Self {
         let base = SearchBase { things: things.clone(), read: OnceLock::new() };
         Self { base: Arc::new(base), ..Self::default() }
     }
 
     /// Returns the base if its index is not built yet and building takes a while.
-    pub(crate) fn unread(&self) -> Option<Weak<SearchBase<T>>> {
+    pub(crate) fn pending_base(&self) -> Option<Weak<SearchBase<T>>> {
         let unread = self.base.things.len() > MAX_READ_INLINE && self.base.read.get().is_none();
         unread.then(|| Arc::downgrade(&self.base))
     }
@@ -211,6 +233,9 @@ impl<T: Searchable> SearchIndex<T> {
             Some(postings) => add_posting(postings, number),
             None => drop(dictionary.insert(word.into(), vec![number])),
         });
+        if haystack.is_long() {
+            self.long.insert(number);
+        }
     }
 
     /// Indexes an item that has changed or is new.
@@ -239,15 +264,15 @@ impl<T: Searchable> SearchIndex<T> {
         }
     }
 
-    /// Returns the items that have or had a word with this prefix, unless they are more than `most`.
+    /// Returns the items that have or had a word with this prefix and the long ones, unless they are more than `most`.
     fn starting_with(&self, beginning: &str, most: usize) -> Option<Vec<u32>> {
-        let started = &self.base.words().dictionary;
+        let IndexedWords { dictionary: started, long, .. } = self.base.words();
         let from = started.partition_point(|(word, _)| **word < *beginning);
         let started = started[from..].iter().map(|(word, postings)| (&**word, postings));
         let since = self.dictionary.range::<str, _>((Bound::Included(beginning), Bound::Unbounded));
         let since = since.map(|(word, postings)| (&**word, postings));
         let begins = |(word, _): &(&str, &Postings)| word.starts_with(beginning);
-        let mut found = Vec::new();
+        let mut found: Vec<u32> = long.iter().chain(&self.long).copied().collect();
         for (_, postings) in started.take_while(begins).chain(since.take_while(begins)) {
             if postings.len() > MAX_POSTINGS || found.len() + postings.len() > most {
                 return None;
@@ -256,6 +281,6 @@ impl<T: Searchable> SearchIndex<T> {
         }
         found.sort_unstable();
         found.dedup();
-        Some(found)
+        (found.len() <= most).then_some(found)
     }
 }

@@ -7,7 +7,7 @@ use shared_inbox::Timestamp;
 use super::Item;
 use crate::world::{Actor, Job, Refusal, Result, World};
 
-/// Until when to put a conversation off.
+/// A snooze of a conversation.
 ///
 /// ```
 /// use shared_inbox_mock::Snooze;
@@ -34,7 +34,7 @@ impl Snooze {
     }
 
     setters! {
-        /// By this one.
+        /// Sets who does it.
         by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }

@@ -5,12 +5,12 @@ use shared_inbox::{__spec::limits, Nullable, Timestamp, Urgency};
 
 use crate::world::{Refusal, Result, World};
 
-/// What the sorting helper finds; what is left out stays as it is, and null takes it away.
+/// The findings of the sorting helper. A field that is left out stays as it is; null clears it.
 ///
 /// ```
 /// use shared_inbox::Urgency;
-/// use shared_inbox_mock::Sorting;
-/// let found = Sorting::new().topic("billing").urgency(Urgency::High).no_risk();
+/// use shared_inbox_mock::SortingResult;
+/// let found = SortingResult::new().topic("billing").urgency(Urgency::High).no_risk();
 /// assert_eq!(
 ///     serde_json::to_value(found)?,
 ///     serde_json::json!({ "topic": "billing", "urgency": "high", "risk": null, "held": false }),
@@ -21,11 +21,11 @@ use crate::world::{Refusal, Result, World};
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Sorting {
-    /// What it is about.
+pub struct SortingResult {
+    /// The topic.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]
     pub topic: Nullable<String>,
-    /// How urgent it is: `low`, `normal` or `high`.
+    /// The urgency: `low`, `normal` or `high`.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]
     #[cfg_attr(feature = "schemas", schemars(with = "Option<String>"))]
     pub urgency: Nullable<Urgency>,
@@ -40,24 +40,24 @@ pub struct Sorting {
     pub held: bool,
 }
 
-impl Sorting {
-    /// Nothing found yet.
+impl SortingResult {
+    /// Returns findings that change nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// It is about this.
+        /// Sets the topic.
         topic(topic: impl Into<String>) => topic = Nullable::Value(topic.into());
-        /// It is so urgent.
+        /// Sets the urgency.
         urgency(urgency: Urgency) => urgency = Nullable::Value(urgency);
-        /// Nothing looks wrong any more.
+        /// Clears the warning.
         no_risk() => risk = Nullable::Null;
         /// Holds it as a likely scam.
         held() => held = true;
     }
 
-    /// Something looks wrong, for these reasons.
+    /// Sets a warning and its reasons.
     pub fn risk<R: Into<String>>(
         mut self,
         risk: impl Into<String>,
@@ -80,7 +80,7 @@ pub(crate) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
 
 impl World {
     /// Applies the findings of the sorting helper to a conversation.
-    pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<()> {
+    pub fn sort(&mut self, id: &str, found: SortingResult, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         if found.urgency.get().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {
             return Err(Refusal::field("urgency", "must be one of low, normal, high"));

@@ -24,7 +24,7 @@ pub(crate) struct TagRecord {
     pub private_to: Option<UserId>,
 }
 
-/// Tags that someone on the team adds and takes away in the app.
+/// A change of tags by someone on the team.
 ///
 /// ```
 /// use shared_inbox_mock::TagChange;
@@ -39,7 +39,7 @@ pub struct TagChange {
     /// Names to add, at most 10; unknown ones are created.
     #[serde(default)]
     pub add: Vec<String>,
-    /// Names to take away, at most 10.
+    /// Names to remove, at most 10.
     #[serde(default)]
     pub remove: Vec<String>,
     /// Who does it.
@@ -47,7 +47,7 @@ pub struct TagChange {
 }
 
 impl TagChange {
-    /// No change yet.
+    /// Returns an empty change.
     pub fn new() -> Self {
         Self::default()
     }
@@ -56,9 +56,9 @@ impl TagChange {
         /// Adds a tag.
         #[allow(clippy::should_implement_trait)]
         add(name: impl Into<String>) => add.push(name.into());
-        /// Takes a tag away.
+        /// Removes a tag.
         remove(name: impl Into<String>) => remove.push(name.into());
-        /// By this one.
+        /// Sets who does it.
         by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }

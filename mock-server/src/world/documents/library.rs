@@ -17,7 +17,6 @@ use crate::world::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schemas", schemars(rename = "Filed"))]
 pub(crate) struct FiledDocument {
     /// The inbox whose viewers see it.
     pub mailbox: MailboxId,
@@ -72,7 +71,7 @@ impl World {
     /// Indexes all documents.
     pub(crate) fn index_documents(&mut self) {
         (0..self.documents.len()).for_each(|at| self.add_to_index(at));
-        self.library.words = SearchIndex::of(&self.documents);
+        self.library.words = SearchIndex::from_items(&self.documents);
     }
 
     pub(super) fn add_to_index(&mut self, at: usize) {

@@ -5,9 +5,9 @@ mod reading;
 mod requests;
 
 pub(crate) use library::FiledDocument;
-pub use reading::{InboundFile, NewDocument, Reading};
+pub use reading::{DocumentReading, InboundFile, NewDocument};
 pub(crate) use requests::DocumentRequest;
-pub use requests::{RequestEntry, Upload, Uploaded};
+pub use requests::{DocumentRequestEntry, Upload, UploadResult};
 
 pub(super) use library::Library;
 pub(super) use reading::unknown_kind;

@@ -5,7 +5,7 @@ use shared_inbox::{Attachment, DocumentFields, DocumentId, DocumentKind, Mailbox
 
 use crate::world::{Refusal, Result, World, conversation::set};
 
-/// A file that comes with a mail, and what the document-reading helper finds in it.
+/// A file attached to an email, and what the document-reading helper finds in it.
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
@@ -25,11 +25,11 @@ pub struct InboundFile {
     pub content_type: String,
     /// Its size in bytes.
     pub size: u64,
-    /// The title that the reading helper gives it; the file's name unless said.
+    /// The title that the reading helper gives it; the file's name by default.
     pub title: Option<String>,
-    /// What the reading helper takes it for.
+    /// The kind that the reading helper finds.
     pub kind: Option<DocumentKind>,
-    /// What the reading helper reads out of it.
+    /// The fields that the reading helper finds.
     #[serde(default)]
     pub fields: DocumentFields,
 }
@@ -44,9 +44,9 @@ impl InboundFile {
     }
 
     setters! {
-        /// Says what the reading helper takes it for.
+        /// Sets the kind that the reading helper finds.
         kind(kind: DocumentKind) => kind = Some(kind);
-        /// Says what the reading helper reads out of it.
+        /// Sets the fields that the reading helper finds.
         fields(fields: DocumentFields) => fields = fields;
     }
 
@@ -79,11 +79,11 @@ pub struct NewDocument {
     pub mailbox: MailboxId,
     /// The file's name.
     pub filename: String,
-    /// Its title; the file's name unless said.
+    /// Its title; the file's name by default.
     pub title: Option<String>,
-    /// What it is.
+    /// Its kind.
     pub kind: Option<DocumentKind>,
-    /// What is in it.
+    /// Its fields.
     #[serde(default)]
     pub fields: DocumentFields,
 }
@@ -98,51 +98,51 @@ impl NewDocument {
     }
 
     setters! {
-        /// With this title.
+        /// Sets the title.
         title(title: impl Into<String>) => title = Some(title.into());
-        /// Of this kind.
+        /// Sets the kind.
         kind(kind: DocumentKind) => kind = Some(kind);
     }
 }
 
-/// What the document-reading helper finds; what is left out stays as it is.
+/// The findings of the document-reading helper. A field that is left out stays as it is.
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
-/// use shared_inbox_mock::Reading;
-/// let found = Reading::new().kind(DocumentKind::Receipt);
+/// use shared_inbox_mock::DocumentReading;
+/// let found = DocumentReading::new().kind(DocumentKind::Receipt);
 /// assert_eq!(serde_json::to_value(found)?, serde_json::json!({ "kind": "receipt" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Reading {
+pub struct DocumentReading {
     /// A readable title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is; null when the helper cannot say.
+    /// Its kind; null when the helper cannot tell.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]
     pub kind: Nullable<DocumentKind>,
-    /// What is in it, instead of what was read before.
+    /// Its fields, instead of those read before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<DocumentFields>,
 }
 
-redacted_debug!(Reading { kind });
+redacted_debug!(DocumentReading { kind });
 
-impl Reading {
-    /// Nothing found yet.
+impl DocumentReading {
+    /// Returns findings that change nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// It is called this.
+        /// Sets the title.
         title(title: impl Into<String>) => title = Some(title.into());
-        /// It is of this kind.
+        /// Sets the kind.
         kind(kind: DocumentKind) => kind = Nullable::Value(kind);
-        /// This is in it.
+        /// Sets the fields.
         fields(fields: DocumentFields) => fields = Some(fields);
     }
 }
@@ -174,7 +174,7 @@ impl World {
     }
 
     /// Applies the findings of the document-reading helper to a document.
-    pub fn read_document(&mut self, id: &str, found: Reading) -> Result<()> {
+    pub fn read_document(&mut self, id: &str, found: DocumentReading) -> Result<()> {
         check_kind(found.kind.get())?;
         let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("document"))?;

@@ -21,17 +21,17 @@ use crate::world::{
 pub(crate) struct DocumentRequest {
     /// Its id.
     pub id: DocumentRequestId,
-    /// In which conversation.
+    /// The conversation that it is in.
     pub conversation: ConversationId,
-    /// With which message.
+    /// The message that it goes with.
     pub message: MessageId,
     /// The requested documents.
     pub items: Vec<RequestedItem>,
-    /// By when, as a date.
+    /// The due date.
     pub due_date: Option<String>,
-    /// What the private upload page's address ends in.
+    /// The end of the private upload page's address.
     pub token: String,
-    /// When it went out.
+    /// When it was sent.
     pub sent_at: Option<Timestamp>,
     /// When the last required document came.
     pub completed_at: Option<Timestamp>,
@@ -44,14 +44,14 @@ redacted_debug!(DocumentRequest { id, conversation, sent_at, completed_at });
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RequestedItem {
-    /// What it is called.
+    /// Its label.
     pub label: String,
-    /// More about it.
+    /// Its description.
     pub description: Option<String>,
-    /// Whether it must come.
+    /// Whether it is required.
     #[serde(default = "yes")]
     pub required: bool,
-    /// What was uploaded for it.
+    /// The documents uploaded for it.
     #[serde(default)]
     pub documents: Vec<DocumentId>,
 }
@@ -73,7 +73,7 @@ fn yes() -> bool {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Upload {
-    /// For which item of the checklist, counted from 0.
+    /// The item of the checklist, counted from 0.
     pub item: usize,
     /// The file's name.
     pub filename: String,
@@ -81,9 +81,9 @@ pub struct Upload {
     pub content_type: Option<String>,
     /// Its size in bytes.
     pub size: Option<u64>,
-    /// What the reading helper takes it for.
+    /// The kind that the reading helper finds.
     pub kind: Option<DocumentKind>,
-    /// What the reading helper reads out of it.
+    /// The fields that the reading helper finds.
     pub fields: Option<DocumentFields>,
 }
 
@@ -94,20 +94,20 @@ impl Upload {
     }
 
     setters! {
-        /// Says what the reading helper takes it for.
+        /// Sets the kind that the reading helper finds.
         kind(kind: DocumentKind) => kind = Some(kind);
     }
 }
 
-/// What became of an upload.
+/// The result of an upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Uploaded {
+pub struct UploadResult {
     /// The document that it became.
     pub document_id: DocumentId,
-    /// Whether everything required is in.
+    /// Whether every required document has arrived.
     pub complete: bool,
 }
 
@@ -116,20 +116,20 @@ pub struct Uploaded {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct RequestEntry {
+pub struct DocumentRequestEntry {
     /// Its id.
     pub id: DocumentRequestId,
-    /// In which conversation.
+    /// The conversation that it is in.
     pub conversation_id: ConversationId,
-    /// With which message.
+    /// The message that it goes with.
     pub message_id: MessageId,
     /// The requested documents, in the order in which an upload counts it.
     pub items: Vec<RequestedItem>,
-    /// By when, as a date.
+    /// The due date.
     pub due_date: Option<String>,
     /// The private upload page.
     pub link: String,
-    /// When it went out; null before.
+    /// When it was sent; null before.
     pub sent_at: Option<Timestamp>,
     /// When the last required document came; null before.
     pub completed_at: Option<Timestamp>,
@@ -140,7 +140,7 @@ pub struct RequestEntry {
     pub subject: String,
 }
 
-redacted_debug!(RequestEntry { id, sent_at, completed_at });
+redacted_debug!(DocumentRequestEntry { id, sent_at, completed_at });
 
 impl DocumentRequest {
     /// Returns whether every required item has an upload.
@@ -149,9 +149,9 @@ impl DocumentRequest {
     }
 
     /// Returns the request as the control API shows it.
-    pub(crate) fn entry(&self, world: &World) -> RequestEntry {
+    pub(crate) fn entry(&self, world: &World) -> DocumentRequestEntry {
         let at = world.conversation(self.conversation.as_str()).ok();
-        RequestEntry {
+        DocumentRequestEntry {
             id: self.id.clone(),
             conversation_id: self.conversation.clone(),
             message_id: self.message.clone(),
@@ -204,7 +204,7 @@ fn add_under(text: &mut String, part: &str) {
 
 impl World {
     /// Returns all document requests, oldest first.
-    pub fn document_requests(&self) -> Vec<RequestEntry> {
+    pub fn document_requests(&self) -> Vec<DocumentRequestEntry> {
         self.document_requests.iter().map(|it| it.entry(self)).collect()
     }
 
@@ -300,7 +300,7 @@ impl World {
     }
 
     /// Files an upload of the customer.
-    pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<Uploaded> {
+    pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<UploadResult> {
         let id = DocumentRequestId::parse(request).ok();
         let at = id.and_then(|id| self.index.requests.get(&id).copied());
         let at = at.ok_or_else(|| Refusal::no_such("document request"))?;
@@ -344,6 +344,6 @@ impl World {
             self.jobs.remove(|job| matches!(job, Job::Reminder { request, .. } if *request == ask));
             self.emit_ask_completed(conversation, &ask, now);
         }
-        Ok(Uploaded { document_id, complete })
+        Ok(UploadResult { document_id, complete })
     }
 }

@@ -7,10 +7,10 @@ use shared_inbox::{
     input::{Input, Reply},
 };
 
-use super::Outcome;
+use super::MailOutcome;
 use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::Item, people::SERVICE_NAME};
 
-/// A person approves a draft.
+/// An approval of a draft by a person.
 ///
 /// ```
 /// use shared_inbox_mock::Approval;
@@ -22,9 +22,9 @@ use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::I
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Approval {
-    /// Who: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
+    /// Who approves it: a person, an agent or `system`. By default the inbox's owner, or else the first person of the workspace.
     pub by: Option<Actor>,
-    /// The text as they changed it first.
+    /// The edited text.
     pub body: Option<String>,
 }
 
@@ -35,57 +35,57 @@ impl Approval {
     }
 
     setters! {
-        /// By this one.
+        /// Sets who approves it.
         by(by: impl Into<Actor>) => by = Some(by.into());
-        /// With this text instead.
+        /// Sets the edited text.
         body(body: impl Into<String>) => body = Some(body.into());
     }
 }
 
-/// The response to an approval.
+/// The result of an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Approved {
+pub struct ApprovalResult {
     /// `scheduled`.
     pub status: MessageStatus,
     /// When it leaves.
     pub sends_at: Timestamp,
 }
 
-/// A person stops a message.
+/// Stops a scheduled message.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Stop {
-    /// Who.
+pub struct StopMessage {
+    /// Who does it; by default as in an approval.
     pub by: Option<Actor>,
 }
 
-/// A person throws a draft away.
+/// Discards a draft.
 ///
 /// ```
-/// use shared_inbox_mock::{Actor, Discard};
-/// assert_eq!(serde_json::to_value(Discard::new().by(Actor::System))?, serde_json::json!({ "by": "system" }));
+/// use shared_inbox_mock::{Actor, DiscardDraft};
+/// assert_eq!(serde_json::to_value(DiscardDraft::new().by(Actor::System))?, serde_json::json!({ "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Discard {
-    /// Who.
+pub struct DiscardDraft {
+    /// Who does it; by default as in an approval.
     pub by: Option<Actor>,
 }
 
-impl Discard {
-    /// By the default person.
+impl DiscardDraft {
+    /// Creates one by the default person.
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// By this one.
+        /// Sets who does it.
         by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
@@ -95,14 +95,14 @@ impl Discard {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Waiting {
-    /// The draft.
+pub struct QueuedDraft {
+    /// The id of the draft.
     pub message_id: MessageId,
-    /// In which conversation.
+    /// The conversation that it is in.
     pub conversation_id: ConversationId,
     /// Who wrote it.
     pub drafted_by: Option<ActorId>,
-    /// Its line for the approving person.
+    /// The line for the person who approves it.
     pub summary: Option<String>,
     /// Its text.
     pub text: String,
@@ -117,7 +117,7 @@ pub struct Waiting {
     pub subject: String,
 }
 
-redacted_debug!(Waiting { message_id, conversation_id, drafted_by, at });
+redacted_debug!(QueuedDraft { message_id, conversation_id, drafted_by, at });
 
 impl World {
     fn message_for_person(
@@ -141,7 +141,7 @@ impl World {
     }
 
     /// Approves a draft, which is sent when the undo window has passed.
-    pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved> {
+    pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<ApprovalResult> {
         if let Some(body) = &approval.body {
             Reply::new(body.as_str()).check()?;
         }
@@ -167,11 +167,11 @@ impl World {
         }
         let sends_at = self.schedule(&message_id, now);
         self.emit_approved(place.0, &message_id, by.as_ref(), edited, now);
-        Ok(Approved { status: MessageStatus::Scheduled, sends_at })
+        Ok(ApprovalResult { status: MessageStatus::Scheduled, sends_at })
     }
 
     /// Stops a scheduled message inside its undo window; it is a draft again.
-    pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<()> {
+    pub fn stop(&mut self, id: &str, stop: StopMessage, now: Timestamp) -> Result<()> {
         let (place, _) = self.message_for_person(id, stop.by.as_ref(), MessageStatus::Scheduled)?;
         let message = self.message_mut(place);
         let scheduled = message.status == Some(MessageStatus::Scheduled);
@@ -189,7 +189,7 @@ impl World {
     }
 
     /// Discards a draft: removes it from the timeline, with its document request.
-    pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<()> {
+    pub fn discard(&mut self, id: &str, discard: DiscardDraft, now: Timestamp) -> Result<()> {
         let (place, by) = self.message_for_person(id, discard.by.as_ref(), MessageStatus::Draft)?;
         let message = self.message_at(place);
         if message.status != Some(MessageStatus::Draft) {
@@ -228,7 +228,7 @@ impl World {
         self.record_message_step(place, now);
         let left = self.outbox.iter().position(|mail| mail.message_id.as_ref() == Some(&message_id));
         if let Some(left) = left {
-            self.outbox[left].outcome = Outcome::Failed;
+            self.outbox[left].outcome = MailOutcome::Failed;
         }
         if let Some(request) = request {
             self.jobs.remove(|job| matches!(job, Job::Reminder { request: of, .. } if *of == request));
@@ -247,11 +247,11 @@ impl World {
     }
 
     /// Returns the approval queue, oldest first.
-    pub fn approvals(&self) -> Vec<Waiting> {
+    pub fn approvals(&self) -> Vec<QueuedDraft> {
         let waiting = |(_, at, item): &(Timestamp, u32, u32)| {
             let place = (*at as usize, *item as usize);
             let message = self.message_at(place);
-            Waiting {
+            QueuedDraft {
                 message_id: message.id.clone(),
                 conversation_id: self.conversations[place.0].id.clone(),
                 drafted_by: message.author.clone(),

@@ -13,20 +13,20 @@ use crate::world::{
     documents::{InboundFile, unknown_kind},
 };
 
-/// What the check of the sender's domain says.
+/// The result of the DMARC check of the sender's domain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Dmarc {
-    /// The sender is who it says.
+    /// The sender is authentic.
     #[default]
     Pass,
-    /// Perhaps not.
+    /// The sender may be forged.
     Fail,
 }
 
-/// A live mail from a customer.
+/// A live email from a customer.
 ///
 /// ```
 /// use shared_inbox::Timestamp;
@@ -59,10 +59,10 @@ pub struct InboundMail {
     pub conversation_id: Option<String>,
     /// The Message-ID that it replies to: that of a recorded app mail, or a `msg_…` of the service.
     pub in_reply_to: Option<String>,
-    /// What is attached.
+    /// The attached files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<InboundFile>,
-    /// What the check of the sender's domain says.
+    /// The result of the DMARC check of the sender's domain.
     #[serde(default)]
     pub dmarc: Dmarc,
     /// Whether it is an automatic reply.
@@ -94,25 +94,25 @@ impl InboundMail {
     }
 
     setters! {
-        /// From someone of this name.
+        /// Sets the sender's name.
         name(name: impl Into<String>) => name = Some(name.into());
-        /// With this subject.
+        /// Sets the subject.
         subject(subject: impl Into<String>) => subject = Some(subject.into());
-        /// As a reply on this conversation.
+        /// Makes it a reply in this conversation.
         on(conversation: &ConversationId) => conversation_id = Some(conversation.to_string());
-        /// With this file.
+        /// Attaches a file.
         attach(file: InboundFile) => attachments.push(file);
-        /// As a reply to the email with this Message-ID.
+        /// Makes it a reply to the email with this Message-ID.
         in_reply_to(message_id: impl Into<String>) => in_reply_to = Some(message_id.into());
     }
 }
 
-/// What became of a mail that came in.
+/// The result of an incoming email.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Received {
+pub struct InboundResult {
     /// The conversation that it started or joined.
     pub conversation_id: ConversationId,
     /// The message that it became.
@@ -134,7 +134,7 @@ pub(crate) struct IncomingMail {
 
 impl World {
     /// Receives a live email.
-    pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<Received> {
+    pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<InboundResult> {
         let mut problems = Problems::default();
         let to = ReplyAddress::parse(&mail.to).ok();
         let mailbox = to.as_ref().and_then(|to| self.mailbox_for(to.inbox()));
@@ -182,7 +182,7 @@ impl World {
     }
 
     /// Receives an email with all its effects.
-    pub(crate) fn receive(&mut self, mail: IncomingMail, now: Timestamp) -> Received {
+    pub(crate) fn receive(&mut self, mail: IncomingMail, now: Timestamp) -> InboundResult {
         let filing = self.route_mail(&mail);
         let created = filing.joins.is_none();
         let message_id: MessageId = self.ids.next_id();
@@ -219,7 +219,7 @@ impl World {
         }
         self.turn(at, Turn::Ours, now);
         let conversation_id = self.conversations[at].id.clone();
-        Received { conversation_id, message_id, document_ids, created }
+        InboundResult { conversation_id, message_id, document_ids, created }
     }
 
     fn start_conversation(&mut self, mail: &IncomingMail, reference: Option<String>) -> usize {

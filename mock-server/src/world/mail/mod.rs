@@ -18,9 +18,9 @@ mod threading;
 #[cfg(feature = "schemas")]
 pub(crate) use app_mail::AppMail;
 pub(crate) use app_mail::AppMails;
-pub use drafts::{Approval, Approved, Discard, Stop, Waiting};
-pub use inbound::{Dmarc, InboundMail, Received};
-pub use outbox::{OutboxKind, OutboxMail, Outcome, SentMail};
+pub use drafts::{Approval, ApprovalResult, DiscardDraft, QueuedDraft, StopMessage};
+pub use inbound::{Dmarc, InboundMail, InboundResult};
+pub use outbox::{MailOutcome, OutboxKind, OutboxMail, SentMail};
 pub use team::{HelperDraft, TeamReply};
 
 pub(super) use inbound::IncomingMail;

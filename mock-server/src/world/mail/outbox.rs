@@ -1,4 +1,4 @@
-//! Every email that left or was meant to.
+//! The outbox: every email that was sent or failed to send.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use shared_inbox::{ConversationId, MessageId, Timestamp};
 
 use crate::world::{Refusal, Result, World};
 
-/// Why a mail was sent.
+/// The reason for an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -17,60 +17,60 @@ pub enum OutboxKind {
     Reply,
     /// A reminder of documents that are missing.
     Reminder,
-    /// A word to the owner of a webhook.
+    /// A notice to the owner of a webhook.
     Notice,
 }
 
-/// What became of a mail.
+/// The outcome of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum MailOutcome {
     /// It went out.
     Sent,
     /// It could not be delivered.
     Failed,
 }
 
-/// A mail that left or was meant to.
+/// An email that was sent or failed to send.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OutboxMail {
-    /// When.
+    /// When it was sent.
     pub at: Timestamp,
-    /// Why.
+    /// The reason for it.
     pub kind: OutboxKind,
     /// The message, if it is one of a conversation.
     pub message_id: Option<MessageId>,
-    /// To whom.
+    /// The recipient.
     pub to: String,
     /// Its subject.
     pub subject: String,
     /// Its text.
     pub text: String,
-    /// What became of it.
-    pub outcome: Outcome,
+    /// Its outcome.
+    pub outcome: MailOutcome,
 }
 
 redacted_debug!(OutboxMail { at, kind, message_id, outcome });
 
-/// A mail of the outbox as its recipient would get it.
+/// An email of the outbox as its recipient would get it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SentMail {
-    /// The mail.
+    /// The email.
     #[serde(flatten)]
     pub mail: OutboxMail,
     /// The conversation that it is part of.
     pub conversation_id: Option<ConversationId>,
     /// Its headers.
     pub headers: BTreeMap<String, String>,
-    /// The whole mail, headers first.
+    /// The whole email, headers first.
     pub source: String,
 }
 

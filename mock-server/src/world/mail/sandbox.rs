@@ -6,7 +6,7 @@ use shared_inbox::{
 };
 
 use super::{
-    OutboxKind, Received,
+    InboundResult, OutboxKind,
     inbound::{Dmarc, InboundMail, IncomingMail},
     scam,
 };
@@ -79,7 +79,7 @@ impl World {
     }
 
     /// Receives an email in the sandbox, where only the scam check runs.
-    fn simulate(&mut self, mut mail: IncomingMail, now: Timestamp) -> Received {
+    fn simulate(&mut self, mut mail: IncomingMail, now: Timestamp) -> InboundResult {
         let content = &mut mail.content;
         let found = scam::check(content.subject.as_deref().unwrap_or_default(), &content.text);
         if !found.is_empty() {

@@ -5,7 +5,7 @@ use shared_inbox::{
     input::{Reply, RequestDocuments},
 };
 
-use super::{OutboxKind, OutboxMail, Outcome};
+use super::{MailOutcome, OutboxKind, OutboxMail};
 use crate::world::{
     Job, StepKind, World,
     conversation::{Item, MessageRecord},
@@ -25,7 +25,7 @@ pub(super) enum Author {
 }
 
 impl Author {
-    pub(super) fn of(by: Option<ActorId>) -> Self {
+    pub(super) fn from_actor(by: Option<ActorId>) -> Self {
         by.map_or(Author::Service, Author::Someone)
     }
 }
@@ -38,7 +38,7 @@ impl World {
         reply: Reply,
         now: Timestamp,
     ) -> ReplyResult {
-        self.write(at, Author::of(by), reply, None, now)
+        self.write(at, Author::from_actor(by), reply, None, now)
     }
 
     pub(crate) fn request_documents(
@@ -52,7 +52,7 @@ impl World {
         let mut reply = Reply::new(text);
         (reply.send, reply.documents) = (request.send, Some(request.documents));
         let due_date = request.due_date.map(|date| date.to_string());
-        self.write(at, Author::of(by), reply, due_date, now)
+        self.write(at, Author::from_actor(by), reply, due_date, now)
     }
 
     /// Writes a reply and schedules it if it is to be sent. `due_date` is that of the document request.
@@ -160,9 +160,9 @@ impl World {
         let refused = to.is_empty() || self.message_at(place).bounces || (sandbox && self.bounces(&to));
         let sent = !refused;
         let (status, outcome) = if sent {
-            (MessageStatus::Sent, Outcome::Sent)
+            (MessageStatus::Sent, MailOutcome::Sent)
         } else {
-            (MessageStatus::Failed, Outcome::Failed)
+            (MessageStatus::Failed, MailOutcome::Failed)
         };
         self.set_message_status(place, status);
         self.record_message_step(place, now);

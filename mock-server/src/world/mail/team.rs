@@ -63,11 +63,11 @@ impl TeamReply {
     }
 
     setters! {
-        /// Written by this one.
+        /// Sets who writes it.
         by(by: impl Into<Actor>) => by = Some(by.into());
-        /// Kept as a draft.
+        /// Keeps it as a draft.
         draft() => send = false;
-        /// Sent as a secure link.
+        /// Sends it as a secure link.
         secure() => secure = true;
         /// Requests these documents.
         documents(documents: impl IntoIterator<Item = DocumentItem>) => documents = documents.into_iter().collect();
@@ -101,7 +101,7 @@ impl HelperDraft {
     }
 
     setters! {
-        /// With this line for the person who approves it.
+        /// Sets the line for the person who approves it.
         summary(summary: impl Into<String>) => summary = Some(summary.into());
     }
 }
@@ -115,7 +115,7 @@ impl World {
         checked.send = reply.send;
         checked.documents = Some(reply.documents).filter(|documents| !documents.is_empty());
         checked.check()?;
-        let written = self.write(at, Author::of(by), checked, None, now);
+        let written = self.write(at, Author::from_actor(by), checked, None, now);
         if let Some(place) = self.message(written.message_id.as_str()) {
             self.message_mut(place).secure = reply.secure;
         }

@@ -13,9 +13,9 @@ use crate::world::{Refusal, Result, StepKind, World, id_with_suffix};
 pub struct BookingRecord {
     /// Its id.
     pub id: BookingId,
-    /// What kind of booking.
+    /// The booking type.
     pub booking_type_id: BookingTypeId,
-    /// With whom.
+    /// The host.
     pub host_user_id: UserId,
     /// The conversation that it belongs to.
     pub conversation_id: Option<ConversationId>,
@@ -28,7 +28,7 @@ pub struct BookingRecord {
     pub cancelled: bool,
 }
 
-/// A booking to make.
+/// A booking to create.
 ///
 /// ```
 /// use shared_inbox_mock::NewBooking;
@@ -42,13 +42,13 @@ pub struct BookingRecord {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewBooking {
-    /// With whom.
+    /// The host.
     pub host_user_id: UserId,
     /// When it starts.
     pub starts_at: Timestamp,
     /// When it ends.
     pub ends_at: Timestamp,
-    /// What kind of booking.
+    /// The booking type.
     pub booking_type_id: Option<BookingTypeId>,
     /// The conversation that it belongs to.
     pub conversation_id: Option<ConversationId>,

@@ -20,13 +20,13 @@ pub const TEST_KEY: &str = "rk_test_MockServerTestKey000000000000000000000000000
 pub(crate) struct Key {
     /// The agent's id.
     pub agent_id: AgentId,
-    /// The name of both.
+    /// The name of the key and of its agent.
     pub name: String,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Vec<Scope>,
-    /// Live data or the sandbox.
+    /// Whether it works on live data, or in the sandbox.
     pub livemode: bool,
-    /// Who made it.
+    /// The person who created it.
     pub created_by: Option<UserId>,
     /// Whether it was revoked.
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
     /// Hashes a key.
-    pub fn of(key: &str) -> Self {
+    pub fn from_key(key: &str) -> Self {
         Self(Sha256::digest(key.as_bytes()).into())
     }
 }
@@ -81,18 +81,18 @@ impl<'de> Deserialize<'de> for KeyHash {
 
 /// The two keys that a world has from its start.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "ReadyKeys"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Keys {
+pub struct ReadyKeys {
     /// For live data.
     pub live: String,
     /// For the sandbox.
     pub test: String,
 }
 
-redacted_debug!(Keys {});
+redacted_debug!(ReadyKeys {});
 
-impl Keys {
+impl ReadyKeys {
     /// Returns the fixed keys.
     pub fn fixed() -> Self {
         Self { live: LIVE_KEY.to_owned(), test: TEST_KEY.to_owned() }
@@ -105,7 +105,7 @@ impl Keys {
     }
 }
 
-/// A key to make.
+/// A key to create.
 ///
 /// ```
 /// use shared_inbox::Scope;
@@ -113,7 +113,7 @@ impl Keys {
 ///
 /// let mut world = World::empty();
 /// let made = world.create_key(NewKey::live("Billing bot", [Scope::Draft]))?;
-/// assert_eq!(world.authenticate(&KeyHash::of(&made.key)), Some(made.agent_id));
+/// assert_eq!(world.authenticate(&KeyHash::from_key(&made.key)), Some(made.agent_id));
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
@@ -123,11 +123,11 @@ impl Keys {
 pub struct NewKey {
     /// Its name, and that of its agent.
     pub name: String,
-    /// What it may do; `read` comes with any other.
+    /// Its scopes; `read` comes with any other.
     pub scopes: Vec<Scope>,
-    /// Live data or the sandbox.
+    /// Whether it works on live data, or in the sandbox.
     pub livemode: bool,
-    /// Who makes it.
+    /// The person who creates it.
     pub created_by: Option<UserId>,
 }
 
@@ -143,19 +143,18 @@ impl NewKey {
     }
 
     setters! {
-        /// Says who makes it: the key sees that person's private inboxes.
+        /// Sets the person who creates it: the key sees that person's private inboxes.
         created_by(user: UserId) => created_by = Some(user);
     }
 }
 
-/// A key that was made.
+/// A key that was created.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "MadeKey"))]
 #[non_exhaustive]
 pub struct CreatedKey {
-    /// The key, shown this once.
+    /// The key, shown only once.
     pub key: String,
     /// Its agent.
     pub agent_id: AgentId,
@@ -171,13 +170,13 @@ redacted_debug!(CreatedKey { agent_id });
 pub struct KeyEntry {
     /// Its agent.
     pub agent_id: AgentId,
-    /// The name of both.
+    /// The name of the key and of its agent.
     pub name: String,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Vec<Scope>,
-    /// Live data or the sandbox.
+    /// Whether it works on live data, or in the sandbox.
     pub livemode: bool,
-    /// Who made it.
+    /// The person who created it.
     pub created_by: Option<UserId>,
     /// Whether it was revoked.
     pub revoked: bool,
@@ -232,7 +231,7 @@ impl World {
             livemode: new.livemode,
             created_by: new.created_by,
             revoked: false,
-            key_hash: KeyHash::of(secret),
+            key_hash: KeyHash::from_key(secret),
         });
         self.index_people();
         agent_id
@@ -240,9 +239,9 @@ impl World {
 
     /// Gives the world these two keys, with all scopes. They replace the fixed keys, so that a copy of another world does not accept
     /// that world's keys.
-    pub fn use_keys(&mut self, keys: &Keys) {
+    pub fn use_keys(&mut self, keys: &ReadyKeys) {
         for (secret, fixed, livemode) in [(&keys.live, LIVE_KEY, true), (&keys.test, TEST_KEY, false)] {
-            let (hash, fixed) = (KeyHash::of(secret), KeyHash::of(fixed));
+            let (hash, fixed) = (KeyHash::from_key(secret), KeyHash::from_key(fixed));
             if self.keys.iter().any(|key| key.key_hash == hash) {
                 continue;
             }

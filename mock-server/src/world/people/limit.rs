@@ -37,7 +37,7 @@ fn trim(log: &mut VecDeque<Timestamp>, window: Duration, now: Timestamp) {
 
 impl Limits {
     /// Counts a call, or refuses it. Refused calls do not count.
-    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
+    pub(crate) fn count_call(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         let Some(most) = self.per_minute else { return Ok(()) };
         let log = match self.calls.get_mut(agent) {
             Some(log) => log,

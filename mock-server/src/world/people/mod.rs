@@ -10,7 +10,7 @@ mod workspace;
 pub use actor::Actor;
 pub use bookings::{BookingRecord, NewBooking};
 pub(crate) use keys::Key;
-pub use keys::{CreatedKey, KeyEntry, KeyHash, Keys, LIVE_KEY, NewKey, TEST_KEY};
+pub use keys::{CreatedKey, KeyEntry, KeyHash, LIVE_KEY, NewKey, ReadyKeys, TEST_KEY};
 pub use workspace::{MailboxEntry, NewMailbox, NewUser, Plan, User};
 pub(crate) use workspace::{MailboxRecord, Workspace};
 

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use shared_inbox::{__spec::limits, MailboxId, Problems, ReplyAddress, UserId, WorkspaceId};
 
-use super::Keys;
+use super::ReadyKeys;
 use crate::world::{IdGenerator, Refusal, Result, World, id_with_suffix};
 
-/// What the workspace pays for.
+/// The plan of a workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -14,9 +14,9 @@ use crate::world::{IdGenerator, Refusal, Result, World, id_with_suffix};
 pub enum Plan {
     /// No API and no webhooks.
     Free,
-    /// Everything.
+    /// The API and webhooks.
     Pro,
-    /// Everything.
+    /// The API and webhooks.
     #[default]
     Team,
 }
@@ -263,7 +263,7 @@ impl World {
         let (users, mailboxes) = (vec![user], vec![help, sandbox]);
         let mut world = World { workspace, ids, users, mailboxes, ..World::default() };
         world.index_people();
-        world.use_keys(&Keys::fixed());
+        world.use_keys(&ReadyKeys::fixed());
         world
     }
 }

@@ -159,7 +159,7 @@ impl World {
                 Job::Reminder { request, .. } => ("request", requests.contains(request)),
                 Job::Wake { conversation } => ("conversation", has_conversation(conversation)),
                 // What these are about may be gone by then.
-                Job::ForgetAppMail { .. } | Job::WebhookTry { .. } => continue,
+                Job::ForgetAppMail { .. } | Job::WebhookAttempt { .. } => continue,
             };
             checks.require(there, || format!("jobs[{i}].{field}"), &format!("is not one of the {field}s"));
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use shared_inbox::{__spec::limits, MessageStatus, Problems, Timestamp};
 
-use crate::world::{Job, Result, World, conversation::ConversationRecord, people::Keys};
+use crate::world::{Job, Result, World, conversation::ConversationRecord, people::ReadyKeys};
 
 impl World {
     /// Checks that everything fits together, builds the indexes, and adds the two fixed keys if they are missing.
@@ -13,11 +13,11 @@ impl World {
     ///
     /// Every field that does not fit, with what is wrong with it.
     pub fn prepare(&mut self) -> Result<(), Problems> {
-        self.prepare_with(&Keys::fixed())
+        self.prepare_with(&ReadyKeys::fixed())
     }
 
     /// Prepares one of several worlds, which has other keys.
-    pub(crate) fn prepare_with(&mut self, keys: &Keys) -> Result<(), Problems> {
+    pub(crate) fn prepare_with(&mut self, keys: &ReadyKeys) -> Result<(), Problems> {
         (self.index, self.library) = Default::default();
         self.index_people();
         self.check().or(())?;

@@ -14,25 +14,24 @@ use shared_inbox::{__spec::limits, EventId, Timestamp, WebhookId};
 
 use super::endpoint::{SigningKeys, TimestampSource};
 
-/// How a delivery stands.
+/// The outcome of a delivery so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DeliveryOutcome {
-    /// It will be tried, for the first time or again.
+    /// An attempt is still to come.
     Pending,
     /// An attempt got a 2xx in time.
     Delivered,
-    /// No try was, and none will follow.
+    /// Every attempt failed, and none will follow.
     Failed,
 }
 
-/// One try of a delivery.
+/// One attempt of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "Try"))]
 #[non_exhaustive]
 pub struct Attempt {
     /// When it was sent, on the mock's clock.
@@ -43,9 +42,12 @@ pub struct Attempt {
     pub error: Option<String>,
     /// How long it took, in real milliseconds.
     pub duration_ms: u64,
-    /// What it was signed with; not known of tries that were made before this was kept.
+    /// The fault rule that fired for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signed: Option<Signed>,
+    pub fault_id: Option<String>,
+    /// The headers that sign it; absent for attempts of older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignatureHeaders>,
     /// The response of the receiver, for as long as it is stored. Like the journal it is what the server saw, and not part
     /// of the world document.
     #[serde(skip)]
@@ -74,7 +76,7 @@ impl ReceiverResponse {
 #[derive(Clone, Default)]
 pub(super) struct StoredResponses {
     /// The delivery and the number of an attempt, and the size of its response.
-    tries: VecDeque<(WebhookId, EventId, usize, usize)>,
+    attempts: VecDeque<(WebhookId, EventId, usize, usize)>,
     bytes: usize,
 }
 
@@ -85,16 +87,16 @@ impl super::Webhooks {
     /// Stores the response to the latest attempt of a delivery, and drops the oldest beyond the limit.
     pub(super) fn keep_response(&mut self, id: &WebhookId, event: &EventId) {
         let latest = |delivery: &mut Delivery| {
-            let size = delivery.tries.last()?.response.as_ref()?.size();
-            Some((delivery.tries.len() - 1, size))
+            let size = delivery.attempts.last()?.response.as_ref()?.size();
+            Some((delivery.attempts.len() - 1, size))
         };
         let Some((index, size)) = self.delivery_mut(id, event).and_then(latest) else { return };
-        self.responses.tries.push_back((id.clone(), event.clone(), index, size));
+        self.responses.attempts.push_back((id.clone(), event.clone(), index, size));
         self.responses.bytes += size;
         while self.responses.bytes > MAX_RESPONSE_BYTES {
-            let Some((id, event, index, size)) = self.responses.tries.pop_front() else { break };
+            let Some((id, event, index, size)) = self.responses.attempts.pop_front() else { break };
             self.responses.bytes -= size;
-            let made = self.delivery_mut(&id, &event).and_then(|delivery| delivery.tries.get_mut(index));
+            let made = self.delivery_mut(&id, &event).and_then(|delivery| delivery.attempts.get_mut(index));
             if let Some(made) = made {
                 made.response = None;
             }
@@ -109,11 +111,11 @@ impl Attempt {
     }
 }
 
-/// The headers of a try that were made for it alone.
+/// The headers that sign one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Signed {
+pub struct SignatureHeaders {
     /// `webhook-timestamp`.
     pub timestamp: String,
     /// `webhook-signature`.
@@ -125,13 +127,13 @@ pub struct Signed {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Delivery {
     pub(super) outcome: DeliveryOutcome,
-    /// While it is pending: when the next try is due, or was, if that one is under way.
-    pub(super) next_try_at: Option<Timestamp>,
-    pub(super) tries: Vec<Attempt>,
-    /// How many of the tries were made before the event was redelivered; a redelivery starts the schedule anew.
+    /// While it is pending: when the next attempt is due, or was, if it is under way.
+    pub(super) next_attempt_at: Option<Timestamp>,
+    pub(super) attempts: Vec<Attempt>,
+    /// How many of the attempts were made before the event was redelivered; a redelivery starts the schedule anew.
     #[serde(default)]
     pub(super) earlier: usize,
-    /// Whether bad luck has held the next try back.
+    /// Whether a fault has delayed the next attempt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) held: bool,
 }
@@ -140,8 +142,8 @@ impl Delivery {
     pub(super) fn due(at: Timestamp) -> Self {
         Self {
             outcome: DeliveryOutcome::Pending,
-            next_try_at: Some(at),
-            tries: Vec::new(),
+            next_attempt_at: Some(at),
+            attempts: Vec::new(),
             earlier: 0,
             held: false,
         }
@@ -153,13 +155,13 @@ impl Delivery {
 
     /// Returns whether the log still shows it: 30 days from the event or the latest attempt.
     pub(super) fn in_log(&self, created: Timestamp, now: Timestamp) -> bool {
-        let latest = self.tries.last().map_or(created, |last| last.at.max(created));
+        let latest = self.attempts.last().map_or(created, |last| last.at.max(created));
         self.is_pending() || now.duration_since(latest) <= limits::DELIVERY_LOG
     }
 
     pub(super) fn end(&mut self, outcome: DeliveryOutcome) {
         self.outcome = outcome;
-        self.next_try_at = None;
+        self.next_attempt_at = None;
     }
 }
 
@@ -180,9 +182,9 @@ impl AttemptToken {
 #[non_exhaustive]
 pub struct AttemptRequest {
     pub(super) token: AttemptToken,
-    /// To which endpoint.
+    /// The endpoint that it goes to.
     pub endpoint: WebhookId,
-    /// Which event.
+    /// The event that it delivers.
     pub event: EventId,
     /// When it was due, on the mock's clock.
     pub due: Timestamp,
@@ -214,8 +216,15 @@ pub struct AttemptOutcome {
 impl AttemptOutcome {
     /// Records that the attempt made for `request` at `at` got `status` after `duration_ms`.
     pub fn answered(request: &AttemptRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
-        let made =
-            Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None };
+        let made = Attempt {
+            at,
+            status: Some(status),
+            error: None,
+            duration_ms,
+            fault_id: None,
+            signed: None,
+            response: None,
+        };
         Self::new(request, made, false)
     }
 

@@ -11,22 +11,22 @@ use super::{Audience, EventSource};
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum HookScope {
+pub enum WebhookScope {
     /// Team inboxes, and what concerns the whole workspace.
     Team,
     /// The private inboxes of its owner, and nothing else.
     Private,
 }
 
-/// Whether an endpoint is sent anything.
+/// Whether events are sent to an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum HookState {
-    /// It is.
+pub enum WebhookState {
+    /// Events are sent.
     On,
-    /// Not until someone resumes it: by hand, or after a day of failures.
+    /// Nothing is sent until someone resumes it: paused by hand, or after a day of failures.
     Paused,
     /// The receiver returned 410: it wants no more events.
     Off,
@@ -36,7 +36,6 @@ pub enum HookState {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "StampClock"))]
 #[non_exhaustive]
 pub enum TimestampSource {
     /// The mock's, like every other time.
@@ -54,17 +53,20 @@ pub(super) struct Endpoint {
     pub(super) number: u64,
     pub(super) url: String,
     pub(super) livemode: bool,
-    pub(super) scope: HookScope,
+    pub(super) scope: WebhookScope,
     pub(super) owner: Option<UserId>,
     /// The kinds it subscribes to; all when `None`.
     pub(super) events: Option<Vec<String>>,
     #[serde(default)]
     pub(super) timestamps: TimestampSource,
-    pub(super) state: HookState,
+    pub(super) state: WebhookState,
     pub(super) keys: SigningKeys,
     /// The first failure since the last success.
     pub(super) failing_since: Option<Timestamp>,
-    /// Whether the last try got no response in time; such endpoints share a lane of their own.
+    /// Why the latest attempt failed, while attempts fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_error: Option<String>,
+    /// Whether the last attempt got no response in time; such endpoints share a queue of their own.
     #[serde(default)]
     pub(super) slow: bool,
 }
@@ -73,13 +75,13 @@ impl Endpoint {
     /// Returns whether an event is sent to this endpoint: state, mode, scope and kind.
     pub(super) fn subscribes_to(&self, event: &Event, audience: &Audience) -> bool {
         let inbox = match (&audience.inbox, self.scope) {
-            (EventSource::Team | EventSource::Workspace, HookScope::Team) => true,
-            (EventSource::Private(owner), HookScope::Private) => self.owner.as_ref() == Some(owner),
+            (EventSource::Team | EventSource::Workspace, WebhookScope::Team) => true,
+            (EventSource::Private(owner), WebhookScope::Private) => self.owner.as_ref() == Some(owner),
             _ => false,
         };
         let kind = event.kind.event_type();
         inbox
-            && self.state == HookState::On
+            && self.state == WebhookState::On
             && self.livemode == audience.livemode
             && self.events.as_ref().is_none_or(|events| events.iter().any(|name| name == kind))
     }
@@ -91,15 +93,15 @@ impl Endpoint {
     }
 }
 
-/// What an endpoint signs with. Part of the world document, so that a restored world signs the same.
+/// The secrets that sign the requests to an endpoint. Part of the world document, so that a restored world signs the same.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Keys"))]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct SigningKeys {
     #[serde(with = "secret_as_text")]
     #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     current: Secret,
-    /// The secret before the last rotation. It stays after its time, because an exam shows that a receiver has
-    /// forgotten it.
+    /// The secret before the last rotation. It stays after its time, because a receiver check shows whether the receiver
+    /// has forgotten it.
     previous: Option<Previous>,
 }
 

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use shared_inbox::{__spec::limits, EventId, Problems, Timestamp, UserId, WebhookId, event::Event};
 
-use super::{HookScope, Webhooks, delivery::Delivery};
+use super::{Attempt, DeliveryView, WebhookScope, Webhooks, delivery::Delivery};
 use crate::world::{Job, Jobs, store::LayeredMap};
 
 /// How many deliveries are stored. Beyond that the oldest are dropped, completed ones first.
@@ -18,8 +18,7 @@ const DELIVERIES_KEPT: usize = 250_000;
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schemas", schemars(rename = "Recorded"))]
-pub(super) struct LoggedEvent {
+pub(crate) struct LoggedEvent {
     #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     #[serde(deserialize_with = "complete_event")]
     pub(super) event: Event,
@@ -30,6 +29,22 @@ impl LoggedEvent {
     pub(super) fn created_at(&self) -> Timestamp {
         // Every event of the log has one.
         self.event.created_at.unwrap_or(Timestamp::from_millis(0))
+    }
+
+    /// Returns the deliveries of the event, as lists show them, each with its webhook.
+    pub(crate) fn delivery_views(&self) -> impl Iterator<Item = (&WebhookId, DeliveryView)> {
+        self.deliveries.iter().map(|(id, delivery)| (id, self.view(delivery)))
+    }
+
+    pub(super) fn view(&self, delivery: &Delivery) -> DeliveryView {
+        DeliveryView {
+            event_id: self.event.id.clone(),
+            event_type: self.event.kind.event_type().to_owned(),
+            created_at: self.created_at(),
+            outcome: delivery.outcome,
+            next_attempt_at: delivery.next_attempt_at,
+            attempts: delivery.attempts.iter().map(Attempt::unsigned).collect(),
+        }
     }
 
     /// Returns the body, which is the same for every attempt.
@@ -69,15 +84,15 @@ impl Webhooks {
         let queued: HashSet<(WebhookId, EventId)> = jobs
             .iter()
             .filter_map(|(_, job)| match job {
-                Job::WebhookTry { endpoint, event } => Some((endpoint.clone(), event.clone())),
+                Job::WebhookAttempt { endpoint, event } => Some((endpoint.clone(), event.clone())),
                 _ => None,
             })
             .collect();
         for it in self.log.values() {
             for (endpoint, delivery) in &it.deliveries {
                 let key = (endpoint.clone(), it.event.id.clone());
-                if let Some(due) = delivery.next_try_at.filter(|_| !queued.contains(&key)) {
-                    jobs.push(due, Job::WebhookTry { endpoint: key.0, event: key.1 });
+                if let Some(due) = delivery.next_attempt_at.filter(|_| !queued.contains(&key)) {
+                    jobs.push(due, Job::WebhookAttempt { endpoint: key.0, event: key.1 });
                 }
             }
         }
@@ -90,7 +105,7 @@ impl Webhooks {
             if endpoint.owner.as_ref().is_some_and(|owner| !has_user(owner)) {
                 problems.push(field("owner"), "is not one of the users");
             }
-            if endpoint.scope == HookScope::Private && endpoint.owner.is_none() {
+            if endpoint.scope == WebhookScope::Private && endpoint.owner.is_none() {
                 problems.push(field("owner"), "is required for the scope private");
             }
         }
@@ -109,8 +124,8 @@ impl Webhooks {
                     "has an endpoint that is not one of webhooks.endpoints",
                 );
             }
-            if it.deliveries.values().any(|delivery| delivery.earlier > delivery.tries.len()) {
-                problems.push(format!("{field}.deliveries"), "has more `earlier` tries than tries");
+            if it.deliveries.values().any(|delivery| delivery.earlier > delivery.attempts.len()) {
+                problems.push(format!("{field}.deliveries"), "counts more `earlier` attempts than there are");
             }
         }
     }
@@ -155,7 +170,7 @@ impl Webhooks {
         }
         self.log.retain(|_, it| !it.deliveries.is_empty());
         if !dropped.is_empty() {
-            jobs.remove(|job| matches!(job, Job::WebhookTry { event, .. } if dropped.contains(event)));
+            jobs.remove(|job| matches!(job, Job::WebhookAttempt { event, .. } if dropped.contains(event)));
         }
     }
 }

@@ -10,14 +10,14 @@ use shared_inbox::{
 use shared_inbox_webhooks::Secret;
 
 use super::{
-    Attempt, AttemptOutcome, AttemptRequest, AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail,
-    DeliveryFilter, DeliveryOutcome, DeliveryView, HookState, Notice, RotatedSecret, TestSent, WebhookView,
-    Webhooks,
+    Attempt, AttemptDetail, AttemptOutcome, AttemptRequest, CreateWebhook, CreatedWebhook, DeliveryDetail,
+    DeliveryFilter, DeliveryOutcome, DeliveryView, Notice, RotatedSecret, TestEvent, WebhookState,
+    WebhookView, Webhooks,
     endpoint::{Endpoint, SigningKeys},
 };
 use crate::world::{
     Job, Jobs, Refusal, Result, StepKind, TraceDelivery, World,
-    mail::{OutboxKind, OutboxMail, Outcome},
+    mail::{MailOutcome, OutboxKind, OutboxMail},
     people::Plan,
 };
 
@@ -51,9 +51,10 @@ impl World {
             owner: new.owner,
             events: new.events,
             timestamps: new.timestamps,
-            state: HookState::On,
+            state: WebhookState::On,
             keys: SigningKeys::new(secret),
             failing_since: None,
+            last_error: None,
             slow: false,
         };
         self.webhooks.endpoints.insert(id.clone(), endpoint);
@@ -74,6 +75,8 @@ impl World {
             events: endpoint.events.clone().unwrap_or_else(all),
             timestamps: endpoint.timestamps,
             state: endpoint.state,
+            failing_since: endpoint.failing_since,
+            last_error: endpoint.last_error.clone(),
         };
         endpoints.into_iter().map(view).collect()
     }
@@ -97,7 +100,7 @@ impl World {
     }
 
     /// Sends a `webhook.test` event to this webhook alone, whatever it subscribes to.
-    pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent> {
+    pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestEvent> {
         let id = self.webhook(id)?;
         self.check_sendable(&id)?;
         let kind = EventKind::WebhookTest(new_data::webhook_test(id.clone()));
@@ -110,19 +113,19 @@ impl World {
         self.record_step(StepKind::Event, event_id.as_str(), "webhook.test", None, now);
         self.record_event(event.clone());
         self.webhooks.send(event, vec![id], &mut self.jobs, now);
-        Ok(TestSent { event_id })
+        Ok(TestEvent { event_id })
     }
 
     /// Pauses a webhook: queued events are not sent, and nothing is until it is resumed.
     pub fn pause_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
-        if endpoint.state == HookState::Off {
+        if endpoint.state == WebhookState::Off {
             return Err(Refusal::conflict(
                 "The receiver turned this webhook off; there is nothing to pause.",
             ));
         }
-        endpoint.state = HookState::Paused;
+        endpoint.state = WebhookState::Paused;
         self.webhooks.drop_queued(&id, &mut self.jobs);
         Ok(())
     }
@@ -131,8 +134,8 @@ impl World {
     pub fn resume_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
-        endpoint.state = HookState::On;
-        endpoint.failing_since = None;
+        endpoint.state = WebhookState::On;
+        (endpoint.failing_since, endpoint.last_error) = (None, None);
         Ok(())
     }
 
@@ -149,16 +152,27 @@ impl World {
             let wanted = delivery.in_log(it.created_at(), now)
                 && filter.outcome.is_none_or(|outcome| outcome == delivery.outcome)
                 && filter.event_type.as_ref().is_none_or(|name| name == event_type);
-            wanted.then(|| DeliveryView {
-                event_id: it.event.id.clone(),
-                event_type: event_type.to_owned(),
-                created_at: it.created_at(),
-                outcome: delivery.outcome,
-                next_try_at: delivery.next_try_at,
-                tries: delivery.tries.iter().map(Attempt::unsigned).collect(),
-            })
+            wanted.then(|| it.view(delivery))
         };
         Ok(self.webhooks.log.values().rev().filter_map(|it| view(it)).collect())
+    }
+
+    /// Returns the type of an event, and the address of an endpoint.
+    pub(crate) fn delivery_target(
+        &self,
+        id: &WebhookId,
+        event: &EventId,
+    ) -> (Option<String>, Option<String>) {
+        let event = self.webhooks.logged_event(event).map(|it| it.event.kind.event_type().to_owned());
+        (event, self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()))
+    }
+
+    /// Returns the events of which the log shows a delivery, oldest first.
+    pub(crate) fn logged_events(&self, now: Timestamp) -> Vec<Arc<super::LoggedEvent>> {
+        let shown = |it: &&Arc<super::LoggedEvent>| {
+            it.deliveries.values().any(|delivery| delivery.in_log(it.created_at(), now))
+        };
+        self.webhooks.log.values().filter(shown).cloned().collect()
     }
 
     /// Returns the deliveries of an event to each webhook that subscribes to it.
@@ -168,8 +182,8 @@ impl World {
             webhook_id: id.clone(),
             url: self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()).unwrap_or_default(),
             outcome: delivery.outcome,
-            next_try_at: delivery.next_try_at,
-            tries: delivery.tries.iter().map(Attempt::unsigned).collect(),
+            next_attempt_at: delivery.next_attempt_at,
+            attempts: delivery.attempts.iter().map(Attempt::unsigned).collect(),
         };
         logged_event.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
     }
@@ -187,8 +201,12 @@ impl World {
             event_type: it.event.kind.event_type().to_owned(),
             created_at: it.created_at(),
             outcome: delivery.outcome,
-            next_try_at: delivery.next_try_at,
-            tries: delivery.tries.iter().map(|made| AttemptSent::of(made, &it.event.id)).collect(),
+            next_attempt_at: delivery.next_attempt_at,
+            attempts: delivery
+                .attempts
+                .iter()
+                .map(|made| AttemptDetail::from_attempt(made, &it.event.id))
+                .collect(),
             body: String::from_utf8(it.body()).unwrap_or_default(),
         })
     }
@@ -229,7 +247,7 @@ impl World {
         let event = outcome.event.clone();
         if let Some(notice) = self.webhooks.finish(outcome, &mut self.jobs) {
             self.continue_from_event(&event);
-            let what = if notice.state == HookState::Off { "turned off" } else { "paused" };
+            let what = if notice.state == WebhookState::Off { "turned off" } else { "paused" };
             self.record_step(StepKind::Webhook, notice.endpoint.as_str(), what, None, notice.at);
             self.end_cause();
             self.notify_owner(&notice);
@@ -260,7 +278,7 @@ impl World {
         // People have no address in this API; this one names the recipient.
         let to = owner.map_or_else(|| "owner@people.test".to_owned(), |id| format!("{id}@people.test"));
         let (subject, text) = match notice.state {
-            HookState::Off => (
+            WebhookState::Off => (
                 "Your webhook was turned off",
                 "Its receiver returned 410, which means that it wants no more events. What was still queued for it \
                  is not sent.",
@@ -278,7 +296,7 @@ impl World {
             to,
             subject: subject.to_owned(),
             text: format!("{text}\n\nWebhook: {}", notice.endpoint),
-            outcome: Outcome::Sent,
+            outcome: MailOutcome::Sent,
         });
     }
 
@@ -296,9 +314,9 @@ impl World {
             return Err(Refusal::conflict("Webhooks are not sent on the free plan; change the plan first."));
         }
         match self.endpoint(id)?.state {
-            HookState::On => Ok(()),
-            HookState::Paused => Err(Refusal::conflict("This webhook is paused; resume it first.")),
-            HookState::Off => Err(Refusal::conflict("This webhook is off; resume it first.")),
+            WebhookState::On => Ok(()),
+            WebhookState::Paused => Err(Refusal::conflict("This webhook is paused; resume it first.")),
+            WebhookState::Off => Err(Refusal::conflict("This webhook is off; resume it first.")),
         }
     }
 
@@ -324,13 +342,13 @@ impl Webhooks {
                 return Some(());
             }
         }
-        let job = Job::WebhookTry { endpoint: id.clone(), event: event.clone() };
-        if let Some(due) = delivery.next_try_at {
+        let job = Job::WebhookAttempt { endpoint: id.clone(), event: event.clone() };
+        if let Some(due) = delivery.next_attempt_at {
             jobs.cancel(due, &job);
         }
-        delivery.earlier = delivery.tries.len();
+        delivery.earlier = delivery.attempts.len();
         delivery.outcome = DeliveryOutcome::Pending;
-        delivery.next_try_at = Some(now);
+        delivery.next_attempt_at = Some(now);
         jobs.push(now, job);
         Some(())
     }

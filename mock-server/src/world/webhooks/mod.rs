@@ -21,18 +21,18 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Timestamp, UserId, WebhookId, event::Event};
 
 pub(crate) use delivery::ReceiverResponse;
-pub use delivery::{Attempt, AttemptOutcome, AttemptRequest, DeliveryOutcome, Signed};
-pub use endpoint::{HookScope, HookState, TimestampSource};
+pub use delivery::{Attempt, AttemptOutcome, AttemptRequest, DeliveryOutcome, SignatureHeaders};
+pub use endpoint::{TimestampSource, WebhookScope, WebhookState};
 pub(crate) use manage::ReceiverUnderTest;
 pub(crate) use view::USER_AGENT;
 pub use view::{
-    AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, RotatedSecret,
-    TestSent, WebhookView,
+    AttemptDetail, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView,
+    RotatedSecret, TestEvent, WebhookView,
 };
 
 use delivery::{AttemptToken, Delivery, StoredResponses};
 use endpoint::Endpoint;
-use log::LoggedEvent;
+pub(crate) use log::LoggedEvent;
 
 use crate::world::{Job, Jobs, store::LayeredMap};
 
@@ -104,8 +104,8 @@ pub(crate) struct Notice {
     pub(crate) endpoint: WebhookId,
     pub(crate) owner: Option<UserId>,
     pub(crate) at: Timestamp,
-    /// [`HookState::Off`] or [`HookState::Paused`].
-    pub(crate) state: HookState,
+    /// [`WebhookState::Off`] or [`WebhookState::Paused`].
+    pub(crate) state: WebhookState,
 }
 
 impl Webhooks {
@@ -126,7 +126,7 @@ impl Webhooks {
         }
         self.forget(jobs, now);
         for endpoint in &to {
-            jobs.push(now, Job::WebhookTry { endpoint: endpoint.clone(), event: event.id.clone() });
+            jobs.push(now, Job::WebhookAttempt { endpoint: endpoint.clone(), event: event.id.clone() });
         }
         self.count += 1;
         self.held += to.len();
@@ -150,8 +150,8 @@ impl Webhooks {
             self.start_next(id, jobs);
             return None;
         };
-        let failures = delivery.tries.len() - delivery.earlier + 1;
-        let again = schedule::wait(id, event_id, failures, delivery.tries.len() + 1);
+        let failures = delivery.attempts.len() - delivery.earlier + 1;
+        let again = schedule::wait(id, event_id, failures, delivery.attempts.len() + 1);
         let horizon = again.map_or(Timestamp::from_millis(i64::MAX), |wait| due + wait);
         let queue = self.queues.entry(id.clone()).or_insert(EndpointQueue {
             in_flight: None,
@@ -193,9 +193,9 @@ impl Webhooks {
             queue.in_flight = None;
         }
         if let Some(delivery) = self.delivery_mut(id, event) {
-            delivery.next_try_at = Some(until);
+            delivery.next_attempt_at = Some(until);
             delivery.held = true;
-            jobs.push(until, Job::WebhookTry { endpoint: id.clone(), event: event.clone() });
+            jobs.push(until, Job::WebhookAttempt { endpoint: id.clone(), event: event.clone() });
             if swapped {
                 self.swapped.insert(id.clone(), (until, event.clone()));
             }
@@ -209,10 +209,10 @@ impl Webhooks {
             return;
         };
         self.swapped.remove(id);
-        let job = Job::WebhookTry { endpoint: id.clone(), event: event.clone() };
+        let job = Job::WebhookAttempt { endpoint: id.clone(), event: event.clone() };
         if jobs.cancel(until, &job) {
             if let Some(delivery) = self.delivery_mut(id, &event) {
-                delivery.next_try_at = Some(at);
+                delivery.next_attempt_at = Some(at);
             }
             jobs.push(at, job);
         }
@@ -237,15 +237,17 @@ impl Webhooks {
         if let Some(endpoint) = self.endpoints.get_mut(id) {
             endpoint.slow = *timed_out;
             if status.is_some_and(|status| (200..300).contains(&status)) {
-                endpoint.failing_since = None;
-            } else if endpoint.state == HookState::On {
+                (endpoint.failing_since, endpoint.last_error) = (None, None);
+            } else if endpoint.state == WebhookState::On {
+                let responded = status.map(|status| format!("the response was {status}"));
+                endpoint.last_error = responded.or_else(|| made.error.clone());
                 let a_day = endpoint.failed(at);
                 state = match status {
-                    Some(410) => Some(HookState::Off),
-                    _ if a_day => Some(HookState::Paused),
+                    Some(410) => Some(WebhookState::Off),
+                    _ if a_day => Some(WebhookState::Paused),
                     _ => None,
                 };
-                endpoint.state = state.unwrap_or(HookState::On);
+                endpoint.state = state.unwrap_or(WebhookState::On);
             }
         }
         self.record(id, event, made.clone(), in_flight.again, jobs);
@@ -269,10 +271,10 @@ impl Webhooks {
         again: Option<Timestamp>,
         jobs: &mut Jobs,
     ) {
-        let on = self.endpoints.get(id).is_some_and(|endpoint| endpoint.state == HookState::On);
+        let on = self.endpoints.get(id).is_some_and(|endpoint| endpoint.state == WebhookState::On);
         let Some(delivery) = self.delivery_mut(id, event) else { return };
         let (at, status) = (made.at, made.status);
-        delivery.tries.push(made);
+        delivery.attempts.push(made);
         delivery.held = false;
         let next = match status {
             Some(200..=299) => {
@@ -281,17 +283,17 @@ impl Webhooks {
             }
             _ => {
                 delivery.end(DeliveryOutcome::Failed);
-                let failures = delivery.tries.len() - delivery.earlier;
-                schedule::wait(id, event, failures, delivery.tries.len()).map(|wait| at + wait)
+                let failures = delivery.attempts.len() - delivery.earlier;
+                schedule::wait(id, event, failures, delivery.attempts.len()).map(|wait| at + wait)
             }
         };
         if again.is_some() {
-            delivery.earlier = delivery.tries.len();
+            delivery.earlier = delivery.attempts.len();
         }
         if let Some(due) = again.or(next).filter(|_| on) {
             delivery.outcome = DeliveryOutcome::Pending;
-            delivery.next_try_at = Some(due);
-            jobs.push(due, Job::WebhookTry { endpoint: id.clone(), event: event.clone() });
+            delivery.next_attempt_at = Some(due);
+            jobs.push(due, Job::WebhookAttempt { endpoint: id.clone(), event: event.clone() });
         }
     }
 
@@ -307,7 +309,7 @@ impl Webhooks {
         let Some(queue) = self.queues.get_mut(id).filter(|queue| queue.in_flight.is_none()) else { return };
         match queue.waiting.pop_front() {
             Some((due, event)) => {
-                jobs.push(due, Job::WebhookTry { endpoint: id.clone(), event });
+                jobs.push(due, Job::WebhookAttempt { endpoint: id.clone(), event });
             }
             None => {
                 self.queues.remove(id);
@@ -317,7 +319,7 @@ impl Webhooks {
 
     /// Fails what is queued for an endpoint. An attempt under way is not cancelled.
     fn drop_queued(&mut self, id: &WebhookId, jobs: &mut Jobs) {
-        jobs.remove(|job| matches!(job, Job::WebhookTry { endpoint, .. } if endpoint == id));
+        jobs.remove(|job| matches!(job, Job::WebhookAttempt { endpoint, .. } if endpoint == id));
         let in_flight = self.queues.get_mut(id).and_then(|queue| {
             queue.waiting.clear();
             let in_flight = queue.in_flight.as_mut()?;

@@ -11,12 +11,17 @@ use crate::world::IdGenerator;
 
 /// Returns how long to wait after failure number `failures` (from 1) of a round; `None` after the last one.
 ///
-/// `tries` counts the attempts of all rounds, so that a redelivery waits differently.
-pub(super) fn wait(endpoint: &WebhookId, event: &EventId, failures: usize, tries: usize) -> Option<Duration> {
+/// `attempts` counts the attempts of all rounds, so that a redelivery waits differently.
+pub(super) fn wait(
+    endpoint: &WebhookId,
+    event: &EventId,
+    failures: usize,
+    attempts: usize,
+) -> Option<Duration> {
     let about = limits::WEBHOOK_RETRIES.get(failures.checked_sub(1)?)?;
     let hash = [endpoint.as_str(), event.as_str()]
         .iter()
-        .fold(IdGenerator::seeded(tries as u64).next_u64(), |hash, id| {
+        .fold(IdGenerator::seeded(attempts as u64).next_u64(), |hash, id| {
             id.bytes().fold(hash, |hash, byte| IdGenerator::seeded(hash ^ u64::from(byte)).next_u64())
         });
     let part = IdGenerator::fraction_of(hash);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::EventKind};
 
-use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
+use super::{Attempt, DeliveryOutcome, TimestampSource, WebhookScope, WebhookState};
 
 /// The longest address of a receiver, in characters.
 const MAX_URL_CHARS: usize = 2_048;
@@ -26,7 +26,7 @@ const MAX_URL_CHARS: usize = 2_048;
 /// // A whole day of it, at once.
 /// mock.control().advance(std::time::Duration::from_secs(30 * 3600)).await?;
 /// let failed = DeliveryFilter::default().outcome(DeliveryOutcome::Failed);
-/// assert_eq!(mock.control().deliveries(&webhook.id, failed).await?[0].tries.len(), 9);
+/// assert_eq!(mock.control().deliveries(&webhook.id, failed).await?[0].attempts.len(), 9);
 /// # Ok(())
 /// # }
 /// ```
@@ -34,13 +34,13 @@ const MAX_URL_CHARS: usize = 2_048;
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateWebhook {
-    /// Where events are sent to.
+    /// The address of the receiver.
     pub url: String,
-    /// Live events, or those of the sandbox.
+    /// Whether it gets live events, or those of the sandbox.
     pub livemode: bool,
     /// The inboxes whose events it receives.
-    pub scope: HookScope,
-    /// Who made it; needed for [`HookScope::Private`].
+    pub scope: WebhookScope,
+    /// Who made it; needed for [`WebhookScope::Private`].
     pub owner: Option<UserId>,
     /// The kinds of event it subscribes to; all when `None`.
     pub events: Option<Vec<String>>,
@@ -55,7 +55,7 @@ impl CreateWebhook {
         Self {
             url: url.into(),
             livemode: true,
-            scope: HookScope::Team,
+            scope: WebhookScope::Team,
             owner: None,
             events: None,
             timestamps: TimestampSource::Mock,
@@ -64,7 +64,7 @@ impl CreateWebhook {
 
     /// Subscribes to the private inboxes of this person instead.
     pub fn private(mut self, owner: UserId) -> Self {
-        (self.scope, self.owner) = (HookScope::Private, Some(owner));
+        (self.scope, self.owner) = (WebhookScope::Private, Some(owner));
         self
     }
 
@@ -93,7 +93,7 @@ impl CreateWebhook {
         } else if self.url.chars().count() > MAX_URL_CHARS {
             problems.push("url", format!("must be at most {MAX_URL_CHARS} characters"));
         }
-        if self.scope == HookScope::Private && self.owner.is_none() {
+        if self.scope == WebhookScope::Private && self.owner.is_none() {
             problems.push("owner", "is required for the scope private");
         }
         if self.events.as_ref().is_some_and(Vec::is_empty) {
@@ -119,7 +119,7 @@ redacted_debug!(CreateWebhook { livemode, scope, owner, events });
 pub struct CreatedWebhook {
     /// Its id.
     pub id: WebhookId,
-    /// What its requests are signed with, shown this once.
+    /// The secret that signs its requests, shown only once.
     pub secret: String,
 }
 
@@ -132,20 +132,26 @@ redacted_debug!(CreatedWebhook { id });
 pub struct WebhookView {
     /// Its id.
     pub id: WebhookId,
-    /// Where events are sent to.
+    /// The address of the receiver.
     pub url: String,
-    /// Live events, or those of the sandbox.
+    /// Whether it gets live events, or those of the sandbox.
     pub livemode: bool,
     /// The inboxes whose events it receives.
-    pub scope: HookScope,
-    /// Who made it, if that was said.
+    pub scope: WebhookScope,
+    /// The person who owns it, if one was named.
     pub owner: Option<UserId>,
     /// The kinds of event it subscribes to.
     pub events: Vec<String>,
     /// Which clock its `webhook-timestamp` header shows.
     pub timestamps: TimestampSource,
-    /// Whether it is sent anything.
-    pub state: HookState,
+    /// Whether events are sent to it.
+    pub state: WebhookState,
+    /// When the first attempt failed since the last one that succeeded; null while none has.
+    #[serde(default, rename = "failingSince")]
+    pub failing_since: Option<Timestamp>,
+    /// Why the latest attempt failed, while attempts fail.
+    #[serde(default, rename = "lastError")]
+    pub last_error: Option<String>,
 }
 
 redacted_debug!(WebhookView { id, livemode, scope, owner, events, state });
@@ -155,19 +161,19 @@ redacted_debug!(WebhookView { id, livemode, scope, owner, events, state });
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RotatedSecret {
-    /// Shown this once; the old one signs too for 24 hours.
+    /// The new secret, shown only once; the old one also signs for 24 hours.
     pub secret: String,
 }
 
 redacted_debug!(RotatedSecret {});
 
-/// A test event that is on its way.
+/// A test event that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct TestSent {
-    /// The event.
+pub struct TestEvent {
+    /// The id of the event.
     pub event_id: EventId,
 }
 
@@ -199,7 +205,7 @@ impl DeliveryFilter {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DeliveryView {
-    /// The event.
+    /// The id of the event.
     pub event_id: EventId,
     /// Its kind.
     #[serde(rename = "type")]
@@ -209,9 +215,9 @@ pub struct DeliveryView {
     /// How its delivery stands.
     pub outcome: DeliveryOutcome,
     /// When it is tried next, or again.
-    pub next_try_at: Option<Timestamp>,
-    /// Every try so far, oldest first.
-    pub tries: Vec<Attempt>,
+    pub next_attempt_at: Option<Timestamp>,
+    /// Every attempt so far, oldest first.
+    pub attempts: Vec<Attempt>,
 }
 
 /// One event in the log of a webhook, with exactly what was sent.
@@ -220,7 +226,7 @@ pub struct DeliveryView {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DeliveryDetail {
-    /// The event.
+    /// The id of the event.
     pub event_id: EventId,
     /// Its kind.
     #[serde(rename = "type")]
@@ -230,10 +236,10 @@ pub struct DeliveryDetail {
     /// How its delivery stands.
     pub outcome: DeliveryOutcome,
     /// When it is tried next, or again.
-    pub next_try_at: Option<Timestamp>,
-    /// Every try so far, oldest first.
-    pub tries: Vec<AttemptSent>,
-    /// The body of every try, to the byte.
+    pub next_attempt_at: Option<Timestamp>,
+    /// Every attempt so far, oldest first.
+    pub attempts: Vec<AttemptDetail>,
+    /// The exact body of every attempt.
     pub body: String,
 }
 
@@ -243,9 +249,8 @@ redacted_debug!(DeliveryDetail { event_id, event_type, outcome });
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schemas", schemars(rename = "SentTry"))]
 #[non_exhaustive]
-pub struct AttemptSent {
+pub struct AttemptDetail {
     /// When it was sent, on the mock's clock.
     pub at: Timestamp,
     /// The status of the response.
@@ -254,7 +259,10 @@ pub struct AttemptSent {
     pub error: Option<String>,
     /// How long it took, in real milliseconds.
     pub duration_ms: u64,
-    /// Its headers, as they were sent; none for a try of an older document.
+    /// The fault rule that fired for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_id: Option<String>,
+    /// Its headers, as they were sent; none for an attempt of an older document.
     pub headers: Option<BTreeMap<String, String>>,
     /// The headers of the response; none without a response of the receiver, or when they are no longer
     /// kept.
@@ -265,11 +273,11 @@ pub struct AttemptSent {
     pub response_cut: bool,
 }
 
-redacted_debug!(AttemptSent { at, status, error });
+redacted_debug!(AttemptDetail { at, status, error });
 
-impl AttemptSent {
-    pub(super) fn of(made: &Attempt, event: &EventId) -> Self {
-        let headers = |signed: &super::Signed| {
+impl AttemptDetail {
+    pub(super) fn from_attempt(made: &Attempt, event: &EventId) -> Self {
+        let headers = |signed: &super::SignatureHeaders| {
             [
                 ("content-type", "application/json"),
                 ("user-agent", USER_AGENT),
@@ -280,12 +288,13 @@ impl AttemptSent {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into()
         };
-        let Attempt { at, status, error, duration_ms, signed, response } = made.clone();
+        let Attempt { at, status, error, duration_ms, fault_id, signed, response } = made.clone();
         Self {
             at,
             status,
             error,
             duration_ms,
+            fault_id,
             headers: signed.as_ref().map(headers),
             response_headers: response.as_ref().map(|response| response.headers.clone()),
             response_body: response.as_ref().map(|response| response.body.clone()),

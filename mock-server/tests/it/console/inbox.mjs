@@ -107,6 +107,7 @@ await run(async () => {
     await fillIn(page, {}, 'Discard');
     await draft.waitFor({ state: 'detached' });
     await service('POST', `/conversations/${made.id}/document-requests`, { documents: [{ label: 'Receipt' }], send: true });
+    await one.getByText('Documents asked for').click();
     await one.getByRole('button', { name: 'Upload Receipt' }).click();
     await fillIn(page, { File: 'receipt.pdf', 'What the reading helper': 'receipt' }, 'Upload');
     await until(async () => (await view()).documentRequests[0].completedAt, 'the request is complete');

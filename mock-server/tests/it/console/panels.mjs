@@ -6,8 +6,8 @@ import { check, fillIn, get, open, post, run, same, service, until } from './kit
 await run(async () => {
     const [inbox] = await get('/mailboxes');
     const { conversationId: id } = await post('/inbound', { to: inbox.address, from: 'kim@customer.example', subject: 'Lamp', text: 'Hello', attachments: [{ filename: 'bill.pdf', contentType: 'application/pdf', size: 10 }] });
-    const draft = async (body) => (await service('POST', `/conversations/${id}/replies`, { body, summary: `About ${body}` })).json();
-    await draft('the first draft');
+    const draft = async (body) => (await service('POST', `/conversations/${id}/replies`, { body, summary: `About ${body.slice(0, 100)}` })).json();
+    await draft(`the first draft\n\n${'It goes on. '.repeat(80)}\n\nand its last words`);
     await draft('the second draft');
 
     // Approvals: the number beside the word, then yes, changed, no.
@@ -16,7 +16,8 @@ await run(async () => {
     await until(async () => (await cards.count()) === 2, 'both drafts wait');
     await page.locator('#waiting').getByText('2').waitFor();
     const card = (await cards.first().innerText()).replaceAll('\n', ' ');
-    for (const words of ['kim@customer.example', 'Lamp', 'drafted it', 'the first draft']) check(card.includes(words), `a draft shows ${words}`);
+    check(await cards.first().locator('.text').evaluate((it) => it.scrollHeight <= it.clientHeight && it.getBoundingClientRect().bottom <= it.closest('article').getBoundingClientRect().bottom), 'nothing of a draft is cut off');
+    for (const words of ['and its last words', 'kim@customer.example', 'Lamp', 'Drafted by', 'the first draft']) check(card.includes(words), `a draft shows ${words}`);
     await cards.first().getByRole('button', { name: 'Approve' }).click();
     await until(async () => (await cards.count()) === 1, 'one is left');
     await cards.first().getByRole('button', { name: 'Edit' }).click();
@@ -27,11 +28,11 @@ await run(async () => {
     await fillIn(page, {}, 'Discard');
     await page.getByText('No draft waits').waitFor();
     const messages = (await get(`/conversations/${id}`)).timeline.filter((it) => it.direction === 'outbound');
-    same(messages.filter((it) => it.status === 'scheduled').map((it) => it.text), ['the first draft', 'the second draft, better'], 'what was approved');
+    same(messages.filter((it) => it.status === 'scheduled').map((it) => it.text.split('\n')[0]), ['the first draft', 'the second draft, better'], 'what was approved');
 
     // The outbox fills as time passes.
     await page.getByRole('link', { name: 'Outbox' }).click();
-    await page.getByText('Nothing has left yet').waitFor();
+    await page.getByText('No email was sent yet').waitFor();
     await post('/clock', { advanceSeconds: 600 });
     await until(async () => (await page.locator('.row').count()) === 2, 'both have left');
 
@@ -71,11 +72,13 @@ await run(async () => {
     const rules = page.locator('tbody tr');
     await until(async () => (await rows(rules)).includes('The next request to /conversations/*/notes takes effect, then counts as 500'), 'the rule is listed in words');
     same((await service('POST', `/conversations/${id}/notes`, { body: 'Struck' })).status, 500, 'it strikes');
-    await rules.locator('.badge', { hasText: '1' }).waitFor();
+    await rules.getByText('used up').waitFor();
     await rules.getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('Nothing goes wrong').waitFor();
+    await page.getByText('No rules').waitFor();
     await page.getByRole('button', { name: 'Switch on' }).first().click();
     await until(async () => (await get('/faults')).length > 0, 'a bundle brings several');
+    const [{ title }] = await get('/bundles');
+    await until(async () => (await rules.getByText(`part of “${title}”`).count()) === (await get('/faults')).length, 'each rule names its bundle');
     await page.getByRole('button', { name: 'Switch off' }).click();
     await until(async () => (await get('/faults')).length === 0, 'and takes them away');
 
@@ -98,8 +101,10 @@ await run(async () => {
     await page.getByRole('button', { name: 'Add an inbox' }).click();
     await fillIn(page, { Address: 'ida@acme.example', Name: 'Ida', 'Private to': { label: 'Ida' } }, 'Add');
     await until(async () => (await get('/mailboxes')).some((it) => it.name === 'Ida' && it.owner), 'a private inbox');
+    same(await page.getByRole('combobox', { name: 'Plan' }).inputValue(), 'team', 'the plan is shown');
     await page.getByRole('combobox', { name: 'Plan' }).selectOption('free');
     await until(async () => (await service('GET', '/me')).status === 403, 'the free plan');
+    await page.locator('section', { hasText: 'Plan' }).locator('.badge', { hasText: 'free' }).waitFor();
     await page.getByRole('combobox', { name: 'Plan' }).selectOption('team');
     await until(async () => (await service('GET', '/me')).status === 200, 'the team plan');
 
@@ -112,12 +117,13 @@ await run(async () => {
     await fillIn(page, {}, 'Take');
     await page.getByRole('button', { name: 'Compare' }).click();
     await fillIn(page, {}, 'Compare');
-    await page.getByText('Nothing has changed since before').waitFor();
+    await page.getByText('Nothing has changed.').waitFor();
     await page.keyboard.press('Escape');
     await post(`/conversations/${id}/notes`, { body: 'After the snapshot' });
     await page.getByRole('button', { name: 'Compare' }).click();
     await fillIn(page, {}, 'Compare');
-    await page.locator('.diff').getByText('After the snapshot').waitFor();
+    await page.locator('.differences .new').getByText('note: “After the snapshot”').waitFor();
+    same(await page.locator('.differences h3').allInnerTexts(), ['kim@customer.example · Lamp'], 'one group, which is the conversation');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Take a snapshot' }).click();
     await fillIn(page, { Name: 'noted' }, 'Take');
@@ -125,18 +131,18 @@ await run(async () => {
     const before = page.getByRole('row').filter({ hasText: 'before' });
     await before.getByRole('button', { name: 'Compare' }).click();
     await fillIn(page, { With: 'noted' }, 'Compare');
-    await page.getByText('Since before until noted').waitFor();
-    const between = await page.locator('.diff').innerText();
+    await page.getByText('Between “before” and “noted”').waitFor();
+    const between = await page.locator('.differences').innerText();
     check(between.includes('After the snapshot') && !between.includes('After both'), 'the difference of two snapshots');
     await page.keyboard.press('Escape');
     const noted = page.getByRole('row').filter({ hasText: 'noted' });
-    await noted.getByRole('button', { name: 'Forget' }).click();
+    await noted.getByRole('button', { name: 'Delete' }).click();
     await noted.waitFor({ state: 'detached' });
     same((await get('/snapshots')).map((it) => it.name), ['before'], 'one snapshot is left');
     await page.getByRole('button', { name: 'Restore' }).click();
     await fillIn(page, {}, 'Restore');
     await until(async () => !(await get(`/conversations/${id}`)).timeline.some((it) => it.body === 'After the snapshot'), 'it is as it was');
-    await page.getByRole('button', { name: 'Forget' }).click();
+    await page.getByRole('button', { name: 'Delete before' }).click();
     await until(async () => (await get('/snapshots')).length === 0, 'the snapshot is forgotten');
     await page.getByRole('button', { name: 'Make a world' }).click();
     await fillIn(page, { 'Starts with': 'demo' }, 'Make');

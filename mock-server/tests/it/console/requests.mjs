@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { allowed, check, get, open, post, run, same, service, until } from './kit.mjs';
+import { allowed, check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
 
 await run(async () => {
     const page = await open('#/requests');
@@ -74,6 +74,60 @@ await run(async () => {
     await answer.getByText('application/json').waitFor();
     check((await copied('Copy the response')).includes('"error": "There is no such conversation."'), 'the answer is copied');
     check((await copied('Copy as a Rust test')).includes('assert!(error.is_not_found(), "{error}");'), 'a refusal is expected');
+
+    // The headers of the request are there, and its key is not.
+    const request = page.getByRole('region', { name: 'Request sent' });
+    await request.getByText('Headers', { exact: true }).click();
+    await request.getByText('user-agent').waitFor();
+    check(!(await request.innerText()).toLowerCase().includes('authorization'), 'the key is in no header');
+
+    // What a fault did is said in the row, in the request and in its trace, each with the rule.
+    const calls = [{ method: 'POST', path: `/conversations/${id}/assign`, body: { to: 'none' } }];
+    const act = await post('/faults', { path: '/conversations/*/notes', effect: { act: calls } });
+    const fault = await post('/faults', { path: '/conversations/*/notes', effect: { status: 500 } });
+    await service('POST', `/conversations/${id}/notes`, { body: 'Struck down' });
+    const struck = (await search('Struck')).first();
+    await struck.locator('.badge', { hasText: fault.id }).waitFor();
+    await struck.click();
+    await page.locator('.met').getByText('gets 500, and nothing happens').waitFor();
+    const time = (await struck.locator('.time').innerText()).split('· ')[1];
+    await page.getByRole('link', { name: 'What it led to' }).click();
+    const step = page.locator('.step.k-request');
+    await step.locator('.badge', { hasText: fault.id }).waitFor();
+    check((await step.innerText()).includes(time), 'both show the same time');
+    const called = page.locator('.step.k-control');
+    same([await called.locator('.what bdi').innerText(), await called.locator('.badge').allInnerTexts()], [`POST ${calls[0].path}`, ['200', act.id]], 'the control call of a rule');
+    await page.getByRole('link', { name: fault.id }).click();
+    await page.locator('tr.this').getByText('used up').waitFor();
+    await page.getByRole('row').filter({ hasText: fault.id }).getByRole('link', { name: 'once' }).click();
+    await until(async () => (await rows.count()) === 1 && page.url().includes(`fault=${fault.id}`), 'the requests of a rule');
+
+    // Again, changed, with the key of the world; the request that comes of it is shown.
+    await rows.first().click();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    check((await page.locator('dialog').getByLabel('Body').inputValue()).includes('Struck down'), 'as it was');
+    await fillIn(page, { Body: '{"body": "Sent by hand"}' }, 'Send');
+    await page.locator('.detail h1 .badge', { hasText: '201' }).waitFor();
+    check((await get(`/conversations/${id}`)).timeline.some((it) => it.body === 'Sent by hand'), 'the note is written');
+
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.locator('dialog').getByLabel('Path').fill('/api/v1/../../_mock/reset');
+    await page.locator('dialog').getByRole('button', { name: 'Send', exact: true }).click();
+    await page.locator('dialog .problem').getByText('must stay below /api/v1').waitFor();
+    await page.keyboard.press('Escape');
+
+    // By key, and by live or test.
+    await service('GET', '/tags', undefined, ready.keys.test);
+    await page.goto(`${page.url().split('#')[0]}#/requests?q=tags`);
+    await page.getByLabel('Mode').selectOption('false');
+    await until(async () => (await rows.count()) === 1, 'those with a test key');
+    const { key, agentId } = await post('/keys', { name: 'Night shift', scopes: ['read'], livemode: true });
+    await service('GET', '/mailboxes', undefined, key);
+    await page.goto(`${page.url().split('#')[0]}#/requests`);
+    await page.getByLabel('Key').locator(`option[value=${agentId}]`).waitFor({ state: 'attached' });
+    await page.getByLabel('Key').selectOption(agentId);
+    await until(async () => (await rows.allInnerTexts()).join() .includes('list mailboxes') && (await rows.count()) === 1, 'those of one key');
+    await page.goto(`${page.url().split('#')[0]}#/requests?method=POST&q=Where%3F`);
 
     // The field shows the words that the list was made by, however they got into the address.
     await page.goto(`${page.url().split('#')[0]}#/requests?q=zo%C3%AB`);

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
+import { allowed, check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
 
 await run(async () => {
     const page = await open('', { quiet: true });
@@ -47,13 +47,30 @@ await run(async () => {
     await arm({ [sees]: 'drop-after' }, { drop: 'after' }, 'The next request takes effect, then the connection closes without a response');
     await arm({ [sees]: 'drop-before', 'How often': '' }, { drop: 'before' }, 'Every request finds the connection closed, and nothing happens');
     await arm({ [sees]: 'status', Status: '503', 'How often': '3' }, { status: 503 }, 'Each of the next 3 requests gets 503, and nothing happens');
-    await arm({ [sees]: 'delay', 'Milliseconds late': '2000' }, { delayMs: 2_000 }, 'The next request gets its response 2 s late');
+    await arm({ [sees]: 'delay', 'Delay in milliseconds': '2000' }, { delayMs: 2_000 }, 'The next request gets its response 2 s late');
     await arm({ [sees]: 'truncate', Bytes: '7' }, { truncate: 7 }, 'The next request gets only the first 7 bytes of its response');
     await arm({ [sees]: 'body', 'Body of the response': 'Oops' }, { body: 'Oops' }, 'The next request gets another body instead of its response');
     await arm({ [sees]: 'headers', 'Headers of the response': 'Retry-After: 2' }, { headers: { 'Retry-After': '2' } }, 'The next request gets Retry-After: 2');
+    // What the server refuses is said at its field, in sight, and the field has the focus.
+    await page.setViewportSize({ width: 1366, height: 500 });
+    await page.getByRole('button', { name: 'Add a rule' }).click();
+    const box = page.locator('dialog');
+    await box.getByLabel(sees).selectOption('act');
+    await box.getByLabel('Control calls').fill('');
+    same(await box.locator('.field:has([name=calls]) .optional').isVisible(), false, 'control calls are not optional');
+    await box.getByLabel('Control calls').fill('[{ "method": "POST", "path": "inbound" }]');
+    await box.getByLabel('How often').fill('2');
+    allowed.add(400);
+    await box.getByRole('button', { name: 'Add', exact: true }).click();
+    const refused = box.locator('.field:has([name=calls]) .problem');
+    await refused.getByText('effect.act').waitFor();
+    same(await page.evaluate(() => document.activeElement?.getAttribute('name')), 'calls', 'the field has the focus');
+    check(await refused.evaluate((it) => it.getBoundingClientRect().top > 0 && it.getBoundingClientRect().bottom < innerHeight), 'the error is in sight');
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 1360, height: 860 });
     const hour = [{ method: 'POST', path: '/clock', body: { advanceSeconds: 3600 } }];
-    await arm({ [sees]: 'act', 'Control calls': JSON.stringify(hour), 'They are made': 'after' }, { when: 'after', act: hour }, 'The next request is followed by a control call');
-    const rule = await arm({ [sees]: 'status', 'More conditions': true, Method: 'POST', 'MCP tool': 'reply', Query: 'view=open', 'Body has': '{"send": true}', 'Chance in percent': '50', 'Seed of': '7', 'For so many seconds': '60', 'Let so many': '2' }, { status: 500 }, '50 % of all requests to POST of the tool reply with view=open whose body has {"send":true} gets 500, and nothing happens, after 2 that pass, for 60 s');
+    await arm({ [sees]: 'act', 'Control calls': JSON.stringify(hour), 'When the calls are made': 'after' }, { when: 'after', act: hour }, 'The next request is followed by POST /clock');
+    const rule = await arm({ [sees]: 'status', 'More conditions': true, Method: 'POST', 'MCP tool': 'reply', Query: 'view=open', 'Body contains': '{"send": true}', 'Probability in percent': '50', 'Random seed': '7', 'Active for': '60', 'Skip the first': '2' }, { status: 500 }, '50 % of all requests to POST of the tool reply with view=open whose body has {"send":true} get 500, and nothing happens, after the first 2, for 60 s');
     same([rule.method, rule.tool, rule.query, rule.body, rule.probability, rule.seed, rule.forSeconds, rule.skip, rule.times], ['POST', 'reply', { view: 'open' }, { send: true }, 0.5, 7, 60, 2, null], 'every condition');
     const hooks = { 'What goes wrong': 'webhooks' };
     const happens = 'What happens to a delivery';

@@ -17,19 +17,21 @@ await run(async () => {
     const page = await open('#/time');
     const jobs = page.locator('.job-row');
     await until(async () => (await jobs.count()) === 2, 'two jobs wait');
+    same(await jobs.locator('b').allInnerTexts(), ['The reply to kim@customer.example is sent', 'The snooze of kim@customer.example ends'], 'whom each concerns');
     const now = async () => Date.parse((await get('/clock')).now);
     const start = await now();
     await page.getByRole('button', { name: '+10 s' }).click();
     await until(async () => (await now()) === start + 10_000, 'ten seconds have passed');
     await page.getByRole('button', { name: 'Run the next job' }).click();
     await until(async () => (await get('/outbox')).length === 1, 'the mail has left');
-    const fired = page.locator('.fired').getByRole('link', { name: 'A scheduled message leaves' });
-    same(await fired.getAttribute('href'), `#/line/${reply.messageId}`, 'what just happened leads to what it was about');
+    const fired = page.locator('.fired').getByRole('link', { name: 'The reply to kim@customer.example is sent' });
+    same(await fired.getAttribute('href'), `#/trace/${reply.messageId}`, 'what just happened leads to what it was about');
     await until(async () => (await jobs.count()) === 1, 'one is left');
     await page.getByRole('button', { name: 'To a time' }).click();
     await fillIn(page, { Time: new Date(start + 7_260_000).toISOString().slice(0, 19) }, 'Move');
     await until(async () => !(await get(`/conversations/${id}`)).snoozedUntil, 'the snooze is over');
     await page.getByText('Nothing is due').waitFor();
+    same(await page.locator('si-list li').count(), 0, 'an empty list has no row');
     check((await page.locator('.now').innerText()).includes(new Date(start + 7_260_000).toISOString().slice(11, 19)), 'the page shows the time');
 
     // From the request to what it made, and back.
@@ -63,5 +65,19 @@ await run(async () => {
     await page.locator('.message.s-sent').getByRole('link', { name: 'Trace' }).click();
     await page.locator('.step.this').first().waitFor();
     check(page.url().endsWith(reply.messageId), 'a message leads to its trace');
+
+    // Where nobody listens: what is due says which event and where, and the trace says why nothing arrives.
+    const dead = await post('/webhooks', { url: 'http://127.0.0.1:9/dead', livemode: true, scope: 'team' });
+    const { eventId } = await post(`/webhooks/${dead.id}/test`);
+    await until(async () => (await get(`/webhooks/${dead.id}/deliveries`))[0].attempts.length === 1, 'the first attempt');
+    await page.goto(`${page.url().split('#')[0]}#/time`);
+    await jobs.getByText('webhook.test is delivered to http://127.0.0.1:9/dead').waitFor();
+    await page.goto(`${page.url().split('#')[0]}#/trace/${eventId}`);
+    await delivery.getByText('1 attempt without a response: the connection was refused').waitFor();
+
+    // A clock that shows another day says which.
+    await post('/clock', { advanceSeconds: 86_400 });
+    const day = new Intl.DateTimeFormat('en-US', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(await now());
+    await page.locator('#clock').getByText(day).waitFor();
 });
 receiver.close();

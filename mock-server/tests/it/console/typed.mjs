@@ -4,7 +4,7 @@ import { check, get, open, post, run, same, service, until } from './kit.mjs';
 
 await run(async () => {
     const address = (await get('/mailboxes'))[0].address;
-    const { conversationId: id } = await post('/inbound', { to: address, from: 'kim@customer.example', subject: 'A long one', text: 'The first of many.' });
+    const { conversationId: id } = await post('/inbound', { to: address, from: 'kim@customer.example', name: 'Kim of the Northern Lamp and Lantern Society', subject: 'A long one, about lamps that flicker since Monday in each of our rooms', text: 'The first of many.' });
     for (let i = 0; i < 12; i += 1) await post('/inbound', { to: address, from: 'kim@customer.example', text: `Mail number ${i}\n\nwith some lines\n\nof text.`, conversationId: id });
     const page = await open(`#/inbox/${id}?view=all`);
     const root = page.url().split('#')[0];
@@ -80,10 +80,16 @@ await run(async () => {
         await row.waitFor();
         const [title, about] = await Promise.all([row.locator('.first b'), row.locator('.first .topic')].map((it) => it.evaluate((part) => [part.scrollWidth - part.clientWidth, part.getBoundingClientRect().right, part.closest('a').getBoundingClientRect().right])));
         check(title[0] <= 1, `the operation is whole at ${width}`);
+        const cut = () => page.locator('.row .badge').evaluateAll((badges) => badges.filter((it) => it.scrollWidth > it.clientWidth + 1 || it.getBoundingClientRect().right > it.closest('.row').getBoundingClientRect().right).map((it) => it.textContent));
+        same(await cut(), [], `no status of a request is cut at ${width}`);
+        await at('outbox');
+        await page.locator('.row .badge').first().waitFor();
+        same(await cut(), [], `no outcome of an email is cut at ${width}`);
         check(about[0] <= 1 || about[2] - about[1] < 20, `nothing but the edge cuts off what it was about at ${width}`);
     }
 
     // Phone: a conversation opens at its newest message, the panels beyond the edge are hinted at, nothing on Time is cut.
+    const request = (await get('/requests')).find((it) => it.path.endsWith('/replies'));
     const phone = await open(`#/inbox/${id}?view=all`, { viewport: { width: 390, height: 844 } });
     await phone.locator('.message').getByText('Mail number 11').waitFor();
     await until(() => phone.locator('.item').last().evaluate((it) => it.getBoundingClientRect().top < innerHeight && it.getBoundingClientRect().bottom > 0), 'the newest is in sight');
@@ -92,4 +98,34 @@ await run(async () => {
     await phone.locator('.job-row').first().waitFor();
     const wide = await phone.evaluate(() => [...document.querySelectorAll('si-time *')].filter((it) => it.getBoundingClientRect().right > innerWidth + 1 || (it.matches('.job-row b') && it.scrollWidth > it.clientWidth + 1)).map((it) => it.className || it.localName));
     same(wide, [], 'everything on Time fits');
+
+    // The place is marked in sight, a trace and its errors stay within the window, and what was opened is in sight.
+    const inside = (locator) => locator.evaluate((it) => it.getBoundingClientRect().left >= 0 && it.getBoundingClientRect().right <= innerWidth && it.getBoundingClientRect().top >= 0 && it.getBoundingClientRect().top < innerHeight);
+    for (const place of ['worlds', 'inbox', 'keys']) {
+        await phone.goto(`${root}#/${place}`);
+        await until(() => inside(phone.locator('#nav [aria-current]')), `the panel ${place} is marked in sight`);
+    }
+    const wider = () => phone.evaluate(() => [...document.querySelectorAll('main *')].filter((it) => it.getBoundingClientRect().right > innerWidth + 1).map((it) => it.className || it.localName));
+    const { eventId } = await post(`/webhooks/${hook}/test`);
+    await until(async () => (await get(`/webhooks/${hook}/deliveries`)).some((it) => it.eventId === eventId && it.attempts.length), 'the attempt');
+    for (const id of [request.id, eventId]) {
+        await phone.goto(`${root}#/trace/${id}`);
+        await phone.locator('.step').first().waitFor();
+        same(await wider(), [], 'a trace fits');
+    }
+    await phone.goto(`${root}#/webhooks/${hook}`);
+    await phone.locator('si-deliveries .call-row').first().click();
+    await until(() => inside(phone.locator('.delivery h2')), 'an opened delivery is in sight');
+    await post('/snapshots', { name: 'before' });
+    await phone.goto(`${root}#/worlds`);
+    await phone.getByRole('button', { name: 'Delete before' }).waitFor();
+    same(await wider(), [], 'every button of a snapshot is in sight');
+
+    // The head of a conversation leaves most of the room to what was said, with everything that it can show.
+    await service('POST', `/conversations/${id}/document-requests`, { documents: [{ label: 'Passport' }, { label: 'Photo' }], send: true });
+    await page.setViewportSize({ width: 1366, height: 768 });
+    await at(`inbox/${id}?view=all`);
+    await page.getByText('Documents asked for: 0 of 2 uploaded').waitFor();
+    const { height } = await page.locator('.one-head').evaluate((it) => it.getBoundingClientRect().toJSON());
+    check(height < 200, `the head takes ${height} pixels`);
 });

@@ -33,14 +33,14 @@ await run(async () => {
 
     // A test event arrives, signed with that secret, and its delivery shows exactly what was sent.
     await page.getByRole('button', { name: 'Send a test event' }).click();
-    const row = page.locator('si-deliveries .request-row');
+    const row = page.locator('si-deliveries .call-row');
     await row.first().click();
     await until(() => heard.length === 1, 'the event arrives');
     const { headers, body } = heard[0];
     const mac = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`);
     same(headers['webhook-signature'], `v1,${mac.digest('base64')}`, 'the secret that was shown signs');
     await page.getByText('Headers', { exact: true }).click();
-    const shown = await page.locator('.tries pre').last().innerText();
+    const shown = await page.locator('.attempts pre').last().innerText();
     for (const name of ['content-type', 'user-agent', 'webhook-id', 'webhook-timestamp', 'webhook-signature']) check(shown.includes(`${name}: ${headers[name]}`), `${name} is shown as it was sent`);
     same(JSON.parse(await page.locator('.delivery pre').last().innerText()), JSON.parse(body), 'the body');
     check(!(await page.locator('main').innerText()).includes(secret.slice(6)), 'the secret is not');
@@ -56,7 +56,7 @@ await run(async () => {
 
     await page.getByRole('button', { name: 'Redeliver' }).click();
     await until(() => heard.length === 3, 'it is sent again');
-    await page.getByText('Try 2').waitFor();
+    await page.getByText('Attempt 2').waitFor();
 
     // Failures and their retries, one try after the other.
     status = 500;
@@ -68,15 +68,25 @@ await run(async () => {
     await page.getByLabel('Outcome').selectOption('pending');
     await row.filter({ hasText: 'client.replied' }).click();
     await post('/clock', { advanceSeconds: 200 });
-    await page.getByText('Try 3').waitFor();
-    check((await page.locator('.tries .badge').allInnerTexts()).every((it) => it === '500'), 'each try with its status');
+    await page.getByText('Attempt 3').waitFor();
+    // That it fails, and why, is said of the webhook and of each delivery.
+    await page.locator('.hook-row .badge', { hasText: 'failing' }).waitFor();
+    await page.locator('.hook .problem').getByText('the response was 500').waitFor();
+    await row.filter({ hasText: 'client.replied' }).getByText('3 attempts').waitFor();
+    await row.filter({ hasText: 'client.replied' }).getByText('the response was 500').waitFor();
+    check((await page.locator('.attempts .badge').allInnerTexts()).every((it) => it === '500'), 'each try with its status');
     // What the receiver answered to each, with its reason.
-    await page.locator('.tries .answer').first().getByText('no such order').waitFor();
+    await page.locator('.attempts .answer').first().getByText('no such order').waitFor();
     await page.getByText('Headers of the response').first().click();
-    await page.locator('.tries pre').getByText('x-receiver: orders').first().waitFor();
+    await page.locator('.attempts pre').getByText('x-receiver: orders').first().waitFor();
     status = 200;
     await post('/clock', { advanceSeconds: 3_600 });
     await page.locator('.delivery h2').getByText('delivered').waitFor();
+    await page.locator('.hook-row .badge', { hasText: 'on' }).waitFor();
+    // An attempt that met a fault names the rule.
+    const rule = await post('/faults', { webhook: '*', effect: { status: 503 } });
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await page.locator('.attempts .first', { hasText: '503' }).getByRole('link', { name: rule.id }).waitFor();
 
     // Two filters in one breath: the second must not undo the first.
     await page.evaluate(() => {
@@ -89,9 +99,9 @@ await run(async () => {
     await until(async () => (await row.count()) === 1, 'the log can be narrowed');
 
     // Pause, resume, rotate, check the receiver, delete.
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByRole('button', { name: 'Pause the webhook' }).click();
     await until(async () => (await state()) === 'paused', 'it is paused');
-    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume the webhook' }).click();
     await until(async () => (await state()) === 'on', 'it is on');
     await page.getByRole('button', { name: 'Rotate the secret' }).click();
     await fillIn(page, {}, 'Rotate');
@@ -99,10 +109,10 @@ await run(async () => {
     check(next.startsWith('whsec_') && next !== secret, 'another secret');
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Check the receiver' }).click();
-    const report = page.locator('.exam li');
+    const report = page.locator('.check-report li');
     await report.first().waitFor();
     same(await report.count(), 11, 'every case is reported');
-    check((await page.locator('.exam .bad').count()) > 0, 'a receiver that takes everything does not pass');
+    check((await page.locator('.check-report .bad').count()) > 0, 'a receiver that takes everything does not pass');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Delete' }).click();
     await fillIn(page, {}, 'Delete');

@@ -34,7 +34,7 @@ impl Document {
         let ready = world.ready();
         let request = http.get(format!("{}/openapi.json", ready.base_url)).bearer_auth(&ready.keys.live);
         let response = request.send().await.expect("an answer");
-        let value = Reply::of(response).await.expect(200);
+        let value = Reply::read(response).await.expect(200);
         mock.control().delete_world(ready.id.as_deref().expect("an id")).await.expect("it was there");
         let control = serde_json::from_str(mock.control().openapi()).expect("a document");
         Self { control: Some(Arc::new(Self::new(control))), ..Self::new(value) }
@@ -65,7 +65,7 @@ impl Document {
         let (http, request) = request.build_split();
         let request = request.expect("a request");
         let (method, path) = (request.method().clone(), request.url().path().to_owned());
-        let reply = Reply::of(http.execute(request).await.expect("an answer")).await;
+        let reply = Reply::read(http.execute(request).await.expect("an answer")).await;
         match path.strip_prefix("/api/v1") {
             Some("/openapi.json") => {}
             Some(path) => self.check(&method, path, &reply),

@@ -33,7 +33,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    pub(crate) async fn of(response: reqwest::Response) -> Self {
+    pub(crate) async fn read(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.expect("a whole body");
         Self { status, headers, text }

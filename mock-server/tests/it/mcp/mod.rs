@@ -58,7 +58,7 @@ impl Mcp {
     }
 
     pub(crate) async fn ask(&self, era: Era, method: &str, params: Value) -> Reply {
-        let reply = Reply::of(self.request(era, method, params).send().await.expect("an answer")).await;
+        let reply = Reply::read(self.request(era, method, params).send().await.expect("an answer")).await;
         assert_eq!(reply.headers["content-type"], "application/json", "{method}: {}", reply.status);
         reply
     }

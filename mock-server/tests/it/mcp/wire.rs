@@ -131,13 +131,13 @@ async fn every_version_with_initialize_is_spoken_without_a_session() {
         let client = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
         let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-        let reply = Reply::of(post(hello).await.expect("an answer")).await;
+        let reply = Reply::read(post(hello).await.expect("an answer")).await;
         assert!(reply.headers.get("mcp-session-id").is_none());
         let answer = reply.expect(200);
         assert_eq!(answer["result"]["protocolVersion"], version);
         assert_eq!(answer["result"]["serverInfo"]["name"], "shared-inbox-mock");
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let reply = Reply::of(post(initialized).await.expect("an answer")).await;
+        let reply = Reply::read(post(initialized).await.expect("an answer")).await;
         assert_eq!((reply.status, reply.text.as_str()), (202, ""));
     }
 }
@@ -169,7 +169,7 @@ async fn what_is_no_json_rpc_is_refused_in_json() {
     let send = async |method: &str, kind: &str, body: &'static str| {
         let method = method.parse().expect("a method");
         let request = mcp.http.request(method, &mcp.url).bearer_auth(&mcp.key).header("Content-Type", kind);
-        Reply::of(request.body(body).send().await.expect("an answer")).await
+        Reply::read(request.body(body).send().await.expect("an answer")).await
     };
     for (body, code) in [("{", -32700), ("", -32700), ("[]", -32600), ("{}", -32600), ("5", -32600)] {
         let answer = send("POST", "application/json", body).await.expect(400);

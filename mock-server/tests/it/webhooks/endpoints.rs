@@ -35,7 +35,7 @@ async fn on_the_free_plan_nothing_is_sent() {
     assert_eq!(receiver.count(), 1, "neither a new event nor one that was queued");
     let log = mock.deliveries(&hook).await;
     assert_eq!(log.len(), 1);
-    assert_eq!((&log[0]["outcome"], &log[0]["nextTryAt"]), (&json!("failed"), &json!(null)));
+    assert_eq!((&log[0]["outcome"], &log[0]["nextAttemptAt"]), (&json!("failed"), &json!(null)));
     let (status, answer) = mock.control("POST", &format!("/webhooks/{}/test", hook.id), None).await;
     assert_eq!(status, 409);
     assert!(answer["error"].as_str().unwrap().contains("plan"));

@@ -33,7 +33,11 @@ async fn a_webhook_comes_twice_and_the_log_knows_of_one_try() {
         assert_eq!(got.len(), 2);
         assert!(got.iter().all(|it| it.id() == event && it.is_signed_with(&hook.secret)));
         let log = mock.deliveries(&hook).await;
-        assert_eq!((&log[0]["outcome"], log[0]["tries"].as_array().unwrap().len()), (&json!("delivered"), 1));
+        assert_eq!(
+            (&log[0]["outcome"], log[0]["attempts"].as_array().unwrap().len()),
+            (&json!("delivered"), 1)
+        );
+        assert_eq!(log[0]["attempts"][0]["faultId"], "flt_1", "the rule is named");
     }
 }
 
@@ -80,8 +84,8 @@ async fn a_webhook_that_is_cut_arrives_whole_at_the_second_try() {
         strike(&mock, json!({ "truncate": 20 })).await;
         mock.send_test(&hook).await;
         let log = mock.deliveries(&hook).await;
-        assert_eq!((&log[0]["outcome"], &log[0]["tries"][0]["status"]), (&json!("pending"), &Value::Null));
-        assert!(log[0]["tries"][0]["error"].as_str().unwrap().contains("broke"));
+        assert_eq!((&log[0]["outcome"], &log[0]["attempts"][0]["status"]), (&json!("pending"), &Value::Null));
+        assert!(log[0]["attempts"][0]["error"].as_str().unwrap().contains("broke"));
         mock.advance(minutes(1)).await;
         assert_eq!(mock.deliveries(&hook).await[0]["outcome"], "delivered");
         assert!(receiver.got().last().unwrap().is_signed_with(&hook.secret));
@@ -95,7 +99,9 @@ async fn a_dead_address_and_a_lost_answer_are_tried_again() {
         strike(&mock, json!({ "drop": "before" })).await;
         mock.send_test(&hook).await;
         assert_eq!(receiver.count(), 0, "nothing was sent");
-        assert!(mock.deliveries(&hook).await[0]["tries"][0]["error"].as_str().unwrap().contains("refused"));
+        assert!(
+            mock.deliveries(&hook).await[0]["attempts"][0]["error"].as_str().unwrap().contains("refused")
+        );
         mock.advance(minutes(1)).await;
         assert_eq!(receiver.count(), 1);
 
@@ -108,7 +114,7 @@ async fn a_dead_address_and_a_lost_answer_are_tried_again() {
 
         strike(&mock, json!({ "status": 503, "when": "after" })).await;
         mock.send_test(&hook).await;
-        assert_eq!(mock.deliveries(&hook).await[0]["tries"][0]["status"], 503);
+        assert_eq!(mock.deliveries(&hook).await[0]["attempts"][0]["status"], 503);
         strike(&mock, json!({ "status": 410 })).await;
         mock.send_test(&hook).await;
         assert_eq!(mock.state_of(&hook).await, "off");

@@ -114,7 +114,7 @@ impl Mock {
     /// The jobs in the queue that are webhook tries.
     pub(crate) async fn queued(&self) -> usize {
         let jobs = self.get("/jobs").await;
-        jobs.as_array().unwrap().iter().filter(|job| job["job"] == "webhook-try").count()
+        jobs.as_array().unwrap().iter().filter(|job| job["job"] == "webhook-attempt").count()
     }
 
     pub(crate) async fn notices(&self) -> Vec<Value> {

@@ -83,7 +83,7 @@ async fn to_failing_receivers(events: usize) {
         let logged: HashMap<String, Vec<Option<u16>>> = log
             .iter()
             .map(|it| {
-                let tries = it["tries"].as_array().unwrap();
+                let tries = it["attempts"].as_array().unwrap();
                 let statuses =
                     tries.iter().map(|it| it["status"].as_u64().map(|status| status as u16)).collect();
                 (it["eventId"].as_str().unwrap().to_owned(), statuses)
@@ -92,10 +92,10 @@ async fn to_failing_receivers(events: usize) {
         assert_eq!(logged, arrived, "the log is what the receiver saw");
         assert_eq!(logged.keys().cloned().collect::<HashSet<_>>(), *sent, "none is lost, none is made up");
         for entry in &log {
-            let last = entry["tries"].as_array().unwrap().last().unwrap();
+            let last = entry["attempts"].as_array().unwrap().last().unwrap();
             let outcome = if last["status"] == 200 { "delivered" } else { "failed" };
             assert_eq!(entry["outcome"], outcome);
-            assert!(outcome == "delivered" || entry["tries"].as_array().unwrap().len() == 9);
+            assert!(outcome == "delivered" || entry["attempts"].as_array().unwrap().len() == 9);
             delivered += usize::from(outcome == "delivered");
         }
     }

@@ -34,9 +34,9 @@ async fn the_log_is_newest_first_and_can_be_filtered() {
     assert_eq!(all[0]["type"], "turn.changed");
     for entry in &all {
         let keys: Vec<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(keys, ["createdAt", "eventId", "nextTryAt", "outcome", "tries", "type"]);
+        assert_eq!(keys, ["attempts", "createdAt", "eventId", "nextAttemptAt", "outcome", "type"]);
         assert_eq!(seconds(&entry["createdAt"]), mock.now().await);
-        let keys: Vec<&str> = entry["tries"][0].as_object().unwrap().keys().map(String::as_str).collect();
+        let keys: Vec<&str> = entry["attempts"][0].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys, ["at", "durationMs", "error", "status"]);
     }
     assert_eq!(listed(&mock, &hook, "?outcome=delivered").await, all[2..]);
@@ -91,14 +91,14 @@ async fn every_try_of_the_last_30_days_is_in_the_log_however_old_its_event() {
         mock.send_test(&other).await;
         let log = mock.deliveries(&hook).await;
         assert_eq!(
-            (log.len(), log[0]["tries"].as_array().unwrap().len()),
+            (log.len(), log[0]["attempts"].as_array().unwrap().len()),
             (1, 2),
             "redelivered two days ago"
         );
         assert_eq!(mock.deliveries(&other).await.len(), 1, "the other webhook had no try since");
         mock.post(&redeliver(&hook, &event), json!({})).await;
         mock.advance(hours(24 * 30)).await;
-        assert_eq!(mock.deliveries(&hook).await[0]["tries"].as_array().unwrap().len(), 3);
+        assert_eq!(mock.deliveries(&hook).await[0]["attempts"].as_array().unwrap().len(), 3);
         mock.advance(Duration::from_secs(1)).await;
         assert!(mock.deliveries(&hook).await.is_empty());
         assert_eq!(mock.control("POST", &redeliver(&hook, &event), None).await.0, 404);
@@ -124,7 +124,7 @@ async fn a_redelivery_has_the_same_id_and_body_and_a_timestamp_of_its_own() {
         assert!(got[1].is_signed_with(&hook.secret));
         let log = mock.deliveries(&hook).await;
         assert_eq!(log.len(), 1, "still one entry");
-        assert_eq!(log[0]["tries"].as_array().unwrap().len(), 2);
+        assert_eq!(log[0]["attempts"].as_array().unwrap().len(), 2);
         assert_eq!(log[0]["outcome"], "delivered");
     }
 }
@@ -142,7 +142,7 @@ async fn a_redelivery_that_fails_is_tried_by_the_whole_schedule() {
     mock.settle().await;
     let delivery = mock.deliveries(&hook).await.remove(0);
     assert_eq!((receiver.count(), &delivery["outcome"]), (before + 1, &json!("pending")));
-    let wait = seconds(&delivery["nextTryAt"]) - mock.now().await;
+    let wait = seconds(&delivery["nextAttemptAt"]) - mock.now().await;
     assert!((24.0..=36.0).contains(&wait), "the schedule starts anew: {wait}");
     receiver.answer(200);
     mock.advance(hours(1)).await;
@@ -184,7 +184,7 @@ async fn what_cannot_be_redelivered_says_why() {
         "/webhooks/whk_none/test",
         "/webhooks/whk_none/pause",
         "/webhooks/nonsense/rotate",
-        "/webhooks/whk_none/exam",
+        "/webhooks/whk_none/check",
     ] {
         assert_eq!(mock.control("POST", path, None).await.0, 404, "{path}");
     }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use shared_inbox::{EventId, Timestamp};
 use shared_inbox_mock::{
-    AttemptOutcome, AttemptRequest, CreateWebhook, DeliveryFilter, DeliveryOutcome, Fired, NewBooking, World,
+    AttemptOutcome, AttemptRequest, CreateWebhook, DeliveryFilter, DeliveryOutcome, JobOutcome, NewBooking,
+    World,
 };
 
 const START: i64 = 1_800_000_000_000;
@@ -28,7 +29,7 @@ fn world(webhooks: usize) -> (World, Vec<String>) {
 fn due(world: &mut World, now: Timestamp) -> Vec<AttemptRequest> {
     let mut tries = Vec::new();
     while let Some(fired) = world.run_due(now) {
-        if let Fired::Attempt(_, request) = fired {
+        if let JobOutcome::Attempt(_, request) = fired {
             tries.push(request);
         }
     }
@@ -169,7 +170,7 @@ fn no_try_under_way_causes_anything_before_the_horizon() {
             if world.jobs().len() > before {
                 let latest =
                     world.deliveries(request.endpoint.as_str(), &DeliveryFilter::default(), now).unwrap();
-                let again = latest.iter().find(|it| it.event_id == request.event).unwrap().next_try_at;
+                let again = latest.iter().find(|it| it.event_id == request.event).unwrap().next_attempt_at;
                 if let (Some(again), Some(horizon)) = (again, horizon) {
                     assert!(again >= horizon, "{again} before {horizon}");
                 }

@@ -1,4 +1,4 @@
-//! The exam: a good receiver passes it, and each kind of careless one fails the cases that show its fault.
+//! The receiver check: a good receiver passes it, and each kind of careless one fails the cases that show its fault.
 
 use std::{
     collections::HashSet,
@@ -31,8 +31,8 @@ const CASES: [&str; 11] = [
     "large body",
 ];
 
-async fn exam(mock: &Mock, hook: &Hook) -> Value {
-    let report = mock.act(hook, "exam").await;
+async fn check(mock: &Mock, hook: &Hook) -> Value {
+    let report = mock.act(hook, "check").await;
     let names: Vec<&str> =
         report["cases"].as_array().unwrap().iter().map(|case| case["name"].as_str().unwrap()).collect();
     assert_eq!(names, CASES);
@@ -104,7 +104,7 @@ async fn a_receiver_built_with_the_webhooks_crate_passes_and_handles_each_event_
     let mock = Mock::start().await;
     let (listener, hook) = listening(&mock).await;
     let handled = serve(listener, &[&hook.secret]).await;
-    let report = exam(&mock, &hook).await;
+    let report = check(&mock, &hook).await;
     assert_eq!(failed(&report), [] as [&str; 0], "{report:#}");
     let handled = handled.lock().unwrap();
     let distinct: HashSet<&String> = handled.iter().collect();
@@ -117,13 +117,13 @@ async fn a_receiver_built_with_the_webhooks_crate_passes_and_handles_each_event_
 }
 
 #[tokio::test]
-async fn the_exam_is_dated_by_this_machine_and_leaves_no_trace() {
+async fn the_check_is_dated_by_this_machine_and_leaves_no_trace() {
     let mock = Mock::start().await;
     let (listener, hook) = listening(&mock).await;
     serve(listener, &[&hook.secret]).await;
     mock.advance(hours(100)).await;
     let before = mock.get("/state").await;
-    assert_eq!(exam(&mock, &hook).await["passed"], true, "although the mock's clock is days ahead");
+    assert_eq!(check(&mock, &hook).await["passed"], true, "although the mock's clock is days ahead");
     assert_eq!(mock.get("/state").await, before);
     assert_eq!(mock.deliveries(&hook).await, [] as [Value; 0]);
     assert_eq!(mock.queued().await, 0);
@@ -141,7 +141,7 @@ async fn in_a_rotation_a_receiver_may_hold_either_secret_or_both_and_must_drop_t
             _ => vec![&new, &hook.secret],
         };
         serve(listener, &secrets).await;
-        let report = exam(&mock, &hook).await;
+        let report = check(&mock, &hook).await;
         match keep {
             // The webhook's present secret is what everything but the two last cases is signed with.
             "old" => assert!(!failed(&report).contains(&"both secrets"), "{report:#}"),
@@ -149,7 +149,7 @@ async fn in_a_rotation_a_receiver_may_hold_either_secret_or_both_and_must_drop_t
         }
         if keep == "both" {
             mock.advance(hours(25)).await;
-            assert_eq!(failed(&exam(&mock, &hook).await), ["old secret only"]);
+            assert_eq!(failed(&check(&mock, &hook).await), ["old secret only"]);
         }
     }
 }
@@ -168,7 +168,7 @@ struct Careless {
     large: bool,
 }
 
-async fn examined(careless: Careless) -> Value {
+async fn check_careless(careless: Careless) -> Value {
     let mock = Mock::start().await;
     let secret = Arc::new(Mutex::new(String::new()));
     let known = secret.clone();
@@ -206,7 +206,7 @@ async fn examined(careless: Careless) -> Value {
         if careless.unknown_types && !shared_inbox::event::EventKind::TYPES.contains(&kind) {
             return refuse(422);
         }
-        if careless.extra_fields && event.get("exam").is_some() {
+        if careless.extra_fields && event.get("check").is_some() {
             return refuse(400);
         }
         if careless.replays && !seen.insert(got.id().to_owned()) {
@@ -222,12 +222,12 @@ async fn examined(careless: Careless) -> Value {
     .await;
     let hook = mock.hook(&receiver).await;
     *secret.lock().unwrap() = hook.secret.clone();
-    exam(&mock, &hook).await
+    check(&mock, &hook).await
 }
 
 #[tokio::test]
 async fn a_receiver_that_checks_nothing_fails_what_it_must_refuse() {
-    let report = examined(Careless { signature: true, ..Careless::default() }).await;
+    let report = check_careless(Careless { signature: true, ..Careless::default() }).await;
     assert_eq!(failed(&report), ["wrong signature", "stale", "future", "old secret only"]);
     let case = &report["cases"][1];
     assert_eq!(case["status"], 200);
@@ -236,7 +236,7 @@ async fn a_receiver_that_checks_nothing_fails_what_it_must_refuse() {
 
 #[tokio::test]
 async fn a_receiver_that_checks_everything_passes() {
-    let report = examined(Careless::default()).await;
+    let report = check_careless(Careless::default()).await;
     assert_eq!(failed(&report), [] as [&str; 0], "{report:#}");
 }
 
@@ -253,7 +253,7 @@ async fn each_fault_shows_in_its_own_case() {
         (Careless { order: true, ..Careless::default() }, &["reordered"]),
     ];
     for (careless, expected) in faults {
-        let report = examined(careless).await;
+        let report = check_careless(careless).await;
         let failed = failed(&report);
         // Once an event of now was taken, a receiver that wants order refuses the older ones of the series.
         assert!(expected.iter().all(|name| failed.contains(name)), "{expected:?} in {failed:?}");
@@ -266,7 +266,7 @@ async fn a_receiver_that_is_not_there_is_said_at_once() {
     let mock = Mock::start().await;
     let (listener, hook) = listening(&mock).await;
     drop(listener);
-    let report = exam(&mock, &hook).await;
+    let report = check(&mock, &hook).await;
     assert_eq!(failed(&report), CASES);
     let hint = |n: usize| report["cases"][n]["hint"].as_str().unwrap().to_owned();
     assert!(hint(0).contains("refused"), "{}", hint(0));
@@ -279,11 +279,11 @@ async fn a_redirect_and_a_crash_are_named() {
     let mock = Mock::start().await;
     let receiver = Receiver::scripted(|_| Reply::Redirect("https://elsewhere.example/".to_owned())).await;
     let hook = mock.hook(&receiver).await;
-    let report = exam(&mock, &hook).await;
+    let report = check(&mock, &hook).await;
     assert_eq!(failed(&report), CASES);
     assert!(report["cases"][0]["hint"].as_str().unwrap().contains("Redirects"));
     receiver.answer(500);
-    let report = exam(&mock, &hook).await;
+    let report = check(&mock, &hook).await;
     assert_eq!(failed(&report), CASES);
     assert!(report["cases"][1]["hint"].as_str().unwrap().contains("crash"));
 }

@@ -26,15 +26,34 @@ async fn a_connection_that_closes_and_one_that_is_refused_are_failures_with_a_re
     let (mock, receiver) = (Mock::start().await, Receiver::scripted(|_| Reply::Drop).await);
     let hook = mock.hook(&receiver).await;
     mock.send_test(&hook).await;
-    let tried = mock.deliveries(&hook).await[0]["tries"][0].clone();
+    let tried = mock.deliveries(&hook).await[0]["attempts"][0].clone();
     assert_eq!(tried["status"], json!(null));
     assert_eq!(tried["error"], "the connection was closed before a response arrived");
 
     receiver.stop().await;
     mock.advance(minutes(1)).await;
-    let tried = mock.deliveries(&hook).await[0]["tries"][1].clone();
+    let tried = mock.deliveries(&hook).await[0]["attempts"][1].clone();
     assert_eq!(tried["status"], json!(null));
     assert_eq!(tried["error"], "the connection was refused: nothing listens there");
+}
+
+#[tokio::test]
+async fn the_list_of_webhooks_says_since_when_one_fails_and_why() {
+    let (mock, receiver) = (Mock::start().await, Receiver::answering(500).await);
+    let hook = mock.hook(&receiver).await;
+    assert_eq!(mock.get("/webhooks").await[0]["failingSince"], json!(null));
+    mock.send_test(&hook).await;
+    let since = mock.deliveries(&hook).await[0]["attempts"][0]["at"].clone();
+    let job = mock.get("/jobs").await[0].clone();
+    assert_eq!((&job["event"], &job["url"]), (&json!("webhook.test"), &json!(receiver.url())));
+
+    receiver.stop().await;
+    mock.advance(minutes(1)).await;
+    let failing = mock.get("/webhooks").await[0].clone();
+    assert_eq!(failing["failingSince"], since);
+    assert_eq!(failing["lastError"], "the connection was refused: nothing listens there");
+    mock.act(&hook, "resume").await;
+    assert_eq!(mock.get("/webhooks").await[0]["lastError"], json!(null));
 }
 
 #[tokio::test]
@@ -62,7 +81,7 @@ async fn a_410_turns_the_webhook_off_drops_what_is_queued_and_tells_the_owner() 
     mock.send_test(&hook).await;
     assert_eq!(mock.state_of(&hook).await, "off");
     let log = mock.deliveries(&hook).await;
-    assert!(log.iter().all(|it| it["outcome"] == "failed" && it["nextTryAt"].is_null()), "{log:?}");
+    assert!(log.iter().all(|it| it["outcome"] == "failed" && it["nextAttemptAt"].is_null()), "{log:?}");
     assert_eq!(mock.queued().await, 1, "only the other webhook's");
     assert_eq!(mock.state_of(&other).await, "on");
 
@@ -101,12 +120,12 @@ async fn a_day_of_failures_without_one_success_pauses_the_webhook() {
     mock.advance(hours(6)).await;
     assert_eq!(mock.state_of(&hook).await, "paused");
     let log = mock.deliveries(&hook).await;
-    let mut tries: Vec<_> = log.iter().flat_map(|it| it["tries"].as_array().unwrap().clone()).collect();
+    let mut tries: Vec<_> = log.iter().flat_map(|it| it["attempts"].as_array().unwrap().clone()).collect();
     tries.sort_by(|a, b| seconds(&a["at"]).total_cmp(&seconds(&b["at"])));
     let (last, before) = (&tries[tries.len() - 1], &tries[tries.len() - 2]);
     assert!(seconds(&last["at"]) - started >= 86_400.0, "paused by a failure after a day");
     assert!(seconds(&before["at"]) - started < 86_400.0, "and by the first one");
-    assert!(log.iter().all(|it| it["outcome"] == "failed" && it["nextTryAt"].is_null()));
+    assert!(log.iter().all(|it| it["outcome"] == "failed" && it["nextAttemptAt"].is_null()));
     let notices = mock.notices().await;
     assert_eq!(notices.len(), 1);
     assert!(notices[0]["subject"].as_str().unwrap().contains("paused"));
@@ -182,12 +201,12 @@ async fn an_advance_names_the_tries_that_were_made_on_the_way_in_order() {
     let moved = mock.advance(minutes(60)).await;
     let fired = moved["fired"].as_array().unwrap();
     assert_eq!(fired.len(), 8, "four tries of each event: {fired:?}");
-    assert!(fired.iter().all(|it| it["job"] == "webhook-try"));
+    assert!(fired.iter().all(|it| it["job"] == "webhook-attempt"));
     let times: Vec<f64> = fired.iter().map(|it| seconds(&it["at"])).collect();
     assert!(times.is_sorted(), "{times:?}");
     let mut tried: Vec<f64> = Vec::new();
     for delivery in mock.deliveries(&hook).await {
-        tried.extend(delivery["tries"].as_array().unwrap()[1..].iter().map(|it| seconds(&it["at"])));
+        tried.extend(delivery["attempts"].as_array().unwrap()[1..].iter().map(|it| seconds(&it["at"])));
     }
     tried.sort_by(f64::total_cmp);
     assert_eq!(times, tried, "each was made at its own time");

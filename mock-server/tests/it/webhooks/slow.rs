@@ -48,7 +48,7 @@ async fn a_receiver_has_a_time_for_its_answer_and_the_clock_waits_for_it() {
         mock.act(&hook, "test").await;
         mock.settle().await;
         let log = mock.deliveries(&hook).await;
-        let tries = log[0]["tries"].as_array().expect("a list");
+        let tries = log[0]["attempts"].as_array().expect("a list");
         assert_eq!(tries.len(), 1, "it had ended when the clock's call was answered");
         assert_eq!(tries[0]["status"], json!(null));
         assert_eq!(tries[0]["error"], "no response within 0.15 seconds");

@@ -45,7 +45,7 @@ async fn the_same_calls_give_the_same_schedule() {
         mock.advance(hours(3)).await;
         let mut log = json!(mock.deliveries(&hook).await);
         for delivery in log.as_array_mut().unwrap() {
-            for made in delivery["tries"].as_array_mut().unwrap() {
+            for made in delivery["attempts"].as_array_mut().unwrap() {
                 made.as_object_mut().unwrap().remove("durationMs");
             }
         }

@@ -97,7 +97,7 @@ async fn the_rule_is_applied_again_to_the_address_that_is_connected_to() {
     // Two sends: in the first the name turns between the look and the connection, in the second before both.
     for n in 0..2 {
         mock.send_test(&hook).await;
-        let tried = &mock.deliveries(&hook).await[0]["tries"][0];
+        let tried = &mock.deliveries(&hook).await[0]["attempts"][0];
         assert_eq!(tried["status"], json!(null));
         assert_eq!(
             tried["error"], "not sent: the address must be public; this is a loopback address",
@@ -124,7 +124,7 @@ async fn a_receiver_that_does_not_speak_tls_is_named_as_such() {
     let url = receiver.url().replace("http://", "https://");
     let hook = mock.hook_with(&receiver, json!({ "url": url })).await;
     mock.send_test(&hook).await;
-    let tried = &mock.deliveries(&hook).await[0]["tries"][0];
+    let tried = &mock.deliveries(&hook).await[0]["attempts"][0];
     assert_eq!(tried["status"], json!(null));
     assert_eq!(tried["error"], "no secure connection could be made: look at the receiver's certificate");
 }
@@ -191,7 +191,7 @@ async fn public_mode_admits_public_https_addresses_only() {
         "https://nowhere.example.com/in",
     ];
     for url in accepted {
-        assert!(targets.admit(url).await.is_ok(), "{url} must be accepted");
+        assert!(targets.check_url(url).await.is_ok(), "{url} must be accepted");
     }
     let refused = [
         "http://hooks.example.com/in",
@@ -256,7 +256,7 @@ async fn public_mode_admits_public_https_addresses_only() {
         "https://meta.example.com/",
     ];
     for url in refused {
-        let refusal = targets.admit(url).await.expect_err(url);
+        let refusal = targets.check_url(url).await.expect_err(url);
         assert_eq!(refusal.status, 400, "{url}");
         assert!(refusal.message.starts_with("url: "), "{url}: {}", refusal.message);
     }
@@ -281,7 +281,7 @@ async fn loopback_mode_admits_this_machine_too_and_nothing_else() {
         "http://[::ffff:127.0.0.1]:3000/",
     ];
     for url in local.into_iter().chain(["https://hooks.example.com/in"]) {
-        assert!(targets.admit(url).await.is_ok(), "{url} must be accepted");
+        assert!(targets.check_url(url).await.is_ok(), "{url} must be accepted");
     }
     let refused = [
         "http://hooks.example.com/in",
@@ -296,7 +296,7 @@ async fn loopback_mode_admits_this_machine_too_and_nothing_else() {
         "http://user:pw@127.0.0.1/",
     ];
     for url in refused {
-        let refusal = targets.admit(url).await.expect_err(url);
+        let refusal = targets.check_url(url).await.expect_err(url);
         assert_eq!(refusal.status, 400, "{url}");
     }
 }

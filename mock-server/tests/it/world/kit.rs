@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, AgentId, Scope, Timestamp};
 use shared_inbox_mock::{
-    CallInput, InboundMail, KeyHash, LIVE_KEY, NewKey, Received, Refusal, TEST_KEY, World,
+    CallInput, InboundMail, InboundResult, KeyHash, LIVE_KEY, NewKey, Refusal, TEST_KEY, World,
 };
 
 /// A Sunday in November.
@@ -23,7 +23,7 @@ impl Kit {
         let now = Timestamp::from_millis(START);
         let mut world = World::empty();
         world.set_rate_limit(None);
-        let agent = |key| world.authenticate(&KeyHash::of(key)).expect("a fixed key");
+        let agent = |key| world.authenticate(&KeyHash::from_key(key)).expect("a fixed key");
         Self { live: agent(LIVE_KEY), test: agent(TEST_KEY), now, world }
     }
 
@@ -88,7 +88,7 @@ impl Kit {
         self.list(agent, query).iter().map(id).collect()
     }
 
-    pub(crate) fn inbound(&mut self, mail: InboundMail) -> Received {
+    pub(crate) fn inbound(&mut self, mail: InboundMail) -> InboundResult {
         self.world.inbound(mail, self.now).expect("a good mail")
     }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, AgentId, Timestamp};
 use shared_inbox_mock::{
-    Approval, Assignment, InboundMail, NewKey, NewMailbox, NewUser, Snooze, Stop, Upload, World,
+    Approval, Assignment, InboundMail, NewKey, NewMailbox, NewUser, Snooze, StopMessage, Upload, World,
 };
 
 use super::kit::Kit;
@@ -195,7 +195,7 @@ impl Run {
             }
             Step::Stop { message } => {
                 let Some(id) = Self::pick(&self.messages, *message) else { return };
-                let _ = self.kit.world.stop(&id, Stop::default(), self.kit.now);
+                let _ = self.kit.world.stop(&id, StopMessage::default(), self.kit.now);
             }
             Step::Snooze { on, seconds } => {
                 let Some((id, _)) = self.on(*on) else { return };

@@ -82,3 +82,25 @@ fn a_text_that_was_replaced_is_not_found_any_more() {
     assert!(kit.ids(&live, &[("q", "periwinkle")]).is_empty());
     assert_eq!(kit.ids(&live, &[("q", "cornflower hello")]), [id]);
 }
+
+/// A text of 4 MiB, the most that a request may have, of words that are all different. Looking up each among those before it takes
+/// more than a minute; the time must grow with the text alone.
+#[test]
+fn an_email_of_megabytes_is_filed_at_once_and_every_word_of_it_is_found() {
+    let (done, finished) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut kit = Kit::new();
+        let live = kit.live.clone();
+        let text: String = (0..480_000).map(|n| format!("w{n:x} ")).collect();
+        let id = kit.mail(&text[..text.len().min((4 << 20) - 1_024)]);
+        kit.mail("another");
+        for hit in ["w0", "w7", "w6fff0 w1", "W1D4C"] {
+            assert_eq!(kit.ids(&live, &[("q", hit)]), std::slice::from_ref(&id), "{hit}");
+        }
+        for miss in ["w0 nowhere", "another w0"] {
+            assert!(kit.ids(&live, &[("q", miss)]).is_empty(), "{miss}");
+        }
+        _ = done.send(());
+    });
+    finished.recv_timeout(std::time::Duration::from_secs(20)).expect("the time grows with the text alone");
+}

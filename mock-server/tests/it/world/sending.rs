@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::__spec::Operation;
-use shared_inbox_mock::{Approval, InboundMail, Stop, Upload};
+use shared_inbox_mock::{Approval, InboundMail, StopMessage, Upload};
 
 use super::kit::{Kit, status_of};
 
@@ -36,8 +36,8 @@ fn a_stopped_message_is_a_draft_again_and_can_be_approved_later() {
     let id = kit.mail("Hello");
     let message = kit.send(&live, &id);
     kit.advance(599);
-    kit.world.stop(&message, Stop::default(), kit.now).unwrap();
-    assert_eq!(kit.world.stop(&message, Stop::default(), kit.now).unwrap_err().status, 409);
+    kit.world.stop(&message, StopMessage::default(), kit.now).unwrap();
+    assert_eq!(kit.world.stop(&message, StopMessage::default(), kit.now).unwrap_err().status, 409);
     assert!(kit.advance(DAY).is_empty());
     assert_eq!(status_of(&kit.read(&live, &id), &message), "draft");
     assert_eq!(kit.world.approvals().len(), 1);
@@ -78,7 +78,7 @@ fn the_upload_link_of_a_draft_comes_with_its_approval() {
         approved.starts_with("Please!\n\n- Passport") && approved.contains("\n\nUpload here: https://"),
         "{approved}"
     );
-    kit.world.stop(&message, Stop::default(), kit.now).unwrap();
+    kit.world.stop(&message, StopMessage::default(), kit.now).unwrap();
     kit.world.approve(&message, Approval::new(), kit.now).unwrap();
     assert_eq!(text(&mut kit), approved, "a second approval adds nothing");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, Conversation, Timestamp};
-use shared_inbox_mock::{KeyHash, Keys, LIVE_KEY, World};
+use shared_inbox_mock::{KeyHash, LIVE_KEY, ReadyKeys, World};
 
 use super::kit::{Kit, START};
 
@@ -147,10 +147,10 @@ fn what_does_not_fit_together_is_named() {
 #[test]
 fn a_copy_with_other_keys_does_not_answer_to_the_first_ones() {
     let mut world = World::empty();
-    let keys = Keys::numbered(7);
+    let keys = ReadyKeys::numbered(7);
     world.use_keys(&keys);
-    assert_eq!(world.authenticate(&KeyHash::of(LIVE_KEY)), None);
-    assert!(world.authenticate(&KeyHash::of(&keys.live)).is_some());
+    assert_eq!(world.authenticate(&KeyHash::from_key(LIVE_KEY)), None);
+    assert!(world.authenticate(&KeyHash::from_key(&keys.live)).is_some());
     assert_eq!(world.keys().len(), 2);
     for (key, prefix) in
         [(&keys.live, "rk_live_"), (&keys.test, "rk_test_"), (&LIVE_KEY.to_owned(), "rk_live_")]
@@ -191,7 +191,7 @@ fn a_document_written_by_hand_needs_little_more_than_inboxes_and_mail() {
     });
     let mut kit = Kit::new();
     kit.world = restored(&document);
-    let live = kit.world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed keys are added");
+    let live = kit.world.authenticate(&KeyHash::from_key(LIVE_KEY)).expect("the fixed keys are added");
     assert_eq!(kit.list(&live, &[])[0]["snippet"], "Please");
 }
 
@@ -199,7 +199,7 @@ fn a_document_written_by_hand_needs_little_more_than_inboxes_and_mail() {
 fn a_document_need_not_list_the_jobs_that_follow_from_the_rest() {
     let mut kit = Kit::new();
     kit.world = World::demo(kit.now);
-    let live = kit.world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed key");
+    let live = kit.world.authenticate(&KeyHash::from_key(LIVE_KEY)).expect("the fixed key");
     let sent =
         json!({ "messageId": "m1@app", "reference": "ref-1", "to": ["kim@example.com"], "subject": "s" });
     kit.post(&live, Operation::RecordSent, "", sent).unwrap();
@@ -229,7 +229,7 @@ fn a_conversation_without_mail_is_placed_by_its_beginning_and_notes_do_not_move_
     ]);
     let mut kit = Kit::new();
     kit.world = restored(&document);
-    let live = kit.world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed keys are added");
+    let live = kit.world.authenticate(&KeyHash::from_key(LIVE_KEY)).expect("the fixed keys are added");
     for op in [Operation::AddNote, Operation::SetStatus] {
         let body =
             if op == Operation::AddNote { json!({ "body": "Seen" }) } else { json!({ "status": "waiting" }) };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shared_inbox::{AssignTo, event::EventKind};
-use shared_inbox_mock::{DeliveryFilter, DeliveryOutcome, HookState, MockServer, OutboxKind};
+use shared_inbox_mock::{DeliveryFilter, DeliveryOutcome, MockServer, OutboxKind, WebhookState};
 
 use super::receiver::Listener;
 
@@ -27,7 +27,7 @@ async fn an_hour_of_trouble_loses_no_event_and_runs_none_twice() {
     control.advance(HOUR).await.unwrap();
     let log = control.deliveries(&listener.webhook, DeliveryFilter::default()).await.unwrap();
     assert_eq!(log[0].outcome, DeliveryOutcome::Delivered);
-    assert_eq!(log[0].tries.len(), tries + 1);
+    assert_eq!(log[0].attempts.len(), tries + 1);
     assert_eq!(listener.kinds(), ["conversation.assigned"]);
 
     // Redelivered by hand: the same id, so the guard answers and the handler does not run.
@@ -54,7 +54,7 @@ async fn a_day_without_one_success_pauses_the_webhook_and_tells_its_owner() {
         control.advance(3 * HOUR).await.unwrap();
     }
     let state = control.webhooks().await.into_iter().find(|hook| hook.id == listener.webhook).unwrap().state;
-    assert_eq!(state, HookState::Paused);
+    assert_eq!(state, WebhookState::Paused);
     let arrivals = listener.arrivals();
     control.advance(48 * HOUR).await.unwrap();
     assert_eq!(listener.arrivals(), arrivals, "nothing is sent until someone resumes it");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shared_inbox::{ActorId, AssignTo, MessageStatus, Status, View, event::EventKind};
-use shared_inbox_mock::{Approval, InboundMail, MockServer, Stop};
+use shared_inbox_mock::{Approval, InboundMail, MockServer, StopMessage};
 
 use super::receiver::Listener;
 
@@ -45,7 +45,7 @@ async fn the_agent_drafts_a_person_approves_and_the_customer_hears_after_the_und
     control.approve(&draft.message_id, Approval::new().body("Yes, please send them back.")).await.unwrap();
     // Somebody has second thoughts, inside the window; then it goes through after all.
     control.advance(5 * MINUTE).await.unwrap();
-    control.stop(&draft.message_id, Stop::default()).await.unwrap();
+    control.stop(&draft.message_id, StopMessage::default()).await.unwrap();
     control.approve(&draft.message_id, Approval::new()).await.unwrap();
     control.advance(9 * MINUTE).await.unwrap();
     let sent = || {

@@ -78,7 +78,7 @@ pub(super) fn webhooks() -> Named {
             let count = AtomicU32::new(0);
             relay(move |_| usize::from(count.fetch_add(1, Ordering::Relaxed) == 0))
         }),
-        ("log.tries", edit(log, |it| it[0]["tries"] = json!([]))),
+        ("log.tries", edit(log, |it| it[0]["attempts"] = json!([]))),
         ("log.filter", ignoring(log, "outcome")),
         ("log.kept", edit(log, |it| *it = json!([]))),
         ("log.dropped", edit(log, |it| *it = json!([{}]))),
