@@ -1,6 +1,6 @@
 //! Apps that stay up and receive webhooks: nothing is found in correct ones, and each fault is found.
 
-use std::{env, fs, path::Path, process::Command};
+use std::env;
 
 use futures_util::future::join_all;
 use shared_inbox_explore::{AppContext, Explore, Finding, Oracle, Scenario};
@@ -166,40 +166,6 @@ async fn two_mails_of_one_customer_are_refused_for_a_server() {
     let scenario = format!("mode = \"server\"\nmails = [{mail}, {mail}]");
     let why = Scenario::parse(&scenario).expect_err("refused");
     assert!(why.contains("mails[1].from"), "{why}");
-}
-
-#[test]
-#[cfg(unix)]
-fn an_interrupt_ends_a_server_and_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (scenario, started) = (folder.path().join("scenario.toml"), folder.path().join("started"));
-    fs::write(&scenario, "mode = \"server\"\nmails = [\"Where is my order 1042?\"]").expect("written");
-    let script = "sleep 600 & echo \"$$ $! $SHARED_INBOX_STATE_DIR\" >> \"$STARTED\"; exec \"$@\"";
-    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
-        .args(["explore", "--seconds", "600", "--scenario"])
-        .arg(&scenario)
-        .args(["--", "sh", "-c", script, "sh"])
-        .args(command("correct"))
-        .env("STARTED", &started)
-        .spawn()
-        .expect("it starts");
-    let poll = || std::thread::sleep(std::time::Duration::from_millis(10));
-    let listed = || fs::read_to_string(&started).unwrap_or_default();
-    while listed().lines().count() < 5 {
-        poll();
-    }
-    let pid = program.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
-    assert_eq!(program.wait().expect("it ends").code(), Some(130));
-    let runs =
-        |pid: &str| Command::new("kill").args(["-0", pid]).output().expect("it starts").status.success();
-    for line in listed().lines() {
-        let [app, started, state] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        while runs(app) || runs(started) {
-            poll();
-        }
-        assert!(!Path::new(state).exists(), "{state}");
-    }
 }
 
 #[tokio::test]
