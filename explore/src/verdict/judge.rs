@@ -18,7 +18,12 @@ pub(crate) struct Judge<'a> {
     pub(crate) reference: &'a Execution,
     /// The same interference in quiet moments, without any failure; empty when it was not run yet.
     pub(crate) calm: &'a [Execution],
+    /// For each second mail, how the conversation ends that it begins as a first one; none when it was not run yet.
+    pub(crate) firsts: Option<&'a [(SecondMail, End)]>,
 }
+
+/// A mail that a customer writes in a conversation that is there: by which step, and of which mail of the scenario.
+pub(crate) type SecondMail = (Act, usize);
 
 impl Judge<'_> {
     /// Steps that somebody did and that had an effect: what, for which mail, and the first request after it.
@@ -28,6 +33,50 @@ impl Judge<'_> {
             let (act, mail) = step.act().filter(|_| fired.effective)?;
             Some((act, mail, fired.at?))
         })
+    }
+
+    /// Returns the last mail that came in a conversation after its first, and the first request after it.
+    pub(crate) fn last_second_mail(&self, end: &End) -> Option<(SecondMail, usize)> {
+        let steps = self.interference().filter(|(act, ..)| act.is_second_mail());
+        let follow_ups = self.execution.follow_ups.iter().map(|(mail, at)| (Act::Mail, *mail, *at));
+        let here = |(_, mail, _): &(Act, usize, usize)| Some(self.scenario.opener(*mail)) == end.mail;
+        let last = steps.chain(follow_ups).filter(here).max_by_key(|(.., at)| *at);
+        last.map(|(act, mail, at)| ((act, mail), at))
+    }
+
+    /// Returns whether the customer has an answer to their last mail. The app wrote after it had read that mail; or it wrote behind it
+    /// without having read it, what it writes to such a mail; or it did so before, and writes no second time when nothing goes wrong.
+    pub(crate) fn answered(&self, end: &End, mail: SecondMail, at: usize) -> bool {
+        let read = self.seen_from(&end.id, at).filter(|_| end.last_is_answered);
+        if read.is_some_and(|read| self.written_from(&end.id, read + 1).next().is_some()) {
+            return true;
+        }
+        // The link for an upload stands below a text once that is approved.
+        let same =
+            |one: &String, other: &String| one.starts_with(other.as_str()) || other.starts_with(one.as_str());
+        let stands = |text: &String| end.messages.iter().any(|message| same(message, text));
+        let has_answer = if self.scenario.ignore.iter().any(|part| part == "outbox") {
+            end.is_answered()
+        } else {
+            self.first(mail).is_some_and(|first| first.messages.iter().any(stands))
+        };
+        has_answer && (end.last_is_answered || !self.answers_when_calm(end))
+    }
+
+    /// Returns how the app answers a second mail when it is a first one.
+    pub(crate) fn first(&self, mail: SecondMail) -> Option<&End> {
+        self.firsts?.iter().find(|(it, _)| *it == mail).map(|(_, end)| end)
+    }
+
+    /// Returns whether the app closed a conversation after this request, and it is closed.
+    pub(crate) fn closed_from(&self, end: &End, from: usize) -> bool {
+        let closes = |(index, request): (usize, &AppRequest)| {
+            request.op.is_some_and(|op| op.operation == Operation::SetStatus)
+                && request.conversation.as_ref() == Some(&end.id)
+                && request.body["status"] == "closed"
+                && self.took_effect(index)
+        };
+        end.status == "closed" && self.requests().skip(from).any(closes)
     }
 
     pub(crate) fn requests(

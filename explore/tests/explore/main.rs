@@ -6,8 +6,11 @@
 
 mod apps;
 mod correct;
+mod days;
+mod follow_ups;
 mod other_languages;
 mod planted;
 mod server_apps;
 mod server_languages;
 mod servers;
+mod story;

@@ -111,6 +111,26 @@ async fn the_same_schedules_find_nothing_in_the_corrected_servers() {
 }
 
 #[tokio::test]
+async fn a_delivery_comes_again_while_the_app_reads() {
+    let token = "1_1_unanswered@turn-changed.0_overlap:1@get_conversation.0.after";
+    let finding = replay(in_process("marks_after_the_read"), token).await.expect("a finding");
+    assert_eq!(finding.oracle, Oracle::NeverTwice, "{finding}");
+    let finding = replay(in_process("marks_before_the_read"), token).await;
+    assert!(finding.is_none(), "{}", finding.expect("a finding"));
+}
+
+/// At the request that creates, the event is marked. The bound is that of the single steps and the first pairs.
+#[tokio::test]
+#[ignore = "needs minutes"]
+async fn a_delivery_that_comes_again_while_the_app_reads_is_found_by_exploring() {
+    let report = in_process("marks_after_the_read").seconds(3600.0).max_schedules(400).run().await;
+    let report = report.expect("it ran");
+    let [finding] = &report.findings[..] else { panic!("{report}") };
+    assert_eq!((finding.oracle, finding.reproduced.as_str()), (Oracle::NeverTwice, "5 of 5"), "{report}");
+    assert!(finding.replay.contains("overlap:"), "{report}");
+}
+
+#[tokio::test]
 async fn a_finding_in_a_server_is_told_with_its_webhooks() {
     let Planted(name, _, token, _) = PLANTED[2];
     let finding = replay(in_process(name), token).await.expect("a finding");

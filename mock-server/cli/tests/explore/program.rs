@@ -39,6 +39,13 @@ fn a_bad_scenario_is_refused_by_the_name_of_its_key() {
         ("mails = [\"Hi\"]\nwebhook_path = \"/hooks\"", "webhook_path: goes with mode = \"server\""),
         ("mails = [{ text = \"Hi\", sbject = \"Order\" }]", "mails[0].sbject: is no field of a mail"),
         ("mails = [\"Hi\"]\nexpect = [1]", "expect: must be"),
+        ("mails = [\"Hi\"]\ndays = -1", "days: must be a whole number"),
+        ("mails = [\"Hi\"]\ndays = 1000", "days: must be a whole number"),
+        ("mails = [\"Hi\"]\nrules = []", "rules: must be a table"),
+        ("mails = [\"Hi\"]\nrules = { persons-word = 1 }", "rules.persons-word: must be true or false"),
+        ("mails = [\"Hi\"]\nrules = { persons-wrod = false }", "rules.persons-wrod: is no rule"),
+        ("mails = [{ text = \"Hi\", follow_up = 1 }]", "mails[0].follow_up: must be true or false"),
+        ("mails = [{ text = \"Hi\", follow_up = true }]", "mails[0].follow_up: there is no earlier mail"),
         ("mail = [\"Hi\"]", "mail: is no key"),
         ("mails = [", "line 1"),
     ] {
@@ -277,6 +284,24 @@ fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
     // The same line with an app that the schedule does not break.
     let harmless = line.replace("program::the_app_that_other_tests_run", "program::an_app_that_only_reads");
     assert_eq!(shell(&harmless).status.code(), Some(0), "{harmless}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_program_is_told_the_time_of_the_world_at_the_start_of_each_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let times = folder.path().join("times");
+    let script = format!("echo \"$SHARED_INBOX_TIME\" >> {}", times.display());
+    let scenario = "mails = [\"Hi\"]\ndays = 2";
+    let (status, said) = explore(folder.path(), scenario, &["--schedules", "1"], &["sh", "-c", &script]);
+    // It makes no request, which is said when the run without trouble has ended.
+    assert_eq!(status, Some(2), "{said}");
+    let times = fs::read_to_string(times).expect("times");
+    let mut days: Vec<_> = times.lines().map(|time| time.split('T').next().expect("a date")).collect();
+    days.sort_unstable();
+    days.dedup();
+    assert_eq!(days.len(), 3, "{times}");
+    assert!(times.lines().all(|time| shared_inbox::Timestamp::parse(time).is_ok()), "{times}");
 }
 
 /// Whether a process is there.
