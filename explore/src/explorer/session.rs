@@ -19,7 +19,7 @@ use crate::{
     run::driver::Driver,
     run::record::{AppRequest, End, Event, Execution},
     run::world::World,
-    scenario::PARTS,
+    scenario::{PARTS, Scenario},
     under_test::app::RunEnd,
     verdict::judge::{Judge, SecondMail},
     verdict::oracles::{Broken, judge_reference},
@@ -73,8 +73,15 @@ impl Session {
     pub(crate) async fn begin(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
         let calm = Schedule::calm(mails.to_vec());
         let (reference, again) = tokio::try_join!(self.reference(mails), self.driver.execute(&calm))?;
+        // What differs without any trouble says nothing when there is some.
+        for part in PARTS {
+            let all = |run: &Execution| run.ends.iter().map(|end| end.part(part)).collect::<Vec<_>>();
+            if all(&reference) != all(&again) {
+                locked(&self.varying).push(part.to_owned());
+            }
+        }
         let firsts = self.first_mails(&calm).await?;
-        if let Some(broken) = judge_reference(&self.driver.scenario, &reference, Some(&firsts)) {
+        if let Some(broken) = judge_reference(&self.compared(), &reference, Some(&firsts)) {
             let lines: Vec<String> = reference.runs.iter().flat_map(RunEnd::quoted_lines).collect();
             let last = if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) };
             return Err(format!(
@@ -85,14 +92,14 @@ impl Session {
         if reference.requests.is_empty() {
             return Err(no_request(reference.server));
         }
-        // What differs without any trouble says nothing when there is some.
-        for part in PARTS {
-            let all = |run: &Execution| run.ends.iter().map(|end| end.part(part)).collect::<Vec<_>>();
-            if all(&reference) != all(&again) {
-                locked(&self.varying).push(part.to_owned());
-            }
-        }
         Ok(reference)
+    }
+
+    /// Returns the scenario, which ignores what differs by itself too.
+    fn compared(&self) -> Scenario {
+        let mut scenario = self.driver.scenario.clone();
+        scenario.ignore.extend(locked(&self.varying).iter().cloned());
+        scenario
     }
 
     async fn reference(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
@@ -108,8 +115,7 @@ impl Session {
     pub(crate) async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>), String> {
         let reference = self.reference(&schedule.mails).await?;
         let execution = self.driver.execute(schedule).await?;
-        let mut scenario = self.driver.scenario.clone();
-        scenario.ignore.extend(locked(&self.varying).iter().cloned());
+        let scenario = self.compared();
         let judge = |calm: &[Execution], firsts: Option<&[_]>| {
             let (scenario, execution, reference) = (&scenario, &execution, &reference);
             Judge { scenario, schedule, execution, reference, calm, firsts }.judge()

@@ -60,7 +60,8 @@ impl Judge<'_> {
         } else {
             self.first(mail).is_some_and(|first| first.messages.iter().any(stands))
         };
-        has_answer && (end.last_is_answered || !self.answers_when_calm(end))
+        let answers_again = || self.schedule.acts().next().is_some() && self.answers_when_calm(end);
+        has_answer && (end.last_is_answered || !answers_again())
     }
 
     /// Returns how the app answers a second mail when it is a first one.

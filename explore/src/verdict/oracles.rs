@@ -75,8 +75,11 @@ impl Judge<'_> {
         for (act, mail, at) in self.interference().filter(|(act, ..)| act.is_persons_word()) {
             let end = self.execution.end_of(mail)?;
             let Some(seen) = self.seen_from(&end.id, at) else { continue };
-            // A further mail asks for a further answer; who has taken over answers that one too.
-            let wrote_again = self.last_second_mail(end).is_some();
+            // A further mail asks for a further answer, until the app has written one; who has taken over answers that one too.
+            let wrote_again = self.last_second_mail(end).is_some_and(|(_, came)| {
+                let read = self.seen_from(&end.id, came).filter(|read| *read < at);
+                read.is_none_or(|read| !self.written_from(&end.id, read + 1).any(|index| index < at))
+            });
             if act != Act::Assign && wrote_again {
                 continue;
             }

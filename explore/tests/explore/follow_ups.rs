@@ -184,6 +184,40 @@ fn a_follow_up_without_an_email_before_it_is_refused() {
 }
 
 #[tokio::test]
+async fn a_follow_up_needs_no_second_acknowledgement_from_an_app_that_gives_none() {
+    for token in ["1_0.1", "1_0.1_lost-after@reply.0", "1_0_mail:1@reply.0", "1_0_mail:1@end.0"] {
+        let report = Explore::function(two_orders(), crate::correct::acknowledges)
+            .replay(token)
+            .await
+            .expect("it ran");
+        assert!(report.held(), "{token}: {report}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_discarded_after_the_second_email_was_answered_is_not_written_again() {
+    let drafts_again = |context: AppContext| async {
+        let api = Api::new(context);
+        for entry in api.open().await? {
+            let conversation = api.read(id(&entry)).await?;
+            let (mail, since) = since_last_mail(&conversation);
+            let order = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&conversation));
+            let answered = since.iter().any(|item| item["direction"] == "outbound");
+            if let Some(order) = order.filter(|_| !answered) {
+                api.draft(id(&entry), &answer(order)).await?;
+            }
+        }
+        Ok(())
+    };
+    let explore = Explore::function(one_mail(), drafts_again);
+    let report = explore.clone().replay("1_0_mail:0@run.0_discard:0@end.0").await.expect("it ran");
+    assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{report}");
+    // A second email that comes later asks for an answer of its own.
+    let report = explore.replay("1_0_discard:0@end.0_mail:0@run.1").await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
+
+#[tokio::test]
 async fn nobody_approves_again_what_a_person_stopped() {
     // Asks for a document, and reminds of it once that email has left.
     let asks_and_reminds = |context: AppContext| async {
