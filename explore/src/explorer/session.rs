@@ -30,6 +30,10 @@ const REPEATS: usize = 5;
 /// Schedules that run side by side, at least.
 pub(crate) const MIN_WORKERS: usize = 2;
 
+/// What an app is told that writes nothing on later days.
+const NOTHING_DUE: &str = "nothing became due for the app on the days that passed; the world's time is in SHARED_INBOX_TIME, for a \
+                           function in its argument, and in the header Date of each response, not on the clock of the machine";
+
 type Interference = (Vec<usize>, Vec<(Act, usize)>);
 
 /// The driver, and what it has run without trouble.
@@ -213,17 +217,11 @@ impl Session {
 
     /// Returns what the user should know of the run without trouble.
     pub(crate) fn note(&self, reference: &Execution) -> Option<String> {
-        let days = self.driver.scenario.days;
         let day = |(_, event): &(usize, Event)| matches!(event, Event::DayBegins(_));
         let first = reference.events.iter().find(|event| day(event)).filter(|_| !reference.server)?.0;
         let writes = |request: &AppRequest| request.op.is_some_and(|op| !op.is_read());
         let is_idle = !reference.requests.iter().skip(first).any(writes);
-        is_idle.then(|| {
-            format!(
-                "in {days} days nothing became due for the app; the world's time is in SHARED_INBOX_TIME and in the header \
-                 Date of each response, not on the clock of the machine"
-            )
-        })
+        is_idle.then(|| NOTHING_DUE.to_owned())
     }
 
     pub(crate) fn finding(

@@ -96,7 +96,10 @@ fn try_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
 
 fn event_line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Mail { from, text } => format!("customer  {from} writes {}", quoted(text)),
+        Event::Mail { from, text, is_follow_up: false } => {
+            format!("customer  {from} writes {}", quoted(text))
+        }
+        Event::Mail { from, text, .. } => format!("customer  {from} writes again: {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),
         Event::RunEnds(run, RunEnd::Succeeded) => format!("app       run {run} ends"),
         Event::RunEnds(run, RunEnd::Failed(how)) => format!("app       run {run} fails: {how}"),

@@ -223,18 +223,20 @@ impl Run<'_> {
     /// A mail of the scenario comes, and time passes.
     async fn mail_comes(&mut self, mail: usize) -> Result<(), String> {
         let mut body = self.scenario.mails[mail].inbound(&self.world.inbox);
-        if self.scenario.mails[mail].follow_up {
+        let is_follow_up = self.scenario.mails[mail].follow_up;
+        if is_follow_up {
             let Some(conversation) = self.conversation(mail) else { return Ok(()) };
             body["conversationId"] = json!(conversation);
         }
         let mark = self.mark().await?;
         let came = self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
-        if self.scenario.mails[mail].follow_up {
+        if is_follow_up {
             self.follow_ups.push((mail, mark.requests));
         } else {
             self.conversations.push((mail, text(&came["conversationId"])));
         }
-        self.note_since(mark, Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }).await?;
+        let (from, text) = (text(&body["from"]), text(&body["text"]));
+        self.note_since(mark, Event::Mail { from, text, is_follow_up }).await?;
         self.rest().await?;
         self.pass(BETWEEN_MAILS_SECONDS).await
     }

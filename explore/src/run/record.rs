@@ -140,6 +140,7 @@ pub(crate) enum Event {
     Mail {
         from: String,
         text: String,
+        is_follow_up: bool,
     },
     RunStarts(u32),
     RunEnds(u32, RunEnd),

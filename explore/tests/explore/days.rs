@@ -74,6 +74,15 @@ async fn trouble_strikes_on_the_days_that_pass_too() {
 }
 
 #[tokio::test]
+async fn nothing_is_found_in_an_app_that_asks_days_later() {
+    let mended = |context: AppContext| {
+        let now = context.time;
+        asks_later(context, now, true)
+    };
+    crate::correct::holds(Explore::function(scenario(4), mended).seed(9)).await;
+}
+
+#[tokio::test]
 async fn what_goes_wrong_on_a_later_day_is_found_by_exploring() {
     let faulty = |context: AppContext| {
         let now = context.time;
