@@ -94,6 +94,10 @@ pub(crate) fn run(name: &str, settings: Settings) -> AppFuture {
             tokio::spawn(marks_events(app, event, false));
             Box::pin(async { Ok(()) })
         },
+        "marks_after_the_read_and_answers_last" => |app, event| {
+            let work = tokio::spawn(marks_events(app, event, false));
+            Box::pin(async { work.await.map_err(|error| error.to_string())? })
+        },
         "marks_before_the_read" => |app, event| {
             tokio::spawn(marks_events(app, event, true));
             Box::pin(async { Ok(()) })
@@ -418,18 +422,19 @@ async fn marks_first(app: App, event: Value) -> AppResult {
     look_after(&app.api, &conversation).await
 }
 
-/// Answers early, works on several events at once, and marks in memory which one it works on: `first`, or when it has read the
-/// conversation. It does its work until that is done.
+/// Works on several events at once, and marks in memory which ones: before it reads the conversation if `first`, else after. It does
+/// its work until that is done.
 async fn marks_events(app: App, event: Value, first: bool) -> AppResult {
-    let is_known = async || !app.seen.lock().await.insert(id(&event).to_owned());
-    if (first && is_known().await) || app.seen.lock().await.contains(id(&event)) && !first {
+    let mark = async || app.seen.lock().await.insert(id(&event).to_owned());
+    let is_new = if first { mark().await } else { !app.seen.lock().await.contains(id(&event)) };
+    if !is_new {
         return Ok(());
     }
     let Some(conversation) = conversation_of(&event) else { return Ok(()) };
     loop {
         let Ok(view) = app.api.read(&conversation).await else { continue };
         if !first {
-            is_known().await;
+            mark().await;
         }
         let (mail, since) = since_last_mail(&view);
         let order = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&view));
