@@ -125,7 +125,8 @@ impl Session {
             Judge { scenario, schedule, execution, reference, calm, firsts }.judge()
         };
         let mut broken = judge(&[], None);
-        if broken.is_some() && (schedule.acts().next().is_some() || !execution.follow_ups.is_empty()) {
+        let has_follow_up = schedule.mails.iter().any(|mail| scenario.mails[*mail].follow_up);
+        if broken.is_some() && (schedule.acts().next().is_some() || has_follow_up) {
             let firsts = self.first_mails(schedule).await?;
             broken = judge(&self.calm_runs(schedule).await?, Some(&firsts));
         }

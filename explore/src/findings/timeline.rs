@@ -36,6 +36,9 @@ pub(crate) fn timeline(scenario: &Scenario, schedule: &Schedule, execution: &Exe
                     RunEnd::TimedOut => "app       accepts no connections, and is killed".to_owned(),
                 }),
                 Event::Step(n) => act(*n),
+                Event::Mail { mail, from, text } if scenario.mails[*mail].follow_up => {
+                    Some(act_line(Act::Mail, from, &quoted(text)))
+                }
                 event => event_line(event),
             };
             lines.extend(line);
@@ -96,10 +99,7 @@ fn try_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
 
 fn event_line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Mail { from, text, is_follow_up: false } => {
-            format!("customer  {from} writes {}", quoted(text))
-        }
-        Event::Mail { from, text, .. } => format!("customer  {from} writes again: {}", quoted(text)),
+        Event::Mail { from, text, .. } => format!("customer  {from} writes {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),
         Event::RunEnds(run, RunEnd::Succeeded) => format!("app       run {run} ends"),
         Event::RunEnds(run, RunEnd::Failed(how)) => format!("app       run {run} fails: {how}"),

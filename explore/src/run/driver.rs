@@ -69,8 +69,6 @@ pub(crate) struct Run<'d> {
     pub(crate) events: Vec<(usize, Timestamp, Event)>,
     /// Events for the webhook that came when the driver did something, by their numbers, and where that is in `events`.
     pub(crate) caused: Vec<(Range<usize>, usize)>,
-    /// Follow-ups of the scenario that came, and the first request after each.
-    pub(crate) follow_ups: Vec<(usize, usize)>,
     pub(crate) fired: Vec<Fired>,
     pub(crate) runs: Vec<RunEnd>,
 }
@@ -130,7 +128,6 @@ impl Driver {
             webhook: String::new(),
             events: Vec::new(),
             caused: Vec::new(),
-            follow_ups: Vec::new(),
             fired: vec![Fired::default(); schedule.steps.len()],
             runs: Vec::new(),
         };
@@ -230,13 +227,11 @@ impl Run<'_> {
         }
         let mark = self.mark().await?;
         let came = self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
-        if is_follow_up {
-            self.follow_ups.push((mail, mark.requests));
-        } else {
+        if !is_follow_up {
             self.conversations.push((mail, text(&came["conversationId"])));
         }
         let (from, text) = (text(&body["from"]), text(&body["text"]));
-        self.note_since(mark, Event::Mail { from, text, is_follow_up }).await?;
+        self.note_since(mark, Event::Mail { mail, from, text }).await?;
         self.rest().await?;
         self.pass(BETWEEN_MAILS_SECONDS).await
     }

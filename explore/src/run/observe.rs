@@ -185,7 +185,6 @@ impl Run<'_> {
             server: self.is_server(),
             events: events.into_iter().map(|(order, event)| (order.0, event)).collect(),
             fired: std::mem::take(&mut self.fired),
-            follow_ups: std::mem::take(&mut self.follow_ups),
             runs: std::mem::take(&mut self.runs),
             ends: self.ends().await?,
             expectations,

@@ -137,10 +137,11 @@ impl DeliveryTry {
 /// What happened beside the requests.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
+    /// A mail of the scenario comes, by its number.
     Mail {
+        mail: usize,
         from: String,
         text: String,
-        is_follow_up: bool,
     },
     RunStarts(u32),
     RunEnds(u32, RunEnd),
@@ -177,8 +178,6 @@ pub(crate) struct Execution {
     /// What happened beside them, each with the number of requests before it.
     pub(crate) events: Vec<(usize, Event)>,
     pub(crate) fired: Vec<Fired>,
-    /// Follow-ups of the scenario that came, and the first request after each.
-    pub(crate) follow_ups: Vec<(usize, usize)>,
     pub(crate) runs: Vec<RunEnd>,
     pub(crate) ends: Vec<End>,
     /// For each expectation of the scenario, why it was not met.

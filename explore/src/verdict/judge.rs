@@ -37,11 +37,16 @@ impl Judge<'_> {
 
     /// Returns the last mail that came in a conversation after its first, and the first request after it.
     pub(crate) fn last_second_mail(&self, end: &End) -> Option<(SecondMail, usize)> {
-        let steps = self.interference().filter(|(act, ..)| act.is_second_mail());
-        let follow_ups = self.execution.follow_ups.iter().map(|(mail, at)| (Act::Mail, *mail, *at));
-        let here = |(_, mail, _): &(Act, usize, usize)| Some(self.scenario.opener(*mail)) == end.mail;
-        let last = steps.chain(follow_ups).filter(here).max_by_key(|(.., at)| *at);
-        last.map(|(act, mail, at)| ((act, mail), at))
+        self.execution.events.iter().rev().find_map(|(at, event)| {
+            let mail = match event {
+                Event::Step(n) => {
+                    self.schedule.steps.get(*n)?.act().filter(|(act, _)| act.is_second_mail())?
+                }
+                Event::Mail { mail, .. } if self.scenario.mails[*mail].follow_up => (Act::Mail, *mail),
+                _ => return None,
+            };
+            (Some(self.scenario.opener(mail.1)) == end.mail).then_some((mail, *at))
+        })
     }
 
     /// Returns whether the customer has an answer to their last mail. The app wrote after it had read that mail; or it wrote behind it
@@ -51,17 +56,18 @@ impl Judge<'_> {
         if read.is_some_and(|read| self.written_from(&end.id, read + 1).next().is_some()) {
             return true;
         }
+        let answers_again =
+            || self.schedule.acts().next().is_some() && self.answers_when_calm(end, Some(mail));
+        end.messages.iter().any(|text| self.is_answer(mail, text))
+            && (end.last_is_answered || !answers_again())
+    }
+
+    /// Returns whether a text is what the app writes to such a mail. Where texts differ by themselves, any may be.
+    fn is_answer(&self, mail: SecondMail, text: &str) -> bool {
         // The link for an upload stands below a text once that is approved.
-        let same =
-            |one: &String, other: &String| one.starts_with(other.as_str()) || other.starts_with(one.as_str());
-        let stands = |text: &String| end.messages.iter().any(|message| same(message, text));
-        let has_answer = if self.scenario.ignore.iter().any(|part| part == "outbox") {
-            end.is_answered()
-        } else {
-            self.first(mail).is_some_and(|first| first.messages.iter().any(stands))
-        };
-        let answers_again = || self.schedule.acts().next().is_some() && self.answers_when_calm(end);
-        has_answer && (end.last_is_answered || !answers_again())
+        let same = |other: &String| text.starts_with(other.as_str()) || other.starts_with(text);
+        self.scenario.ignore.iter().any(|part| part == "outbox")
+            || self.first(mail).is_some_and(|first| first.messages.iter().any(same))
     }
 
     /// Returns how the app answers a second mail when it is a first one.
@@ -193,12 +199,15 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail.
-    pub(crate) fn answers_when_calm(&self, end: &End) -> bool {
+    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail, a second one with what it writes
+    /// to such a mail.
+    pub(crate) fn answers_when_calm(&self, end: &End, mail: Option<SecondMail>) -> bool {
         let answers = |run: &Execution| -> Option<bool> {
             let there = self.same_in(run, end)?;
             let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
-            Self::could_know(run, &there.id, came).then_some(there.last_is_answered)
+            let is_last = |text: &String| mail.is_none_or(|mail| self.is_answer(mail, text));
+            Self::could_know(run, &there.id, came)
+                .then(|| there.last_is_answered && there.messages.last().is_some_and(is_last))
         };
         let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();
         self.calm.is_empty() || (!answers.is_empty() && answers.iter().all(|answered| *answered))

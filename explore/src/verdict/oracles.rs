@@ -205,7 +205,7 @@ impl Judge<'_> {
                     (None, reference.is_some_and(End::is_answered), end.is_answered())
                 }
                 (None, _) => match all.iter().find(new) {
-                    Some((.., at)) => (Some(*at), self.answers_when_calm(end), end.last_is_answered),
+                    Some((.., at)) => (Some(*at), self.answers_when_calm(end, None), end.last_is_answered),
                     None => continue,
                 },
             };
