@@ -94,10 +94,6 @@ pub(crate) fn run(name: &str, settings: Settings) -> AppFuture {
             tokio::spawn(marks_events(app, event, false));
             Box::pin(async { Ok(()) })
         },
-        "marks_after_the_read_and_answers_last" => |app, event| {
-            let work = tokio::spawn(marks_events(app, event, false));
-            Box::pin(async { work.await.map_err(|error| error.to_string())? })
-        },
         "marks_before_the_read" => |app, event| {
             tokio::spawn(marks_events(app, event, true));
             Box::pin(async { Ok(()) })
@@ -422,7 +418,7 @@ async fn marks_first(app: App, event: Value) -> AppResult {
     look_after(&app.api, &conversation).await
 }
 
-/// Works on several events at once, and marks in memory which ones: before it reads the conversation if `first`, else after. It does
+/// Answers early, works on several events at once, and marks in memory which ones: before it reads the conversation if `first`, else after. It does
 /// its work until that is done.
 async fn marks_events(app: App, event: Value, first: bool) -> AppResult {
     let mark = async || app.seen.lock().await.insert(id(&event).to_owned());
