@@ -35,6 +35,10 @@ pub struct Scenario {
     pub(crate) people_approve: bool,
     pub(crate) scopes: Vec<String>,
     pub(crate) webhook_path: String,
+    /// Days that pass.
+    pub(crate) days: u32,
+    /// Rules that are switched off, by their names.
+    pub(crate) rules_off: Vec<String>,
     pub(crate) ignore: Vec<String>,
     pub(crate) expect: Vec<Value>,
     pub(crate) source: Source,
@@ -67,6 +71,8 @@ pub(crate) struct Mail {
     pub(crate) from: String,
     pub(crate) subject: Option<String>,
     pub(crate) text: String,
+    /// Whether it comes in the conversation of the customer's mail before it, when the app had time to answer that one.
+    pub(crate) follow_up: bool,
     /// What else the control call for a mail takes.
     pub(crate) more: Map<String, Value>,
 }
@@ -74,7 +80,7 @@ pub(crate) struct Mail {
 impl Mail {
     fn plain(number: usize, text: &str) -> Self {
         let from = format!("customer{}@customer.example", number + 1);
-        Self { from, subject: None, text: text.to_owned(), more: Map::new() }
+        Self { from, subject: None, text: text.to_owned(), follow_up: false, more: Map::new() }
     }
 
     /// Returns the body of the control call that brings it.
@@ -92,7 +98,11 @@ impl Mail {
 
 /// The parts that "same-end" compares.
 pub(crate) const PARTS: [&str; 6] = ["outbox", "notes", "tags", "status", "assignee", "documents"];
-const KEYS: [&str; 7] = ["mode", "mails", "people", "scopes", "webhook_path", "ignore", "expect"];
+/// The rules, as a finding names them.
+const RULES: [&str; 6] =
+    ["same-end", "never-twice", "nobody-forgotten", "persons-word", "well-behaved", "expect"];
+const KEYS: [&str; 9] =
+    ["mode", "mails", "people", "scopes", "webhook_path", "days", "rules", "ignore", "expect"];
 /// Further fields of a mail, as `POST /_mock/inbound` takes them.
 const FIELDS: [&str; 11] = [
     "name",
@@ -110,6 +120,7 @@ const FIELDS: [&str; 11] = [
 const SCOPES: [&str; 5] = ["read", "write", "draft", "send", "record"];
 /// More mails than this make every run long and find nothing new.
 const MAX_MAILS: usize = 100;
+const MAX_DAYS: u32 = 100;
 
 impl Scenario {
     /// Returns a job, mails by a customer each, people who approve, and a key with the scopes `read`, `write`, `draft` and `send`.
@@ -121,6 +132,8 @@ impl Scenario {
             people_approve: true,
             scopes: SCOPES[..4].iter().map(|&scope| scope.to_owned()).collect(),
             webhook_path: "/webhooks".to_owned(),
+            days: 0,
+            rules_off: Vec::new(),
             ignore: Vec::new(),
             expect: Vec::new(),
             source: Source::Code,
@@ -142,6 +155,18 @@ impl Scenario {
     /// Nobody approves drafts.
     pub fn nobody_approves(mut self) -> Self {
         self.people_approve = false;
+        self
+    }
+
+    /// Lets days pass, with trouble in them too. A job runs once a day; no day passes unless set.
+    pub fn days(mut self, days: u32) -> Self {
+        self.days = days;
+        self
+    }
+
+    /// Switches rules off, by the names of [`Oracle`](crate::Oracle) such as `persons-word`.
+    pub fn without_rules<T: Into<String>>(mut self, rules: impl IntoIterator<Item = T>) -> Self {
+        self.rules_off.extend(rules.into_iter().map(Into::into));
         self
     }
 
@@ -228,6 +253,22 @@ impl Scenario {
             }
             scenario.webhook_path = path.as_str().unwrap_or_default().to_owned();
         }
+        if let Some(days) = value("days") {
+            let read = days.as_u64().and_then(|days| u32::try_from(days).ok());
+            scenario.days =
+                read.ok_or_else(|| format!("days: must be a whole number from 0 to {MAX_DAYS}"))?;
+        }
+        if let Some(rules) = value("rules") {
+            let rules = rules.as_object().ok_or("rules: must be a table such as { persons-word = false }")?;
+            for (rule, is_on) in rules {
+                match is_on.as_bool() {
+                    Some(false) => scenario.rules_off.push(rule.clone()),
+                    Some(true) if RULES.contains(&rule.as_str()) => {}
+                    Some(true) => return Err(unknown_rule(rule)),
+                    None => return Err(format!("rules.{rule}: must be true or false")),
+                }
+            }
+        }
         if let Some(expect) = value("expect") {
             let all = expect.as_array().filter(|all| all.iter().all(Value::is_object));
             scenario.expect =
@@ -245,8 +286,19 @@ impl Scenario {
         if !self.webhook_path.starts_with('/') {
             return Err("webhook_path: must be a path such as \"/webhooks\"".to_owned());
         }
+        if let Some(unknown) = self.rules_off.iter().find(|rule| !RULES.contains(&rule.as_str())) {
+            return Err(unknown_rule(unknown));
+        }
+        if self.days > MAX_DAYS {
+            return Err(format!("days: must be a whole number from 0 to {MAX_DAYS}"));
+        }
+        if let Some(n) = (0..self.mails.len()).find(|n| self.mails[*n].follow_up && self.opener(*n) == *n) {
+            return Err(format!("mails[{n}].follow_up: there is no earlier mail by that customer"));
+        }
         // The steps of a server are made before its mails come, and know a conversation by its customer.
-        let again = |(n, mail): &(usize, &Mail)| self.mails[..*n].iter().any(|other| other.from == mail.from);
+        let again = |(n, mail): &(usize, &Mail)| {
+            !mail.follow_up && self.mails[..*n].iter().any(|other| other.from == mail.from)
+        };
         match self.mails.iter().enumerate().find(again) {
             Some((n, _)) if self.mode == Mode::Server => {
                 Err(format!("mails[{n}].from: must differ from the other mails' in the mode \"server\""))
@@ -254,6 +306,16 @@ impl Scenario {
             _ => Ok(()),
         }
     }
+
+    /// Returns the mail that began the conversation of this one: an earlier one for a follow-up.
+    pub(crate) fn opener(&self, mail: usize) -> usize {
+        let Some(it) = self.mails.get(mail).filter(|it| it.follow_up) else { return mail };
+        self.mails[..mail].iter().rposition(|other| !other.follow_up && other.from == it.from).unwrap_or(mail)
+    }
+}
+
+fn unknown_rule(rule: &str) -> String {
+    format!("rules.{rule}: is no rule; there are {}", RULES.join(", "))
 }
 
 fn words(key: &str, value: &Value, known: &[&str]) -> Result<Vec<String>, String> {
@@ -279,12 +341,17 @@ fn read_mail(number: usize, mail: &Value) -> Result<Mail, String> {
                     "from" => read.from = text()?,
                     "subject" => read.subject = Some(text()?),
                     "text" => read.text = text()?,
+                    "follow_up" => {
+                        let flag = value.as_bool();
+                        read.follow_up =
+                            flag.ok_or_else(|| format!("mails[{number}].follow_up: must be true or false"))?;
+                    }
                     "to" | "conversationId" => {
                         return Err(format!("mails[{number}].{name}: is chosen by the explorer"));
                     }
                     known if FIELDS.contains(&known) => drop(read.more.insert(name.clone(), value.clone())),
                     _ => {
-                        let known = ["from", "subject", "text"].iter().chain(&FIELDS);
+                        let known = ["from", "subject", "text", "follow_up"].iter().chain(&FIELDS);
                         let known = known.copied().collect::<Vec<_>>().join(", ");
                         return Err(format!(
                             "mails[{number}].{name}: is no field of a mail; there are {known}"

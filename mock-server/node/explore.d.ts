@@ -5,6 +5,8 @@ import type { Expectation } from './control.js';
 export class ExploreWorld extends World {
     /** A folder for what the app must remember: empty at first, kept over all runs of a schedule. */
     readonly stateDir: string;
+    /** The world's time at the start of the run, in ISO 8601. */
+    readonly time: string;
 }
 
 /** A customer's mail; it can have every field of the control call `inbound` but `to` and `conversationId`. */
@@ -12,6 +14,8 @@ export interface ExploreMail {
     text: string;
     from?: string;
     subject?: string;
+    /** A second mail of the same customer, in their conversation. */
+    follow_up?: boolean;
     [field: string]: unknown;
 }
 
@@ -27,6 +31,10 @@ export interface ExploreOptions {
     people?: 'approve' | 'ignore';
     /** The scopes of the app's key; `read`, `write`, `draft` and `send` unless said. */
     scopes?: string[];
+    /** Days that pass, with one run of the app a day; none unless said. */
+    days?: number;
+    /** Rules that are switched off, such as `{ 'persons-word': false }`. */
+    rules?: Partial<Record<'same-end' | 'never-twice' | 'nobody-forgotten' | 'persons-word' | 'well-behaved' | 'expect', boolean>>;
     /** What is left out when the end is compared with that of the run without trouble. */
     ignore?: ('outbox' | 'notes' | 'tags' | 'status' | 'assignee' | 'documents')[];
     /** What must hold at the end, as `control.expect` takes it. */
@@ -52,6 +60,10 @@ export interface ExploreReport {
     seconds: number;
     /** How far it looked. */
     coverage: { requests: number; singles: Tried; pairs: Tried; random: number };
+    /** What one should know of the run without trouble. */
+    note?: string;
+    /** Of a replay without a finding: who did what, in order. */
+    timeline?: string[];
     findings: {
         oracle: 'same-end' | 'never-twice' | 'nobody-forgotten' | 'persons-word' | 'well-behaved' | 'expect';
         summary: string;

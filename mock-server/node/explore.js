@@ -18,6 +18,7 @@ export class ExploreWorld extends World {
     constructor(ready) {
         super(ready);
         this.stateDir = ready.state_dir;
+        this.time = ready.time;
     }
 }
 

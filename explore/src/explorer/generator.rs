@@ -10,12 +10,18 @@ use crate::{
     plan::schedule::Schedule,
     plan::step::{ACTS, Act, FAILURES, Failure, Moment, Place, Step, TROUBLES, Trouble, What},
     run::record::{AppRequest, Event, Execution},
+    scenario::Scenario,
 };
 
 /// Requests after a failure at which a second one is tried.
 const NEAR: usize = 4;
-/// Schedules in which something is as slow as a timeout.
-const MAX_SLOW: usize = 4;
+/// Schedules in which a response is as slow as a timeout.
+const MAX_SLOW: usize = 2;
+/// Requests of each kind, those that create and those that read, at which a server gets a delivery again while it handles it: the
+/// first try may have to time out.
+const MAX_OVERLAPS: usize = 2;
+/// Pairs with such a delivery.
+const MAX_OVERLAP_PAIRS: usize = 8;
 /// Steps of a schedule at random.
 const MAX_STEPS: usize = 4;
 /// How often chance may propose what was tried already before nothing is left.
@@ -31,6 +37,32 @@ struct Spot {
     mail: usize,
     /// Whether the app has written to that customer before.
     written: bool,
+    /// Whether it has asked them for documents before.
+    asked: bool,
+}
+
+impl Spot {
+    /// Returns whether somebody can do this here.
+    fn allows(&self, act: Act) -> bool {
+        match act {
+            // An automatic reply answers a mail that has left.
+            Act::AutoReply => self.written,
+            act if act.needs_message() => self.written,
+            act if act.needs_request() => self.asked,
+            _ => true,
+        }
+    }
+
+    /// Returns where a delivery is made again while the app handles it: what it reads is old then, and what it creates a second one.
+    fn overlap(&self) -> Place {
+        if self.request.op.is_read() { Place::After(self.request) } else { Place::Before(self.request) }
+    }
+}
+
+/// Returns the first spots at which a delivery is made again.
+fn overlaps(spots: &[Spot]) -> impl Iterator<Item = &Spot> {
+    let creates = spots.iter().filter(|spot| spot.request.op.creates()).take(MAX_OVERLAPS);
+    creates.chain(spots.iter().filter(|spot| spot.request.op.is_read()).take(MAX_OVERLAPS))
 }
 
 /// A schedule that reached something new, and where further steps could be.
@@ -45,7 +77,11 @@ struct Reached {
 /// Decides what is tried next.
 pub(crate) struct Generator {
     chance: Chance,
+    /// Mails that begin a conversation.
     mails: Vec<usize>,
+    /// Follow-ups of the scenario, each with the mail that began its conversation.
+    follow_ups: Vec<(usize, usize)>,
+    days: u32,
     systematic: VecDeque<Schedule>,
     pairs: VecDeque<Schedule>,
     planned_pairs: HashSet<Schedule>,
@@ -53,15 +89,19 @@ pub(crate) struct Generator {
     corpus: Vec<Reached>,
     states: HashSet<u64>,
     coverage: Coverage,
-    /// Pairs in which a server may have to wait for a timeout.
-    overlaps: usize,
+    overlap_pairs: usize,
 }
 
 impl Generator {
-    pub(crate) fn new(seed: u64, mails: Vec<usize>, reference: &Execution) -> Self {
+    pub(crate) fn new(seed: u64, scenario: &Scenario, reference: &Execution) -> Self {
+        let all = 0..scenario.mails.len();
+        let (follow_ups, mails): (Vec<usize>, Vec<usize>) =
+            all.clone().partition(|mail| scenario.mails[*mail].follow_up);
         let mut it = Self {
             chance: Chance(seed),
             mails,
+            follow_ups: follow_ups.into_iter().map(|mail| (mail, scenario.opener(mail))).collect(),
+            days: scenario.days,
             systematic: VecDeque::new(),
             pairs: VecDeque::new(),
             planned_pairs: HashSet::new(),
@@ -69,9 +109,9 @@ impl Generator {
             corpus: Vec::new(),
             states: HashSet::new(),
             coverage: Coverage::default(),
-            overlaps: 0,
+            overlap_pairs: 0,
         };
-        let calm = Schedule::calm(it.mails.clone());
+        let calm = Schedule::calm(all.collect());
         it.tried.insert(calm.clone());
         let spots = spots(reference);
         it.plan_singles(&calm, &spots, reference);
@@ -108,7 +148,7 @@ impl Generator {
         for spot in creates.iter().chain(&others) {
             for (failure, _) in FAILURES {
                 match failure {
-                    Failure::Slow if !spot.request.op.creates() || slow.len() >= MAX_SLOW / 2 => {}
+                    Failure::Slow if !spot.request.op.creates() || slow.len() >= MAX_SLOW => {}
                     Failure::Slow => slow.push(calm.with(fail(spot.request, failure))),
                     // What took effect and what did not is the same for a request that only reads.
                     Failure::FailedAfter | Failure::LostAfter | Failure::Refused
@@ -123,42 +163,42 @@ impl Generator {
                 }
             }
         }
-        for round in 0..rounds.min(2) {
+        // A follow-up comes at another time than in the run without trouble.
+        let moved = |mail: usize, place: Place| {
+            let others = calm.mails.iter().copied().filter(|other| *other != mail).collect();
+            Schedule::calm(others).with(Step { place, what: What::Act(Act::Mail, mail) })
+        };
+        for round in 0..rounds.min(2 + self.days) {
             for moment in [Moment::Run, Moment::End, Moment::People] {
+                let (place, early) = (Place::Quiet(moment, round), moment == Moment::Run && round == 0);
                 for (act, _) in ACTS {
-                    let early = moment == Moment::Run && round == 0;
-                    // An automatic reply answers a mail that has left.
-                    let needs = act.needs_message() || act == Act::AutoReply;
-                    if act.moves_clock() || (needs && early) {
-                        continue;
-                    }
                     for &mail in self.mails.iter().take(2) {
-                        let step = Step { place: Place::Quiet(moment, round), what: What::Act(act, mail) };
-                        quiet.push(calm.with(step));
+                        let asked = spots.iter().any(|spot| spot.asked && spot.mail == mail);
+                        let needs = act.needs_message() || act == Act::AutoReply || act.needs_request();
+                        let passes = act.moves_clock() && act != Act::Reminder;
+                        if passes || (needs && early) || (act.needs_request() && !asked) {
+                            continue;
+                        }
+                        quiet.push(calm.with(Step { place, what: What::Act(act, mail) }));
                     }
                 }
+                quiet.extend(self.follow_ups.iter().map(|(mail, _)| moved(*mail, place)));
             }
         }
         for spot in spots {
+            let place = Place::Before(spot.request);
             for (act, _) in ACTS {
-                if (act.needs_message() || act == Act::AutoReply) && !spot.written {
-                    continue;
+                if spot.allows(act) && act != Act::Overlap && !(act.moves_clock() && server) {
+                    between.push(calm.with(Step { place, what: What::Act(act, spot.mail) }));
                 }
-                // A server that works before it answers lets the delivery time out, which takes as long as in the service.
-                if act.moves_clock() && server {
-                    if act == Act::Overlap && spot.request.op.creates() && slow.len() < MAX_SLOW {
-                        let step =
-                            Step { place: Place::Before(spot.request), what: What::Act(act, spot.mail) };
-                        slow.push(calm.with(step));
-                    }
-                    continue;
-                }
-                if act == Act::Overlap {
-                    continue;
-                }
-                let step = Step { place: Place::Before(spot.request), what: What::Act(act, spot.mail) };
-                between.push(calm.with(step));
             }
+            let here = self.follow_ups.iter().filter(|(_, opener)| *opener == spot.mail);
+            between.extend(here.map(|(mail, _)| moved(*mail, place)));
+        }
+        if server {
+            // One that works before it answers lets the delivery time out, which takes as long as in the service.
+            let step = |spot: &Spot| Step { place: spot.overlap(), what: What::Act(Act::Overlap, spot.mail) };
+            slow.extend(overlaps(spots).map(|spot| calm.with(step(spot))));
         }
         let deliveries = deliveries(reference).into_iter().flat_map(|delivery| {
             let step = |(trouble, _)| Step { place: Place::Delivery(delivery), what: What::Deliver(trouble) };
@@ -236,15 +276,18 @@ impl Generator {
                 Step { place, what: What::Kill }
             }
             kind => {
-                // What moves the clock stands at the end; a server may have to wait for a timeout then.
-                let quick = if reached.deliveries.is_empty() { ACTS.len() - 1 } else { ACTS.len() - 2 };
-                let (act, _) = *self.chance.pick(&ACTS[..quick])?;
+                // Where the clock moves during a request, a server may have to wait for a timeout.
+                let server = !reached.deliveries.is_empty();
+                let quick = |act: &Act| *act != Act::Overlap && !(server && act.moves_clock());
+                let needless = |act: &Act| act.needs_request() && !spot.asked;
+                let acts = ACTS.iter().map(|(act, _)| *act).filter(|act| quick(act) && !needless(act));
+                let act = *self.chance.pick(&acts.collect::<Vec<_>>())?;
                 let place = match kind {
                     6..8 => Place::Before(spot.request),
                     8 => Place::After(spot.request),
                     _ => {
                         let moment = *self.chance.pick(&[Moment::Run, Moment::End, Moment::People])?;
-                        let rounds = usize::try_from(rounds.min(4)).unwrap_or(1);
+                        let rounds = usize::try_from(rounds.min(4 + self.days)).unwrap_or(1);
                         Place::Quiet(moment, u32::try_from(self.chance.below(rounds)).unwrap_or(0))
                     }
                 };
@@ -286,12 +329,13 @@ impl Generator {
     fn plan_pairs(&mut self, schedule: &Schedule, step: Step, execution: &Execution, spots: &[Spot]) {
         if step.what == What::Deliver(Trouble::Unanswered) {
             // Delivered again while the app, which answered early, still works.
-            for spot in spots.iter().filter(|spot| spot.request.op.creates()) {
-                if self.overlaps < MAX_SLOW {
-                    self.overlaps += 1;
-                    let what = What::Act(Act::Overlap, spot.mail);
-                    self.add_pair(schedule.with(Step { place: Place::Before(spot.request), what }));
+            for spot in overlaps(spots) {
+                self.overlap_pairs += 1;
+                if self.overlap_pairs > MAX_OVERLAP_PAIRS {
+                    break;
                 }
+                let what = What::Act(Act::Overlap, spot.mail);
+                self.add_pair(schedule.with(Step { place: spot.overlap(), what }));
             }
         }
         let Some(at) = execution.fired[0].at else { return };
@@ -334,7 +378,7 @@ fn spots(execution: &Execution) -> Vec<Spot> {
     };
     let first = execution.ends.iter().find_map(|end| end.mail).unwrap_or(0);
     let mut counted: Vec<(Op, u32)> = Vec::new();
-    let mut written = Vec::new();
+    let (mut written, mut asked) = (Vec::new(), Vec::new());
     let mut spots = Vec::new();
     for (index, request) in execution.requests.iter().enumerate() {
         let Some(op) = request.op else { continue };
@@ -349,9 +393,13 @@ fn spots(execution: &Execution) -> Vec<Spot> {
             }
         };
         let mail = execution.requests[index..].iter().find_map(mail_of).unwrap_or(first);
-        spots.push(Spot { request: Request { op, nth }, mail, written: written.contains(&mail) });
+        let (has_written, has_asked) = (written.contains(&mail), asked.contains(&mail));
+        spots.push(Spot { request: Request { op, nth }, mail, written: has_written, asked: has_asked });
         if op.writes_mail() {
             written.push(mail);
+            if request.body["documents"].is_array() {
+                asked.push(mail);
+            }
         }
     }
     spots

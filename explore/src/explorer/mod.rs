@@ -222,6 +222,7 @@ impl Explore {
         let until = span.map(|span| began + span);
         let is_over = || until.is_some_and(|until| Instant::now() >= until);
         let mails: Vec<usize> = (0..self.scenario.mails.len()).collect();
+        let scenario = self.scenario.clone();
         let session = self.session().await?;
         let mut stop = std::pin::pin!(stop);
         let reference = tokio::select! {
@@ -229,7 +230,8 @@ impl Explore {
             () = wait_until(until) => return Err("the run without trouble has not ended in that time".to_owned()),
             () = &mut stop => return Ok(Report::interrupted(seed)),
         };
-        let mut generator = Generator::new(seed, mails, &reference);
+        let note = session.note(&reference);
+        let mut generator = Generator::new(seed, &scenario, &reference);
         // Without a bound it is through when each single step was tried.
         let is_through = |generator: &Generator| span.is_none() && generator.has_no_single_left();
         let (mut schedules, mut issued) = (0, 0);
@@ -318,6 +320,8 @@ impl Explore {
             seconds: began.elapsed().as_secs_f64(),
             coverage: generator.coverage(),
             why: None,
+            note,
+            timeline: Vec::new(),
             findings,
         })
     }
@@ -336,9 +340,12 @@ impl Explore {
         let coverage = Coverage { requests: reference.requests.len(), ..Coverage::default() };
         let steps = schedule.steps.len();
         let (execution, broken) = session.check(&schedule).await?;
-        let findings: Vec<Finding> = match broken {
-            None => Vec::new(),
-            Some(broken) => vec![session.finding(steps, (schedule, execution, broken), "1 of 1".to_owned())],
+        let (findings, timeline) = match broken {
+            None => (Vec::new(), session.story(&schedule, &execution)),
+            Some(broken) => {
+                let found = (schedule, execution, broken);
+                (vec![session.finding(steps, found, "1 of 1".to_owned())], Vec::new())
+            }
         };
         Ok(Report {
             verdict: if findings.is_empty() { Verdict::Held } else { Verdict::Broken },
@@ -348,6 +355,8 @@ impl Explore {
             seconds: began.elapsed().as_secs_f64(),
             coverage,
             why: None,
+            note: session.note(&reference),
+            timeline,
             findings,
         })
     }

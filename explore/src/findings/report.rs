@@ -62,7 +62,7 @@ impl fmt::Display for Coverage {
 }
 
 /// What an exploration did and found.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Report {
@@ -81,6 +81,12 @@ pub struct Report {
     /// Why it could not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What the user should know of the run without trouble.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Of a replay without a finding: who did what, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<String>,
     /// What was found.
     pub findings: Vec<Finding>,
 }
@@ -122,6 +128,16 @@ pub struct Tests {
     pub shell: String,
 }
 
+impl fmt::Debug for Report {
+    /// Without what quotes mails.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report")
+            .field("verdict", &self.verdict)
+            .field("findings", &self.findings)
+            .finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Finding {
     /// Without what quotes mails.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,7 +169,8 @@ impl Report {
 
     fn new(verdict: Verdict, seed: u64) -> Self {
         let (schedules, states, seconds, coverage) = (0, 0, 0.0, Coverage::default());
-        Self { verdict, seed, schedules, states, seconds, coverage, why: None, findings: Vec::new() }
+        let (why, note, timeline, findings) = (None, None, Vec::new(), Vec::new());
+        Self { verdict, seed, schedules, states, seconds, coverage, why, note, timeline, findings }
     }
 
     /// Returns how much was run and found, in a line.
@@ -182,6 +199,12 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.findings {
             writeln!(f, "{finding}")?;
+        }
+        for line in &self.timeline {
+            writeln!(f, "  {line}")?;
+        }
+        if let Some(note) = &self.note {
+            writeln!(f, "note: {note}")?;
         }
         match &self.why {
             Some(why) => writeln!(f, "could not run: {why}"),

@@ -3,17 +3,24 @@
 use crate::{
     plan::op::Delivery,
     plan::schedule::Schedule,
-    plan::step::{Act, Step, Trouble, What},
-    run::record::{AppRequest, Event, Execution},
+    plan::step::{Act, Place, Step, Trouble, What},
+    run::calls::second_mail,
+    run::record::{AppRequest, Event, Execution, Fired},
+    scenario::Scenario,
     under_test::app::RunEnd,
     verdict::oracles::quoted,
 };
 
 /// Returns who did what, in order.
-pub(crate) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String> {
+pub(crate) fn timeline(scenario: &Scenario, schedule: &Schedule, execution: &Execution) -> Vec<String> {
     let mut lines = Vec::new();
     let mut events = execution.events.iter().peekable();
-    let customer = |mail: usize| execution.end_of(mail).map_or("a customer", |end| &end.customer);
+    let act = |n: usize| {
+        let (act, mail) = schedule.steps[n].act()?;
+        let end = execution.end_of(scenario.opener(mail));
+        let customer = end.map_or("a customer", |end| &end.customer);
+        Some(act_line(act, customer, &quoted(&second_mail(act, scenario, mail))))
+    };
     for index in 0..=execution.requests.len() {
         while let Some((_, event)) = events.next_if(|(before, _)| *before <= index) {
             let line = match event {
@@ -28,7 +35,11 @@ pub(crate) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String
                     RunEnd::Killed => "app       is killed".to_owned(),
                     RunEnd::TimedOut => "app       accepts no connections, and is killed".to_owned(),
                 }),
-                event => event_line(event, schedule, &customer),
+                Event::Step(n) => act(*n),
+                Event::Mail { mail, from, text } if scenario.mails[*mail].follow_up => {
+                    Some(act_line(Act::Mail, from, &quoted(text)))
+                }
+                event => event_line(event),
             };
             lines.extend(line);
             if let Event::RunEnds(_, end) = event {
@@ -36,14 +47,10 @@ pub(crate) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String
             }
         }
         let Some(request) = execution.requests.get(index) else { break };
-        let at_it = |(step, fired): (&Step, &crate::run::record::Fired)| {
-            (fired.effective && step.request().is_some() && fired.at == Some(index)).then_some(*step)
+        let strikes = |(step, fired): &(&Step, &Fired)| {
+            fired.effective && step.request().is_some() && step.act().is_none() && fired.at == Some(index)
         };
-        let here: Vec<Step> = schedule.steps.iter().zip(&execution.fired).filter_map(at_it).collect();
-        for (act, mail) in here.iter().filter_map(Step::act) {
-            lines.push(act_line(act, customer(mail)));
-        }
-        let struck = here.iter().find(|step| step.act().is_none());
+        let struck = schedule.steps.iter().zip(&execution.fired).find(strikes).map(|(step, _)| step);
         lines.push(request_line(request, struck, execution));
     }
     lines
@@ -58,6 +65,9 @@ fn request_line(request: &AppRequest, struck: Option<&Step>, execution: &Executi
     let said = request.body["body"].as_str().map(|text| format!(" {}", quoted(text))).unwrap_or_default();
     let outcome = match struck.map(|step| step.what) {
         Some(What::Fail(failure)) => failure.words().to_owned(),
+        Some(What::Kill) if struck.is_some_and(|step| matches!(step.place, Place::After(_))) => {
+            "was taken, then the app was killed".to_owned()
+        }
         Some(What::Kill) => "was under way when the app was killed".to_owned(),
         _ => request.status.map_or("no response".to_owned(), |status| status.to_string()),
     };
@@ -87,13 +97,9 @@ fn try_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
     format!("webhook   {}{about} {happens}{outcome}", attempt.event)
 }
 
-fn event_line<'c>(
-    event: &Event,
-    schedule: &Schedule,
-    customer: &impl Fn(usize) -> &'c str,
-) -> Option<String> {
+fn event_line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Mail { from, text } => format!("customer  {from} writes {}", quoted(text)),
+        Event::Mail { from, text, .. } => format!("customer  {from} writes {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),
         Event::RunEnds(run, RunEnd::Succeeded) => format!("app       run {run} ends"),
         Event::RunEnds(run, RunEnd::Failed(how)) => format!("app       run {run} fails: {how}"),
@@ -103,17 +109,14 @@ fn event_line<'c>(
         Event::Approved(drafts) => format!("person    approves {drafts} drafts"),
         Event::TimePasses(60) => "time      a minute passes".to_owned(),
         Event::TimePasses(seconds) => format!("time      {} minutes pass", seconds / 60),
+        Event::DayBegins(day) => format!("time      day {day} begins"),
         Event::Sent { to, text } => format!("service   mails {to}: {}", quoted(text)),
-        Event::Step(n) => {
-            let (act, mail) = schedule.steps[*n].act()?;
-            act_line(act, customer(mail))
-        }
-        Event::Try(_) => return None,
+        Event::Step(_) | Event::Try(_) => return None,
         Event::TroubleEnds => "          the trouble ends".to_owned(),
     })
 }
 
-fn act_line(act: Act, customer: &str) -> String {
+fn act_line(act: Act, customer: &str, words: &str) -> String {
     match act {
         Act::Approve => format!("person    approves the draft for {customer}"),
         Act::Edit => format!("person    edits and approves the draft for {customer}"),
@@ -121,10 +124,12 @@ fn act_line(act: Act, customer: &str) -> String {
         Act::Discard => format!("person    discards the draft for {customer}"),
         Act::Assign => format!("person    takes over the conversation with {customer}"),
         Act::Answer => format!("person    answers {customer} by hand"),
-        Act::Mail => format!("customer  {customer} writes again in the same conversation"),
+        Act::Mail | Act::Nudge => format!("customer  {customer} writes again: {words}"),
         Act::NewMail => "customer  another customer writes".to_owned(),
         Act::Risk => "customer  a stranger writes; the service holds the mail as a likely scam".to_owned(),
         Act::AutoReply => format!("customer  {customer}'s mail program says that they are away"),
+        Act::Upload => format!("customer  {customer} uploads a document that was asked for"),
+        Act::Reminder => "time      two days pass; the service reminds of documents".to_owned(),
         Act::Advance => "time      11 minutes pass".to_owned(),
         Act::Overlap => "time      45 seconds pass; what was not answered is delivered again".to_owned(),
     }

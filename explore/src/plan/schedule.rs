@@ -122,12 +122,15 @@ mod tests {
                 place: Place::Delivery(Delivery { event: "turn.changed", nth: 1 }),
                 what: What::Deliver(Trouble::Lost),
             },
+            Step { place: Place::Quiet(Moment::Run, 1), what: What::Act(Act::Nudge, 0) },
+            Step { place: Place::Before(request("reply", 0)), what: What::Act(Act::Upload, 0) },
+            Step { place: Place::Quiet(Moment::End, 0), what: What::Act(Act::Reminder, 0) },
         ];
         let schedule = Schedule { mails: vec![0, 1], steps };
         let token = schedule.token();
         assert_eq!(
             token,
-            "1_0.1_lost-after@reply.1_new-mail:1@get_conversation.0.after_stop:0@people.2_kill@mcp-add_note.0.after_lost@turn-changed.1"
+            "1_0.1_lost-after@reply.1_new-mail:1@get_conversation.0.after_stop:0@people.2_kill@mcp-add_note.0.after_lost@turn-changed.1_nudge:0@run.1_upload:0@reply.0_reminder:0@end.0"
         );
         assert_eq!(Schedule::parse(&token, 2), Ok(schedule));
         for bad in [

@@ -144,15 +144,20 @@ pub(crate) enum Act {
     Discard,
     Assign,
     Answer,
+    /// A second mail, with the words of the first.
     Mail,
+    /// A second mail, with other words.
+    Nudge,
     NewMail,
     Risk,
     AutoReply,
+    Upload,
+    Reminder,
     Advance,
     Overlap,
 }
 
-pub(crate) const ACTS: [(Act, &str); 12] = [
+pub(crate) const ACTS: [(Act, &str); 15] = [
     (Act::Mail, "mail"),
     (Act::NewMail, "new-mail"),
     (Act::Assign, "assign"),
@@ -163,6 +168,9 @@ pub(crate) const ACTS: [(Act, &str); 12] = [
     (Act::Edit, "edit"),
     (Act::Approve, "approve"),
     (Act::AutoReply, "auto-reply"),
+    (Act::Nudge, "nudge"),
+    (Act::Upload, "upload"),
+    (Act::Reminder, "reminder"),
     (Act::Advance, "advance"),
     (Act::Overlap, "overlap"),
 ];
@@ -171,6 +179,16 @@ impl Act {
     /// Returns whether it needs a message of the app.
     pub(crate) fn needs_message(self) -> bool {
         matches!(self, Self::Approve | Self::Edit | Self::Stop | Self::Discard)
+    }
+
+    /// Returns whether it needs documents that the app has asked for.
+    pub(crate) fn needs_request(self) -> bool {
+        matches!(self, Self::Upload | Self::Reminder)
+    }
+
+    /// Returns whether the customer writes again in their conversation.
+    pub(crate) fn is_second_mail(self) -> bool {
+        matches!(self, Self::Mail | Self::Nudge)
     }
 
     /// Returns whether a person decides something that the app has to respect.
@@ -185,7 +203,7 @@ impl Act {
 
     /// Returns whether nothing but time passes.
     pub(crate) fn moves_clock(self) -> bool {
-        matches!(self, Self::Advance | Self::Overlap)
+        matches!(self, Self::Advance | Self::Overlap | Self::Reminder)
     }
 }
 
@@ -246,7 +264,8 @@ impl Step {
                 Moment::People => "after people looked at the drafts",
             }, "run": round + 1 }),
         };
-        json["kind"] = json!(self.kind());
+        // A second mail is one kind, whatever it says.
+        json["kind"] = json!(if self.kind() == "nudge" { "mail" } else { self.kind() });
         if let What::Act(act, mail) = self.what
             && !act.moves_clock()
         {

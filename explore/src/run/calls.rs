@@ -18,6 +18,10 @@ pub(crate) const OVERLAP_SECONDS: u64 = 45;
 const EDITED: &str = "We looked into it ourselves, and will write again tomorrow.";
 /// What a person answers by hand.
 const BY_HAND: &str = "I have taken care of it myself.";
+/// What a customer writes again who does not repeat the question.
+const NUDGE: &str = "Is there any news?";
+/// How much time passes until the service reminds of documents: two days, and the undo window before them.
+const REMINDER_SECONDS: u64 = 2 * 86_400 + ROUND_SECONDS;
 const OUT_OF_OFFICE: &str = "I am out of the office until Monday.";
 
 /// Returns the fault rules of the steps at requests and deliveries, each with the number of its step.
@@ -101,8 +105,15 @@ pub(crate) fn control_call(
         }
         Act::Advance => return Some(("/clock".to_owned(), json!({ "advanceSeconds": ROUND_SECONDS }))),
         Act::Overlap => return Some(("/clock".to_owned(), json!({ "advanceSeconds": OVERLAP_SECONDS }))),
-        Act::Mail => {
-            inbound["text"] = json!(format!("Me again. {}", of.text));
+        Act::Reminder => {
+            return Some(("/clock".to_owned(), json!({ "advanceSeconds": REMINDER_SECONDS })));
+        }
+        Act::Upload => {
+            let body = json!({ "item": 0, "filename": "document.pdf" });
+            return Some((format!("/document-requests/{conversation}/uploads"), body));
+        }
+        Act::Mail | Act::Nudge => {
+            inbound["text"] = json!(second_mail(act, scenario, mail));
             inbound["conversationId"] = json!(conversation);
         }
         Act::AutoReply => {
@@ -118,6 +129,16 @@ pub(crate) fn control_call(
         }
     }
     Some(("/inbound".to_owned(), inbound))
+}
+
+/// Returns what the customer of a mail writes when they write again. A follow-up of the scenario has its own words.
+pub(crate) fn second_mail(act: Act, scenario: &Scenario, mail: usize) -> String {
+    match scenario.mails.get(mail) {
+        _ if act == Act::Nudge => NUDGE.to_owned(),
+        Some(mail) if mail.follow_up => mail.text.clone(),
+        Some(mail) => format!("Me again. {}", mail.text),
+        None => String::new(),
+    }
 }
 
 /// Returns the customer of a `new-mail` step.

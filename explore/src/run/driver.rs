@@ -1,6 +1,6 @@
 //! The driver: runs one schedule in a world of its own, and records what happened.
 
-use std::{cell::Cell, time::Duration};
+use std::{cell::Cell, ops::Range, time::Duration};
 
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
@@ -26,6 +26,7 @@ const MAX_CALM_ROUNDS: u32 = 8;
 const MAX_FAILING_ROUNDS: u32 = 2;
 /// Later jobs, such as reminders, that are waited for.
 const MAX_LATER_JOBS: u32 = 8;
+const DAY: Duration = Duration::from_secs(86_400);
 /// How often it is looked whether a request has come at which the app is killed.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
@@ -38,14 +39,23 @@ pub(crate) struct Driver {
     pub(crate) state: StateRoot,
 }
 
+/// How much had happened by itself right before something is done in the world.
+pub(crate) struct Mark {
+    requests: usize,
+    /// Events for the webhook of a server.
+    events: usize,
+    at: Timestamp,
+}
+
 /// A schedule under way.
 pub(crate) struct Run<'d> {
     pub(crate) driver: &'d Driver,
+    pub(crate) scenario: &'d Scenario,
     pub(crate) schedule: &'d Schedule,
     takes_snapshot: bool,
     pub(crate) world: World,
     pub(crate) context: AppContext,
-    /// For each mail of the scenario that came: its conversation.
+    /// For each mail of the scenario that began one: its conversation.
     pub(crate) conversations: Vec<(usize, String)>,
     /// The rules that stand for steps, by the number of the step.
     pub(crate) rules: Vec<(usize, String)>,
@@ -57,28 +67,38 @@ pub(crate) struct Run<'d> {
     pub(crate) webhook: String,
     /// What happened: after how many requests, and when.
     pub(crate) events: Vec<(usize, Timestamp, Event)>,
+    /// Events for the webhook that came when the driver did something, by their numbers, and where that is in `events`.
+    pub(crate) caused: Vec<(Range<usize>, usize)>,
     pub(crate) fired: Vec<Fired>,
     pub(crate) runs: Vec<RunEnd>,
-    /// Messages that people approved; one that is a draft again was stopped, and nobody approves it again.
-    pub(crate) approved: Vec<String>,
 }
 
 impl Driver {
     /// Runs a schedule from the start until nothing changes any more.
     pub(crate) async fn execute(&self, schedule: &Schedule) -> Result<Execution, String> {
-        let (execution, world) = self.run(schedule, false).await?;
+        self.execute_in(&self.scenario, schedule).await
+    }
+
+    /// Runs a schedule with a scenario that differs from the user's.
+    pub(crate) async fn execute_in(
+        &self,
+        scenario: &Scenario,
+        schedule: &Schedule,
+    ) -> Result<Execution, String> {
+        let (execution, world) = self.run(scenario, schedule, false).await?;
         world.end().await;
         execution
     }
 
     /// Runs a schedule in a world that stays, with a snapshot of how it was right before the last step.
     pub(crate) async fn keep(&self, schedule: &Schedule) -> Result<World, String> {
-        let (execution, world) = self.run(schedule, true).await?;
+        let (execution, world) = self.run(&self.scenario, schedule, true).await?;
         execution.map(|_| world)
     }
 
     async fn run(
         &self,
+        scenario: &Scenario,
         schedule: &Schedule,
         takes_snapshot: bool,
     ) -> Result<(Result<Execution, String>, World), String> {
@@ -88,12 +108,14 @@ impl Driver {
             base_url: world.base_url.clone(),
             key: world.key.clone(),
             state_dir: folder.0.clone(),
+            time: world.now().await,
             port: None,
             webhook_secret: None,
             ready: world.ready(),
         };
         let mut run = Run {
             driver: self,
+            scenario,
             schedule,
             takes_snapshot,
             world,
@@ -105,9 +127,9 @@ impl Driver {
             starts: 0,
             webhook: String::new(),
             events: Vec::new(),
+            caused: Vec::new(),
             fired: vec![Fired::default(); schedule.steps.len()],
             runs: Vec::new(),
-            approved: Vec::new(),
         };
         let execution = run.execute().await;
         if let Some(server) = run.running {
@@ -119,36 +141,50 @@ impl Driver {
 
 impl Run<'_> {
     async fn execute(&mut self) -> Result<Execution, String> {
-        if self.driver.scenario.mode == Mode::Server {
+        if self.scenario.mode == Mode::Server {
             self.prepare_server().await?;
             self.arm().await?;
         }
-        for &mail in &self.schedule.mails {
-            let body = self.driver.scenario.mails[mail].inbound(&self.world.inbox);
-            self.note(Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }).await?;
-            let came =
-                self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
-            self.conversations.push((mail, text(&came["conversationId"])));
-            self.rest().await?;
-            self.pass(BETWEEN_MAILS_SECONDS).await?;
+        let (follow_ups, mails): (Vec<usize>, Vec<usize>) =
+            self.schedule.mails.iter().partition(|mail| self.scenario.mails[**mail].follow_up);
+        for mail in mails {
+            self.mail_comes(mail).await?;
         }
-        if self.driver.scenario.mode == Mode::Job {
+        if self.scenario.mode == Mode::Job {
             self.arm().await?;
         }
         let (mut round, mut trouble, mut calm_rounds, mut failing, mut later) = (0, true, 0, 0, 0);
+        let (mut day, mut rounds_of_day, began) = (0, 0, self.world.now().await);
         let mut settled = false;
         let mut before = self.fingerprint().await?;
         while calm_rounds < MAX_CALM_ROUNDS && !self.has_exited() {
+            if round == 1 {
+                for &mail in &follow_ups {
+                    self.mail_comes(mail).await?;
+                }
+            }
             self.round(round).await?;
             let after = self.fingerprint().await?;
             let same = std::mem::replace(&mut before, after) == before;
             let went_well = self.went_well();
             let comes_later = |step: &Step| matches!(step.place, Place::Quiet(_, at) if at > round);
-            let pending = self.schedule.steps.iter().any(comes_later);
-            round += 1;
+            let mails_wait = round == 0 && !follow_ups.is_empty();
+            let pending = self.schedule.steps.iter().any(comes_later) || mails_wait;
+            (round, rounds_of_day) = (round + 1, rounds_of_day + 1);
             if trouble {
+                // On the first day the app runs until nothing changes; then once a day, and again where it failed.
+                let has_worked = went_well && (day > 0 || same) && !mails_wait;
+                if day < self.scenario.days && (has_worked || rounds_of_day == MAX_TROUBLED_ROUNDS) {
+                    (day, rounds_of_day) = (day + 1, 0);
+                    let time = (began + DAY * day).max(self.world.now().await);
+                    self.pass_until(time).await?;
+                    self.note(Event::DayBegins(day + 1)).await?;
+                    before = self.fingerprint().await?;
+                    continue;
+                }
                 let waits = !(same && went_well) && self.rules_wait().await;
-                if round < MAX_TROUBLED_ROUNDS && (pending || waits) {
+                let goes_on = pending || waits || day < self.scenario.days;
+                if rounds_of_day < MAX_TROUBLED_ROUNDS && goes_on {
                     continue;
                 }
                 trouble = false;
@@ -181,6 +217,25 @@ impl Run<'_> {
         self.finish(settled, round).await
     }
 
+    /// A mail of the scenario comes, and time passes.
+    async fn mail_comes(&mut self, mail: usize) -> Result<(), String> {
+        let mut body = self.scenario.mails[mail].inbound(&self.world.inbox);
+        let is_follow_up = self.scenario.mails[mail].follow_up;
+        if is_follow_up {
+            let Some(conversation) = self.conversation(mail) else { return Ok(()) };
+            body["conversationId"] = json!(conversation);
+        }
+        let mark = self.mark().await?;
+        let came = self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
+        if !is_follow_up {
+            self.conversations.push((mail, text(&came["conversationId"])));
+        }
+        let (from, text) = (text(&body["from"]), text(&body["text"]));
+        self.note_since(mark, Event::Mail { mail, from, text }).await?;
+        self.rest().await?;
+        self.pass(BETWEEN_MAILS_SECONDS).await
+    }
+
     /// Lets the app work, people look at drafts, and time pass.
     async fn round(&mut self, round: u32) -> Result<(), String> {
         self.quiet(Moment::Run, round).await?;
@@ -191,7 +246,7 @@ impl Run<'_> {
         }
         self.quiet(Moment::End, round).await?;
         let went_well = self.went_well();
-        if self.driver.scenario.people_approve && went_well {
+        if self.scenario.people_approve && went_well {
             self.people().await?;
             self.rest().await?;
         }
@@ -203,6 +258,7 @@ impl Run<'_> {
 
     async fn run_job(&mut self, round: u32) -> Result<(), String> {
         self.note(Event::RunStarts(round + 1)).await?;
+        self.context.time = self.world.now().await;
         let kills = self.rules.iter().filter(|(n, _)| self.schedule.steps[*n].what == What::Kill).count();
         let killed = async {
             if kills == 0 {
@@ -231,6 +287,23 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Returns how much has happened, for what is done next.
+    pub(crate) async fn mark(&self) -> Result<Mark, String> {
+        let (requests, at) = (self.world.count_requests().await?, self.world.now().await);
+        Ok(Mark { requests, events: self.count_events().await?, at })
+    }
+
+    /// Notes what was done since a mark.
+    pub(crate) async fn note_since(&mut self, mark: Mark, event: Event) -> Result<(), String> {
+        self.caused.push((mark.events..self.count_events().await?, self.events.len()));
+        self.events.push((mark.requests, mark.at, event));
+        Ok(())
+    }
+
+    async fn count_events(&self) -> Result<usize, String> {
+        if self.is_server() { self.world.count_events(&self.webhook).await } else { Ok(0) }
+    }
+
     /// Steps of a quiet moment.
     async fn quiet(&mut self, moment: Moment, round: u32) -> Result<(), String> {
         for (n, step) in self.schedule.steps.iter().enumerate() {
@@ -244,12 +317,14 @@ impl Run<'_> {
             if self.takes_snapshot && n + 1 == self.schedule.steps.len() {
                 self.world.post("/snapshots", &snapshot()).await?;
             }
-            let (requests, now) = (self.world.count_requests().await?, self.world.now().await);
-            let (status, _) = self.world.call(&path, &body).await?;
-            let effective = status < 400;
-            self.fired[n] = Fired { at: Some(requests), effective };
+            let mark = self.mark().await?;
+            let effective = match body["advanceSeconds"].as_u64() {
+                Some(seconds) => self.pass(seconds).await.is_ok(),
+                None => self.world.call(&path, &body).await?.0 < 400,
+            };
+            self.fired[n] = Fired { at: Some(mark.requests), effective };
             if effective {
-                self.events.push((requests, now, Event::Step(n)));
+                self.note_since(mark, Event::Step(n)).await?;
             }
             self.rest().await?;
         }
@@ -258,9 +333,10 @@ impl Run<'_> {
 
     /// Returns what stands for the conversation of a mail: its id, or the customer's address while it has not come yet.
     fn conversation(&self, mail: usize) -> Option<&str> {
+        let mail = self.scenario.opener(mail);
         if self.is_server() {
             let comes = self.schedule.mails.contains(&mail);
-            return self.driver.scenario.mails.get(mail).filter(|_| comes).map(|mail| mail.from.as_str());
+            return self.scenario.mails.get(mail).filter(|_| comes).map(|mail| mail.from.as_str());
         }
         self.conversations.iter().find(|(it, _)| *it == mail).map(|(_, id)| id.as_str())
     }
@@ -268,7 +344,7 @@ impl Run<'_> {
     /// Returns the control call of a step.
     fn control_call(&self, act: Act, mail: usize) -> Option<(String, Value)> {
         let conversation = self.conversation(mail)?;
-        control_call(act, &self.driver.scenario, mail, conversation, &self.world.inbox, &self.world.person)
+        control_call(act, self.scenario, mail, conversation, &self.world.inbox, &self.world.person)
     }
 
     /// Arms the steps that are at a request or a delivery. Those who act come first, since they leave the request to the others.

@@ -1,6 +1,9 @@
 //! What a run looks at in its world: requests, rules that have fired, conversations.
 
-use std::time::{Duration, Instant};
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 use shared_inbox::Timestamp;
@@ -15,6 +18,10 @@ use crate::{
     under_test::app::App,
 };
 
+/// Where something is between two requests: right after the first, anywhere, or right before the second.
+const AFTER: u8 = 0;
+const NOTED: u8 = 1;
+const BEFORE: u8 = 2;
 /// How long a request that was cut short may take to be in the journal.
 const JOURNAL_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -109,40 +116,74 @@ impl Run<'_> {
             }
         }
         let mut expectations = Vec::new();
-        for expectation in &self.driver.scenario.expect {
+        for expectation in &self.scenario.expect {
             let (status, body) = self.world.call("/expect", expectation).await?;
             expectations.push((status >= 400).then(|| text(&body["error"])));
         }
         if let App::Piped(functions) = &self.driver.app
             && functions.has_check
         {
-            expectations.push(functions.check(&self.context.ready, &self.context.state_dir).await?);
+            expectations.push(functions.check(&self.context).await?);
         }
         let requests: Vec<AppRequest> = journal.iter().map(AppRequest::read).collect();
-        let mut events = std::mem::take(&mut self.events);
+        // Each with its order: the request that it comes before, what comes right after the request before that one and what comes
+        // right before this one, the time, and for what the driver did its number and what that brought about.
+        let noted = std::mem::take(&mut self.events);
+        let mut events: Vec<_> = noted
+            .iter()
+            .enumerate()
+            .map(|(n, (requests, at, event))| ((*requests, NOTED, *at, n, false), event.clone()))
+            .collect();
         let first_from = |at: Timestamp| requests.iter().take_while(|request| request.at < at).count();
         for mail in self.world.outbox().await.iter().filter(|mail| mail["kind"] != "notice") {
             let at = time(&mail["at"]);
             let sent = Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) };
-            events.push((first_from(at), at, sent));
+            events.push(((first_from(at), NOTED, at, usize::MAX, false), sent));
+        }
+        // What somebody does at a request comes before it, or right after it.
+        let mut acts = Vec::new();
+        for (n, (step, fired)) in self.schedule.steps.iter().zip(&self.fired).enumerate() {
+            let (Some(request), Some(index), true) = (step.request(), fired.at, fired.effective) else {
+                continue;
+            };
+            let at = AppRequest::find(&journal, request).map(|index| requests[index].at);
+            if let (Some(_), Some(at)) = (step.act(), at) {
+                let side = if matches!(step.place, Place::After(_)) { AFTER } else { BEFORE };
+                acts.push((index, side, at));
+                events.push(((index, side, at, 0, false), Event::Step(n)));
+            }
         }
         let tries = self.tries(&journal).await?;
         for (n, attempt) in tries.iter().enumerate() {
-            // What the app or a step at its request brought about comes after that request.
-            let acts = self.schedule.steps.iter().zip(&self.fired).filter(|(step, _)| step.act().is_some());
-            let acts = acts.filter_map(|(_, fired)| fired.at);
-            let acts = acts.filter(|index| requests.get(*index).is_some_and(|it| it.at == attempt.at));
-            let cause = attempt.cause.or_else(|| acts.max());
-            let cause = cause
-                .filter(|cause| requests.get(cause.saturating_sub(1)).is_some_and(|it| it.at == attempt.at));
-            events.push((first_from(attempt.at).max(cause.unwrap_or(0)), attempt.at, Event::Try(n)));
+            // An event comes after what brought it about: a request, the driver, or a step at a request.
+            let is_now = |at: Timestamp| at == attempt.at && attempt.late.is_none();
+            let request = attempt.cause.filter(|next| is_now(requests[*next - 1].at));
+            let root =
+                |number: usize| tries.iter().find(|it| it.event_number == number).and_then(|it| it.root);
+            // The app may have answered before all was counted; the first event of all is the driver's.
+            let by_driver = |(numbers, noted_at): &&(Range<usize>, usize)| {
+                let is_approval =
+                    attempt.event == "draft.approved" && matches!(noted[*noted_at].2, Event::Approved(_));
+                let is_first = attempt.root.is_some() && attempt.root == root(numbers.start);
+                numbers.contains(&attempt.event_number) && (is_approval || is_first)
+            };
+            let driver = self.caused.iter().find(by_driver).map(|(_, noted_at)| *noted_at);
+            let act = acts.iter().filter(|(.., at)| is_now(*at)).max_by_key(|(index, ..)| *index);
+            let earliest = first_from(attempt.at);
+            let order = match (request, driver, act) {
+                (Some(next), ..) => (next.max(earliest), AFTER, attempt.at, usize::MAX, true),
+                (None, Some(n), _) => (noted[n].0.max(earliest), NOTED, attempt.at, n, true),
+                (None, None, Some((index, side, _))) => (*index, *side, attempt.at, 0, true),
+                (None, None, None) => (earliest, NOTED, attempt.at, usize::MAX, true),
+            };
+            events.push((order, Event::Try(n)));
         }
-        events.sort_by_key(|(requests, at, _)| (*requests, *at));
+        events.sort_by_key(|(order, _)| *order);
         Ok(Execution {
             requests,
             tries,
             server: self.is_server(),
-            events: events.into_iter().map(|(requests, _, event)| (requests, event)).collect(),
+            events: events.into_iter().map(|(order, event)| (order.0, event)).collect(),
             fired: std::mem::take(&mut self.fired),
             runs: std::mem::take(&mut self.runs),
             ends: self.ends().await?,
@@ -156,8 +197,8 @@ impl Run<'_> {
     async fn tries(&self, journal: &[Value]) -> Result<Vec<DeliveryTry>, String> {
         let mut tries = Vec::new();
         if self.is_server() {
-            for delivery in self.world.deliveries(&self.webhook).await? {
-                tries.extend(DeliveryTry::read(&delivery, journal));
+            for (number, delivery) in self.world.deliveries(&self.webhook).await?.iter().enumerate() {
+                tries.extend(DeliveryTry::read(number, delivery, journal));
             }
         }
         tries.sort_by_key(|attempt| attempt.at);

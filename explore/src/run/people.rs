@@ -1,6 +1,6 @@
 //! People who look at the drafts of the app.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{json::text, plan::step::Act, run::driver::Run, run::record::Event};
 
@@ -8,34 +8,25 @@ impl Run<'_> {
     /// People approve the drafts of the app, except those that were stopped and in conversations that a person has
     /// answered.
     pub(crate) async fn people(&mut self) -> Result<(), String> {
+        let before = self.mark().await?;
         let mut approved = 0;
         for draft in self.world.approvals().await {
             let (id, conversation) = (text(&draft["messageId"]), text(&draft["conversationId"]));
-            if self.was_stopped(&draft).await? || self.answered_by_person(&conversation).await? {
+            if self.was_stopped(&id).await || self.answered_by_person(&conversation).await? {
                 continue;
             }
-            if self.world.post(&format!("/messages/{id}/approve"), &json!({})).await.is_ok() {
-                self.approved.push(id);
-                approved += 1;
-            }
+            approved +=
+                u32::from(self.world.post(&format!("/messages/{id}/approve"), &json!({})).await.is_ok());
         }
         if approved > 0 {
-            self.note(Event::Approved(approved)).await?;
+            self.note_since(before, Event::Approved(approved)).await?;
         }
         Ok(())
     }
 
     /// Returns whether a draft was on its way out before, so that someone must have stopped it.
-    async fn was_stopped(&self, draft: &Value) -> Result<bool, String> {
-        if !self.schedule.acts().any(|(act, _)| act == Act::Stop) {
-            return Ok(false);
-        }
-        let sent = |request: &Value| {
-            request["conversationId"] == draft["conversationId"]
-                && request["requestBody"]["send"] == true
-                && request["requestBody"]["body"] == draft["text"]
-        };
-        Ok(self.approved.contains(&text(&draft["messageId"])) || self.world.requests().await.iter().any(sent))
+    async fn was_stopped(&self, draft: &str) -> bool {
+        self.schedule.acts().any(|(act, _)| act == Act::Stop) && self.world.was_scheduled(draft).await
     }
 
     async fn answered_by_person(&self, conversation: &str) -> Result<bool, String> {

@@ -91,6 +91,8 @@ impl AppRequest {
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryTry {
     pub(crate) at: Timestamp,
+    /// The number of its event among all for the webhook, from 0.
+    pub(crate) event_number: usize,
     /// The type of the event.
     pub(crate) event: &'static str,
     /// How late its first try was, on the world's clock.
@@ -104,11 +106,13 @@ pub(crate) struct DeliveryTry {
     pub(crate) delivered: bool,
     /// The first request after the one that brought the event about.
     pub(crate) cause: Option<usize>,
+    /// The number of the control call that brought the event about.
+    pub(crate) root: Option<u64>,
 }
 
 impl DeliveryTry {
     /// Returns the tries of a delivery.
-    pub(crate) fn read(delivery: &Value, journal: &[Value]) -> Vec<Self> {
+    pub(crate) fn read(event_number: usize, delivery: &Value, journal: &[Value]) -> Vec<Self> {
         let known = EventKind::TYPES.iter().find(|event| delivery["type"] == **event);
         let Some(event) = known else { return Vec::new() };
         let body: Value = serde_json::from_str(&text(&delivery["body"])).unwrap_or_default();
@@ -116,6 +120,7 @@ impl DeliveryTry {
         let created = time(&delivery["createdAt"]);
         let read = |(n, attempt): (usize, &Value)| Self {
             at: time(&attempt["at"]),
+            event_number,
             event,
             late: (n == 0).then(|| time(&attempt["at"]).duration_since(created)).filter(|by| !by.is_zero()),
             conversation: body["data"]["conversation_id"].as_str().map(str::to_owned),
@@ -123,6 +128,7 @@ impl DeliveryTry {
             error: text(&attempt["error"]),
             delivered: delivery["outcome"] == "delivered",
             cause: cause.map(|index| index + 1),
+            root: delivery["root"].as_u64(),
         };
         list(&delivery["attempts"]).iter().enumerate().map(read).collect()
     }
@@ -131,7 +137,9 @@ impl DeliveryTry {
 /// What happened beside the requests.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
+    /// A mail of the scenario comes, by its number.
     Mail {
+        mail: usize,
         from: String,
         text: String,
     },
@@ -139,6 +147,8 @@ pub(crate) enum Event {
     RunEnds(u32, RunEnd),
     Approved(u32),
     TimePasses(u64),
+    /// A day begins, counted from 1.
+    DayBegins(u32),
     Sent {
         to: String,
         text: String,
@@ -208,7 +218,7 @@ pub(crate) struct End {
     pub(crate) messages: Vec<String>,
     /// Messages of the app that are drafts.
     pub(crate) drafts: Vec<String>,
-    /// Whether a message of the app stands after the customer's last mail.
+    /// Whether a message of the app stands behind the customer's last mail.
     pub(crate) last_is_answered: bool,
     pub(crate) risk: bool,
 }

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use shared_inbox::Timestamp;
 use tokio::net::TcpStream;
 
 use crate::{
@@ -73,7 +74,7 @@ impl Run<'_> {
     /// Adds the webhook of the server, and starts it.
     pub(crate) async fn prepare_server(&mut self) -> Result<(), String> {
         let port = free_port()?;
-        let url = format!("http://127.0.0.1:{port}{}", self.driver.scenario.webhook_path);
+        let url = format!("http://127.0.0.1:{port}{}", self.scenario.webhook_path);
         let (webhook, secret) = self.world.add_webhook(url).await?;
         self.webhook = webhook;
         (self.context.port, self.context.webhook_secret) = (Some(port), Some(secret));
@@ -83,6 +84,7 @@ impl Run<'_> {
     async fn start_server(&mut self) -> Result<(), String> {
         self.starts += 1;
         self.note(Event::RunStarts(self.starts)).await?;
+        self.context.time = self.world.now().await;
         match start(&self.driver.app, &self.context, self.driver.app_timeout).await? {
             Ok(running) => self.running = Some(running),
             Err(end) => self.server_ended(end).await?,
@@ -163,10 +165,14 @@ impl Run<'_> {
 
     /// Time passes. The server comes to rest after each thing that falls due.
     pub(crate) async fn pass(&mut self, seconds: u64) -> Result<(), String> {
+        self.pass_until(self.world.now().await + Duration::from_secs(seconds)).await
+    }
+
+    /// Time passes until then.
+    pub(crate) async fn pass_until(&mut self, end: Timestamp) -> Result<(), String> {
         if !self.is_server() {
-            return self.world.advance(seconds).await;
+            return self.world.advance_to(end).await;
         }
-        let end = self.world.now().await + Duration::from_secs(seconds);
         for _ in 0..MAX_JOBS {
             if self.world.next_job().await.is_none_or(|due| due > end) {
                 break;

@@ -145,6 +145,12 @@ impl World {
         self.control.approvals().await.iter().map(json_of).collect()
     }
 
+    /// Returns whether a message has ever been on its way out.
+    pub(crate) async fn was_scheduled(&self, message: &str) -> bool {
+        let steps = self.control.trace(message).await.steps;
+        steps.iter().any(|step| step.id == message && step.what == "scheduled")
+    }
+
     /// Returns every conversation, the oldest first.
     pub(crate) async fn conversations(&self) -> Result<Vec<Value>, String> {
         let listed = or_message(self.control.conversations(Default::default(), Default::default()).await)?;
@@ -185,6 +191,11 @@ impl World {
         Ok((added.id.to_string(), added.secret))
     }
 
+    /// Returns how many events there are for a webhook.
+    pub(crate) async fn count_events(&self, webhook: &str) -> Result<usize, String> {
+        Ok(or_message(self.control.deliveries(webhook, Default::default()).await)?.len())
+    }
+
     /// Returns every event for a webhook, the oldest first, with all that is known of it and how the app made it come about.
     pub(crate) async fn deliveries(&self, webhook: &str) -> Result<Vec<Value>, String> {
         let listed = or_message(self.control.deliveries(webhook, Default::default()).await)?;
@@ -198,7 +209,10 @@ impl World {
                 match step.kind {
                     StepKind::Request => delivery["request"] = json!(step.id),
                     // Somebody else acted, even if a fault made them do so at a request of the app.
-                    StepKind::Control => break,
+                    StepKind::Control => {
+                        delivery["root"] = json!(step.number);
+                        break;
+                    }
                     _ => {}
                 }
                 cause = step.cause;

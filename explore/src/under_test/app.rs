@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf, pin::Pin, process::ExitStatus, sync::Arc, time::Duration};
 
+use shared_inbox::Timestamp;
 use shared_inbox_mock::Ready;
 use tokio::sync::oneshot;
 
@@ -20,6 +21,8 @@ pub struct AppContext {
     pub key: String,
     /// A folder that lives as long as the schedule, over all runs.
     pub state_dir: PathBuf,
+    /// The world's time at the start of the run, which the `Date` of each response has too.
+    pub time: Timestamp,
     /// Of a server: the port of 127.0.0.1 on which it receives webhooks.
     pub port: Option<u16>,
     /// Of a server: the secret that webhooks are signed with.
@@ -95,6 +98,7 @@ impl AppContext {
             ("SHARED_INBOX_BASE_URL", self.base_url.clone().into()),
             ("SHARED_INBOX_API_KEY", self.key.clone().into()),
             ("SHARED_INBOX_STATE_DIR", self.state_dir.clone().into()),
+            ("SHARED_INBOX_TIME", self.time.to_string().into()),
         ];
         variables.extend(self.port.map(|port| ("PORT", port.to_string().into())));
         let secret = self.webhook_secret.clone();
@@ -145,7 +149,7 @@ async fn run_piped(
     timeout: Duration,
     killed: impl Future<Output = ()>,
 ) -> Result<RunEnd, String> {
-    let mut run = functions.begin(&context.ready, &context.state_dir).await?;
+    let mut run = functions.begin(context).await?;
     let end = tokio::select! {
         ended = run.ended() => ended?.map_or_else(RunEnd::failed, |()| RunEnd::Succeeded),
         () = killed => RunEnd::Killed,

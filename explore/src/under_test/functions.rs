@@ -1,12 +1,11 @@
 //! Functions of another process: called by a line, answered by a line.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox_mock::Ready;
 use tokio::sync::{Mutex, MutexGuard, mpsc};
 
-use crate::{json::text, under_test::gateway::Gateway};
+use crate::{json::text, under_test::app::AppContext, under_test::gateway::Gateway};
 
 /// How long a function may go on when its requests fail, since it cannot be killed.
 const GRACE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -81,14 +80,14 @@ impl Functions {
     }
 
     /// Begins a run of the function.
-    pub(crate) async fn begin(&self, ready: &Ready, state_dir: &Path) -> Result<Run<'_>, String> {
+    pub(crate) async fn begin(&self, context: &AppContext) -> Result<Run<'_>, String> {
         let mut link = self.link.lock().await;
         link.rest().await?;
-        let origin = ready.base_url.trim_end_matches("/api/v1");
+        let origin = context.ready.base_url.trim_end_matches("/api/v1");
         let service = origin.trim_start_matches("http://").parse();
         let service = service.map_err(|_| format!("{origin}: is no address"))?;
         let gateway = Gateway::open(service).await.map_err(|error| format!("cannot listen: {error}"))?;
-        let mut world = world(ready, state_dir);
+        let mut world = world(context);
         for url in ["base_url", "mcp_url"] {
             world[url] = json!(text(&world[url]).replace(origin, &gateway.origin));
         }
@@ -97,10 +96,10 @@ impl Functions {
     }
 
     /// Why the user's own check does not hold.
-    pub(crate) async fn check(&self, ready: &Ready, state_dir: &Path) -> Result<Option<String>, String> {
+    pub(crate) async fn check(&self, context: &AppContext) -> Result<Option<String>, String> {
         let mut link = self.link.lock().await;
         link.rest().await?;
-        link.call("check", &world(ready, state_dir))?;
+        link.call("check", &world(context))?;
         let ended = tokio::time::timeout(GRACE_TIMEOUT, link.ended()).await;
         Ok(ended.map_err(|_| "check: does not end")??.err())
     }
@@ -134,8 +133,9 @@ impl Run<'_> {
     }
 }
 
-fn world(ready: &Ready, state_dir: &Path) -> Value {
-    let mut world = serde_json::to_value(ready).unwrap_or_default();
-    world["state_dir"] = json!(state_dir);
+fn world(context: &AppContext) -> Value {
+    let mut world = serde_json::to_value(&context.ready).unwrap_or_default();
+    world["state_dir"] = json!(context.state_dir);
+    world["time"] = json!(context.time);
     world
 }

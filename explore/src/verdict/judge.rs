@@ -18,7 +18,12 @@ pub(crate) struct Judge<'a> {
     pub(crate) reference: &'a Execution,
     /// The same interference in quiet moments, without any failure; empty when it was not run yet.
     pub(crate) calm: &'a [Execution],
+    /// For each second mail, how the conversation ends that it begins as a first one; none when it was not run yet.
+    pub(crate) firsts: Option<&'a [(SecondMail, End)]>,
 }
+
+/// A mail that a customer writes in a conversation that is there: by which step, and of which mail of the scenario.
+pub(crate) type SecondMail = (Act, usize);
 
 impl Judge<'_> {
     /// Steps that somebody did and that had an effect: what, for which mail, and the first request after it.
@@ -28,6 +33,57 @@ impl Judge<'_> {
             let (act, mail) = step.act().filter(|_| fired.effective)?;
             Some((act, mail, fired.at?))
         })
+    }
+
+    /// Returns the last mail that came in a conversation after its first, and the first request after it.
+    pub(crate) fn last_second_mail(&self, end: &End) -> Option<(SecondMail, usize)> {
+        self.execution.events.iter().rev().find_map(|(at, event)| {
+            let mail = match event {
+                Event::Step(n) => {
+                    self.schedule.steps.get(*n)?.act().filter(|(act, _)| act.is_second_mail())?
+                }
+                Event::Mail { mail, .. } if self.scenario.mails[*mail].follow_up => (Act::Mail, *mail),
+                _ => return None,
+            };
+            (Some(self.scenario.opener(mail.1)) == end.mail).then_some((mail, *at))
+        })
+    }
+
+    /// Returns whether the customer has an answer to their last mail. The app wrote after it had read that mail; or it wrote behind it
+    /// without having read it, what it writes to such a mail; or it did so before, and writes no second time when nothing goes wrong.
+    pub(crate) fn answered(&self, end: &End, mail: SecondMail, at: usize) -> bool {
+        let read = self.seen_from(&end.id, at).filter(|_| end.last_is_answered);
+        if read.is_some_and(|read| self.written_from(&end.id, read + 1).next().is_some()) {
+            return true;
+        }
+        let answers_again =
+            || self.schedule.acts().next().is_some() && self.answers_when_calm(end, Some(mail));
+        end.messages.iter().any(|text| self.is_answer(mail, text))
+            && (end.last_is_answered || !answers_again())
+    }
+
+    /// Returns whether a text is what the app writes to such a mail. Where texts differ by themselves, any may be.
+    fn is_answer(&self, mail: SecondMail, text: &str) -> bool {
+        // The link for an upload stands below a text once that is approved.
+        let same = |other: &String| text.starts_with(other.as_str()) || other.starts_with(text);
+        self.scenario.ignore.iter().any(|part| part == "outbox")
+            || self.first(mail).is_some_and(|first| first.messages.iter().any(same))
+    }
+
+    /// Returns how the app answers a second mail when it is a first one.
+    pub(crate) fn first(&self, mail: SecondMail) -> Option<&End> {
+        self.firsts?.iter().find(|(it, _)| *it == mail).map(|(_, end)| end)
+    }
+
+    /// Returns whether the app closed a conversation after this request, and it is closed.
+    pub(crate) fn closed_from(&self, end: &End, from: usize) -> bool {
+        let closes = |(index, request): (usize, &AppRequest)| {
+            request.op.is_some_and(|op| op.operation == Operation::SetStatus)
+                && request.conversation.as_ref() == Some(&end.id)
+                && request.body["status"] == "closed"
+                && self.took_effect(index)
+        };
+        end.status == "closed" && self.requests().skip(from).any(closes)
     }
 
     pub(crate) fn requests(
@@ -143,12 +199,15 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail.
-    pub(crate) fn answers_when_calm(&self, end: &End) -> bool {
+    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail, a second one with what it writes
+    /// to such a mail.
+    pub(crate) fn answers_when_calm(&self, end: &End, mail: Option<SecondMail>) -> bool {
         let answers = |run: &Execution| -> Option<bool> {
             let there = self.same_in(run, end)?;
             let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
-            Self::could_know(run, &there.id, came).then_some(there.last_is_answered)
+            let is_last = |text: &String| mail.is_none_or(|mail| self.is_answer(mail, text));
+            Self::could_know(run, &there.id, came)
+                .then(|| there.last_is_answered && there.messages.last().is_some_and(is_last))
         };
         let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();
         self.calm.is_empty() || (!answers.is_empty() && answers.iter().all(|answered| *answered))

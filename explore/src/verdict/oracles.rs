@@ -11,7 +11,7 @@ use crate::{
     run::record::{AppRequest, End, Execution},
     scenario::{PARTS, Scenario},
     under_test::app::RunEnd,
-    verdict::judge::Judge,
+    verdict::judge::{Judge, SecondMail},
     verdict::oracle::Oracle,
 };
 
@@ -23,9 +23,13 @@ pub(crate) struct Broken {
 }
 
 /// Returns what is wrong with a run without trouble, in which no rule may be broken.
-pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Broken> {
+pub(crate) fn judge_reference(
+    scenario: &Scenario,
+    run: &Execution,
+    firsts: Option<&[(SecondMail, End)]>,
+) -> Option<Broken> {
     let schedule = Schedule::calm(Vec::new());
-    let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[] };
+    let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[], firsts };
     let responses =
         run.requests.iter().filter_map(|request| request.status).find(|status| matches!(status, 401 | 429));
     let refused = responses.map(|status| Broken {
@@ -42,27 +46,40 @@ pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
             None => format!("the app did not respond to the webhook {}: {}", attempt.event, attempt.error),
         },
     });
-    judge.ended().or(unanswered).or(refused).or_else(|| judge.twice()).or_else(|| judge.expectations())
+    judge
+        .rule(Oracle::WellBehaved, |judge| judge.ended().or(unanswered).or(refused))
+        .or_else(|| judge.rule(Oracle::NeverTwice, Judge::twice))
+        .or_else(|| judge.rule(Oracle::NobodyForgotten, Judge::forgotten))
+        .or_else(|| judge.rule(Oracle::Expect, Judge::expectations))
 }
 
 impl Judge<'_> {
     /// Returns the first rule that does not hold.
     pub(crate) fn judge(&self) -> Option<Broken> {
-        self.persons_word()
-            .or_else(|| self.twice())
-            .or_else(|| self.ended())
-            .or_else(|| self.forgotten())
-            .or_else(|| self.responses())
-            .or_else(|| self.same_end())
-            .or_else(|| self.expectations())
+        self.rule(Oracle::PersonsWord, Self::persons_word)
+            .or_else(|| self.rule(Oracle::NeverTwice, Self::twice))
+            .or_else(|| self.rule(Oracle::WellBehaved, Self::ended))
+            .or_else(|| self.rule(Oracle::NobodyForgotten, Self::forgotten))
+            .or_else(|| self.rule(Oracle::WellBehaved, Self::responses))
+            .or_else(|| self.rule(Oracle::SameEnd, Self::same_end))
+            .or_else(|| self.rule(Oracle::Expect, Self::expectations))
+    }
+
+    /// Checks a rule unless the scenario switches it off.
+    fn rule(&self, oracle: Oracle, check: impl FnOnce(&Self) -> Option<Broken>) -> Option<Broken> {
+        let is_off = self.scenario.rules_off.iter().any(|rule| *rule == oracle.to_string());
+        if is_off { None } else { check(self) }
     }
 
     fn persons_word(&self) -> Option<Broken> {
         for (act, mail, at) in self.interference().filter(|(act, ..)| act.is_persons_word()) {
             let end = self.execution.end_of(mail)?;
             let Some(seen) = self.seen_from(&end.id, at) else { continue };
-            // A further mail asks for a further answer; who has taken over answers that one too.
-            let wrote_again = self.interference().any(|(it, of, _)| matches!(it, Act::Mail) && of == mail);
+            // A further mail asks for a further answer, until the app has written one; who has taken over answers that one too.
+            let wrote_again = self.last_second_mail(end).is_some_and(|(_, came)| {
+                let read = self.seen_from(&end.id, came).filter(|read| *read < at);
+                read.is_none_or(|read| !self.written_from(&end.id, read + 1).any(|index| index < at))
+            });
             if act != Act::Assign && wrote_again {
                 continue;
             }
@@ -174,22 +191,26 @@ impl Judge<'_> {
             if end.risk || all.iter().filter(about).any(|(act, ..)| excused(act)) {
                 continue;
             }
-            // The last mail that came, and how it is answered when nothing goes wrong.
-            let came = match end.mail {
-                Some(mail) => all.iter().filter(|it| it.0 == Act::Mail && it.1 == mail).map(|it| it.2).max(),
-                None => {
-                    all.iter().find(|it| it.0 == Act::NewMail && another(it.1) == end.customer).map(|it| it.2)
-                }
+            // The last mail that came, whether the app answers such a mail when nothing goes wrong, and whether it did.
+            let new = |(act, mail, _): &&(Act, usize, usize)| {
+                *act == Act::NewMail && another(*mail) == end.customer
             };
-            let would = match came {
-                None => {
-                    end.mail.is_some()
-                        && self.same_in(self.reference, end).is_some_and(|it| it.last_is_answered)
+            let (came, would, answered) = match (end.mail, self.last_second_mail(end)) {
+                (Some(_), Some((mail, at))) => {
+                    let would = self.first(mail).is_none_or(End::is_answered);
+                    (Some(at), would, self.answered(end, mail, at))
                 }
-                Some(_) => self.answers_when_calm(end),
+                (Some(_), None) => {
+                    let reference = self.same_in(self.reference, end);
+                    (None, reference.is_some_and(End::is_answered), end.is_answered())
+                }
+                (None, _) => match all.iter().find(new) {
+                    Some((.., at)) => (Some(*at), self.answers_when_calm(end, None), end.last_is_answered),
+                    None => continue,
+                },
             };
-            let seen = self.execution.server || came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
-            let answered = if came.is_some() { end.last_is_answered } else { end.is_answered() };
+            let seen = self.execution.server
+                || came.is_none_or(|at| self.seen_from(&end.id, at).is_some() || self.closed_from(end, at));
             if would && seen && !answered {
                 let customer = end.customer.clone();
                 return Some(Broken {

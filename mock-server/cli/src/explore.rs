@@ -21,8 +21,9 @@ use crate::pipe::{self, status};
 ///
 ///   mails = ["Where is my order 1042?", "Order 1043 is broken"]
 ///
-/// COMMAND is a job that runs to its end. It gets SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY and
-/// SHARED_INBOX_STATE_DIR, a folder that it may keep state in, and is run again when it fails:
+/// COMMAND is a job that runs to its end. It gets SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY, SHARED_INBOX_TIME,
+/// which is the time in its world, and SHARED_INBOX_STATE_DIR, a folder that it may keep state in, and is run again
+/// when it fails:
 ///
 ///   shared-inbox-mock explore --scenario scenario.toml -- python app.py
 ///
@@ -35,7 +36,8 @@ use crate::pipe::{self, status};
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExploreCli {
-    /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `ignore`, `expect`
+    /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `days`, `rules`,
+    /// `ignore`, `expect`
     #[arg(long, value_name = "FILE", required_unless_present = "pipe")]
     scenario: Option<PathBuf>,
     /// How long to explore at most. Without it, each single step is tried once; with it, pairs of steps and steps at random

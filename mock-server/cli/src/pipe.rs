@@ -21,7 +21,8 @@ use tokio::sync::{mpsc, oneshot};
 
 const MAX_SECONDS: f64 = 86_400.0;
 /// The keys of a scenario that can be options.
-const KEYS: [&str; 7] = ["mails", "people", "scopes", "ignore", "expect", "mode", "webhook_path"];
+const KEYS: [&str; 9] =
+    ["mails", "people", "scopes", "days", "rules", "ignore", "expect", "mode", "webhook_path"];
 
 /// What the other process wants.
 struct Wanted {

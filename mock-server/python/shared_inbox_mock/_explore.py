@@ -31,10 +31,12 @@ class Found(AssertionError):
 class ExploreWorld(World):
     """The world of one schedule. A run of the app gets its addresses, `check` sees how it ended."""
 
-    def __init__(self, ready: Ready, state_dir: str) -> None:
+    def __init__(self, ready: Ready, state_dir: str, time: str) -> None:
         super().__init__(ready)
         self.state_dir = pathlib.Path(state_dir)
         """A folder for what the app must remember: empty at first, kept over all runs of a schedule."""
+        self.time = time
+        """The world's time at the start of the run, in ISO 8601."""
 
 
 Explored: TypeAlias = Callable[[ExploreWorld], Awaitable[object] | object]
@@ -48,6 +50,8 @@ def explore(
     check: Explored | None = None,
     people: str | None = None,
     scopes: Sequence[str] | None = None,
+    days: int | None = None,
+    rules: Mapping[str, bool] | None = None,
     ignore: Sequence[str] | None = None,
     expect: Sequence[Mapping[str, Any]] | None = None,
     seconds: float | None = None,
@@ -58,8 +62,8 @@ def explore(
 ) -> dict[str, Any]:
     """Runs `app(world)` again and again while requests are lost, runs are cut off, and people and customers act in between.
 
-    `app` may also be a command, as a list of its words. `mails`, `people`, `scopes`, `ignore` and `expect` are those of a scenario, or
-    `scenario` names its file. `check(world)` is called at the end of each
+    `app` may also be a command, as a list of its words. `mails`, `people`, `scopes`, `days`, `rules`, `ignore` and `expect` are those of
+    a scenario, or `scenario` names its file. `check(world)` is called at the end of each
     schedule and raises where something is wrong. It ends when each single step was tried; with
     `seconds` it goes on that long, with pairs of steps and steps at random; `schedules` bounds how many are run. `replay` runs the schedule
     of a finding alone. Both functions run in this process, one at a time, and may be coroutine functions.
@@ -74,8 +78,8 @@ def explore(
     if check is not None and (command is not None or not callable(check)):
         raise TypeError(f"check must be a function that takes a world, beside an app that is one, not {check!r}")
     options = dict(
-        command=command, mails=mails, scenario=scenario, people=people, scopes=scopes, ignore=ignore, expect=expect, seconds=seconds,
-        schedules=schedules, seed=seed, replay=replay, app_timeout=app_timeout,
+        command=command, mails=mails, scenario=scenario, people=people, scopes=scopes, days=days, rules=rules, ignore=ignore,
+        expect=expect, seconds=seconds, schedules=schedules, seed=seed, replay=replay, app_timeout=app_timeout,
     )  # fmt: skip
     function = {"name": getattr(app, "__name__", "app")}
     wanted = {"language": "python", "function": function, "check": check is not None, "options": options}
@@ -121,7 +125,7 @@ def explore(
 def _call(function: Explored, world: Any) -> BaseException | None:
     """Calls a function, and returns what it raised."""
     try:
-        result = function(ExploreWorld(world, world["state_dir"]))
+        result = function(ExploreWorld(world, world["state_dir"], world["time"]))
         if inspect.isawaitable(result):
             _await(result)
     except KeyboardInterrupt:

@@ -163,7 +163,7 @@ impl Control {
         self.act("assign", |world, now| world.assign_by_person(conversation.as_ref(), to, now))
     }
 
-    /// Uploads a requested document as a customer.
+    /// Uploads a requested document as a customer. The id of a conversation stands for its newest request.
     ///
     /// # Errors
     ///

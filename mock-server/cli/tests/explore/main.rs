@@ -1,15 +1,7 @@
-//! The explorer: small apps with one fault each, which it finds, and correct ones, in which it finds nothing.
-//!
-//! What is ignored here explores for minutes, or needs Python or Node. It is bounded by schedules, never by the clock:
-//!
-//!     cargo test -p shared-inbox-mock-cli --test explore -- --ignored --nocapture
+//! The explorer as a program, and over a pipe. The apps that it is held against stand with the library, in `explore/tests`.
 
+#[path = "../../../../explore/tests/explore/apps.rs"]
+#[allow(dead_code, reason = "the library's tests use all of it")]
 mod apps;
-mod correct;
-mod other_languages;
 mod pipe;
-mod planted;
 mod program;
-mod server_apps;
-mod server_languages;
-mod servers;

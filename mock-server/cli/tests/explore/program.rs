@@ -39,6 +39,13 @@ fn a_bad_scenario_is_refused_by_the_name_of_its_key() {
         ("mails = [\"Hi\"]\nwebhook_path = \"/hooks\"", "webhook_path: goes with mode = \"server\""),
         ("mails = [{ text = \"Hi\", sbject = \"Order\" }]", "mails[0].sbject: is no field of a mail"),
         ("mails = [\"Hi\"]\nexpect = [1]", "expect: must be"),
+        ("mails = [\"Hi\"]\ndays = -1", "days: must be a whole number"),
+        ("mails = [\"Hi\"]\ndays = 1000", "days: must be a whole number"),
+        ("mails = [\"Hi\"]\nrules = []", "rules: must be a table"),
+        ("mails = [\"Hi\"]\nrules = { persons-word = 1 }", "rules.persons-word: must be true or false"),
+        ("mails = [\"Hi\"]\nrules = { persons-wrod = false }", "rules.persons-wrod: is no rule"),
+        ("mails = [{ text = \"Hi\", follow_up = 1 }]", "mails[0].follow_up: must be true or false"),
+        ("mails = [{ text = \"Hi\", follow_up = true }]", "mails[0].follow_up: there is no earlier mail"),
         ("mail = [\"Hi\"]", "mail: is no key"),
         ("mails = [", "line 1"),
     ] {
@@ -130,23 +137,40 @@ fn app_command(test: &str) -> Vec<String> {
     [&program, "--ignored", "--exact", test].map(str::to_owned).to_vec()
 }
 
+/// The service as an app that is a program finds it; none where this is no app.
+fn api_of_variables() -> Option<Api> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let state_dir = variable("SHARED_INBOX_STATE_DIR")?.into();
+    Some(Api::with(variable("SHARED_INBOX_BASE_URL")?, variable("SHARED_INBOX_API_KEY")?, state_dir))
+}
+
+#[tokio::test]
+#[ignore = "is run by other tests, as a program of its own"]
+async fn a_server_that_only_reads() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let Some(port) = std::env::var("PORT").ok().and_then(|port| port.parse::<u16>().ok()) else { return };
+    let api = api_of_variables().expect("variables");
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.expect("a port");
+    loop {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        if stream.read(&mut [0; 65_536]).await.is_ok_and(|read| read > 0) {
+            api.open().await.ok();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n").await.ok();
+        }
+    }
+}
+
 #[tokio::test]
 #[ignore = "is run by other tests, as a program of its own"]
 async fn an_app_that_only_reads() {
-    let variable = |name: &str| std::env::var(name).ok();
-    let Some(base_url) = variable("SHARED_INBOX_BASE_URL") else { return };
-    let key = variable("SHARED_INBOX_API_KEY").expect("a key");
-    let api = Api::with(base_url, key, variable("SHARED_INBOX_STATE_DIR").expect("a folder").into());
+    let Some(api) = api_of_variables() else { return };
     api.open().await.expect("a list");
 }
 
 #[tokio::test]
 #[ignore = "is run by other tests, as a program of its own"]
 async fn the_app_that_other_tests_run() {
-    let variable = |name: &str| std::env::var(name).ok();
-    let Some(base_url) = variable("SHARED_INBOX_BASE_URL") else { return };
-    let key = variable("SHARED_INBOX_API_KEY").expect("a key");
-    let api = Api::with(base_url, key, variable("SHARED_INBOX_STATE_DIR").expect("a folder").into());
+    let Some(api) = api_of_variables() else { return };
     for entry in api.open().await.expect("a list") {
         if let Some(order) = order(&entry["snippet"]) {
             api.draft(id(&entry), &answer(order)).await.expect("a draft");
@@ -262,6 +286,24 @@ fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
     assert_eq!(shell(&harmless).status.code(), Some(0), "{harmless}");
 }
 
+#[test]
+#[cfg(unix)]
+fn a_program_is_told_the_time_of_the_world_at_the_start_of_each_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let times = folder.path().join("times");
+    let script = format!("echo \"$SHARED_INBOX_TIME\" >> {}", times.display());
+    let scenario = "mails = [\"Hi\"]\ndays = 2";
+    let (status, said) = explore(folder.path(), scenario, &["--schedules", "1"], &["sh", "-c", &script]);
+    // It makes no request, which is said when the run without trouble has ended.
+    assert_eq!(status, Some(2), "{said}");
+    let times = fs::read_to_string(times).expect("times");
+    let mut days: Vec<_> = times.lines().map(|time| time.split('T').next().expect("a date")).collect();
+    days.sort_unstable();
+    days.dedup();
+    assert_eq!(days.len(), 3, "{times}");
+    assert!(times.lines().all(|time| shared_inbox::Timestamp::parse(time).is_ok()), "{times}");
+}
+
 /// Whether a process is there.
 #[cfg(unix)]
 fn runs(pid: &str) -> bool {
@@ -296,6 +338,38 @@ fn an_interrupt_ends_it_and_the_app_and_what_the_app_started() {
         while runs(app) {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_a_server_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (scenario, started) = (folder.path().join("scenario.toml"), folder.path().join("started"));
+    fs::write(&scenario, "mode = \"server\"\nmails = [\"Where is my order 1042?\"]").expect("written");
+    let script = "sleep 600 & echo \"$$ $! $SHARED_INBOX_STATE_DIR\" >> \"$STARTED\"; exec \"$@\"";
+    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
+        .args(["explore", "--seconds", "600", "--scenario"])
+        .arg(&scenario)
+        .args(["--", "sh", "-c", script, "sh"])
+        .args(app_command("program::a_server_that_only_reads"))
+        .env("STARTED", &started)
+        .spawn()
+        .expect("it starts");
+    let poll = || std::thread::sleep(std::time::Duration::from_millis(10));
+    let listed = || fs::read_to_string(&started).unwrap_or_default();
+    while listed().lines().count() < 5 {
+        poll();
+    }
+    let pid = program.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
+    assert_eq!(program.wait().expect("it ends").code(), Some(130));
+    for line in listed().lines() {
+        let [app, started, state] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        while runs(app) || runs(started) {
+            poll();
+        }
+        assert!(!Path::new(state).exists(), "{state}");
     }
 }
 

@@ -301,8 +301,16 @@ impl World {
 
     /// Files an upload of the customer.
     pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<UploadResult> {
-        let id = DocumentRequestId::parse(request).ok();
-        let at = id.and_then(|id| self.index.requests.get(&id).copied());
+        let at = match self.conversation_or_customer(request) {
+            Ok(at) => {
+                let id = &self.conversations[at].id;
+                (0..self.document_requests.len()).rfind(|it| self.document_requests[*it].conversation == *id)
+            }
+            Err(_) => {
+                let id = DocumentRequestId::parse(request).ok();
+                id.and_then(|id| self.index.requests.get(&id).copied())
+            }
+        };
         let at = at.ok_or_else(|| Refusal::no_such("document request"))?;
         let record = &self.document_requests[at];
         let count = record.items.len();

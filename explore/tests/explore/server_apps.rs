@@ -90,6 +90,14 @@ pub(crate) fn run(name: &str, settings: Settings) -> AppFuture {
         "newest_wins" => |app, event| Box::pin(mirrors_who_has_it(app, event, true)),
         "marks_first" => |app, event| Box::pin(marks_first(app, event)),
         "exits" => |app, event| Box::pin(exits(app, event)),
+        "marks_after_the_read" => |app, event| {
+            tokio::spawn(marks_events(app, event, false));
+            Box::pin(async { Ok(()) })
+        },
+        "marks_before_the_read" => |app, event| {
+            tokio::spawn(marks_events(app, event, true));
+            Box::pin(async { Ok(()) })
+        },
         other => panic!("there is no app {other}"),
     };
     Box::pin(serve(settings, handler))
@@ -408,6 +416,29 @@ async fn marks_first(app: App, event: Value) -> AppResult {
     fs::write(mark, "").map_err(|error| error.to_string())?;
     let Some(conversation) = conversation_of(&event) else { return Ok(()) };
     look_after(&app.api, &conversation).await
+}
+
+/// Answers early, works on several events at once, and marks in memory which ones: before it reads the conversation if `first`, else after. It does
+/// its work until that is done.
+async fn marks_events(app: App, event: Value, first: bool) -> AppResult {
+    let mark = async || app.seen.lock().await.insert(id(&event).to_owned());
+    let is_new = if first { mark().await } else { !app.seen.lock().await.contains(id(&event)) };
+    if !is_new {
+        return Ok(());
+    }
+    let Some(conversation) = conversation_of(&event) else { return Ok(()) };
+    loop {
+        let Ok(view) = app.api.read(&conversation).await else { continue };
+        if !first {
+            mark().await;
+        }
+        let (mail, since) = since_last_mail(&view);
+        let order = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&view));
+        match order {
+            Some(order) if !is_dealt_with(since) => drop(app.api.draft(&conversation, &answer(order)).await),
+            _ => return Ok(()),
+        }
+    }
 }
 
 /// Knows the events of the day it was written.

@@ -125,7 +125,7 @@ async fn asks_for_documents(context: AppContext) -> Done {
 }
 
 /// Says once in each conversation that the mail has come, whatever comes later; an automatic reply gets no answer.
-async fn acknowledges(context: AppContext) -> Done {
+pub(crate) async fn acknowledges(context: AppContext) -> Done {
     let api = Api::new(context);
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;

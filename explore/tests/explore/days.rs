@@ -1,0 +1,145 @@
+//! Days that pass: what an app does later has its bad days too.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shared_inbox::Timestamp;
+use shared_inbox_explore::{AppContext, Explore, Oracle, Scenario};
+
+use crate::apps::{
+    Api, Done, Failed, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail,
+};
+
+const REMINDER: &str = "Did our answer help you?";
+const THREE_DAYS: Duration = Duration::from_secs(3 * 86_400);
+
+fn scenario(days: u32) -> Scenario {
+    Scenario::new(["Where is my order 1042?"]).days(days)
+}
+
+/// Answers, and asks three days later whether that helped. After a lost response it `looks` before it asks again.
+async fn asks_later(context: AppContext, now: Timestamp, looks: bool) -> Done {
+    let api = Api::new(context);
+    for view in ["open", "waiting"] {
+        for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
+            let conversation = api.read(id(entry)).await?;
+            let (mail, since) = since_last_mail(&conversation);
+            let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
+            if is_for_people(&conversation) {
+                continue;
+            }
+            let own = |item: &&Value| item["status"] == "sent" && item["text"] == answer(order).as_str();
+            let sent = since.iter().find(own);
+            let sent_at = sent.and_then(|item| item["at"].as_str()?.parse::<Timestamp>().ok());
+            let is_due = sent_at.is_some_and(|at| at + THREE_DAYS <= now);
+            let asked = since.iter().any(|item| item["text"] == REMINDER);
+            let is_plain = !since.iter().any(|item| item["event"] == "draft-discarded");
+            if !is_dealt_with(since) {
+                api.send(id(entry), &answer(order)).await?;
+            } else if is_due && !asked && is_plain && since.len() == 1 {
+                let outcome = api.send(id(entry), REMINDER).await;
+                if outcome == Err(Failed::Lost) && !looks {
+                    api.send(id(entry), REMINDER).await?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn trouble_strikes_on_the_days_that_pass_too() {
+    let faulty = |context: AppContext| {
+        let now = context.time;
+        asks_later(context, now, false)
+    };
+    let mended = |context: AppContext| {
+        let now = context.time;
+        asks_later(context, now, true)
+    };
+    let token = "1_0_lost-after@reply.1";
+    let report = Explore::function(scenario(4), faulty).replay(token).await.expect("it ran");
+    let finding = report.findings.first().expect("a finding");
+    assert_eq!(finding.oracle, Oracle::NeverTwice, "{finding}");
+    let told = finding.timeline.join("\n");
+    let days: Vec<_> = (2..=5).map(|day| told.find(&format!("time      day {day} begins"))).collect();
+    assert!(days.is_sorted() && days[0].is_some(), "{told}");
+    let struck = told.find("was taken, then the response was lost");
+    assert!(days[2] < struck && struck < days[3], "{told}");
+    let report = Explore::function(scenario(4), mended).replay(token).await.expect("it ran");
+    assert!(report.held(), "{report}");
+    // Without days nobody is asked.
+    let report = Explore::function(scenario(0), faulty).replay(token).await.expect("it ran");
+    assert!(report.held() && report.note.is_none(), "{report}");
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_asks_days_later() {
+    let mended = |context: AppContext| {
+        let now = context.time;
+        asks_later(context, now, true)
+    };
+    crate::correct::holds(Explore::function(scenario(4), mended).seed(9)).await;
+}
+
+#[tokio::test]
+async fn what_goes_wrong_on_a_later_day_is_found_by_exploring() {
+    let faulty = |context: AppContext| {
+        let now = context.time;
+        asks_later(context, now, false)
+    };
+    let report = Explore::function(scenario(4), faulty)
+        .seconds(3600.0)
+        .max_schedules(100)
+        .run()
+        .await
+        .expect("it ran");
+    let finding = report.findings.first().expect("a finding");
+    assert_eq!((finding.oracle, finding.replay.as_str()), (Oracle::NeverTwice, "1_0_lost-after@reply.1"));
+}
+
+#[tokio::test]
+async fn an_app_that_goes_by_the_clock_of_the_machine_is_told_where_the_time_is() {
+    let app = |context: AppContext| asks_later(context, Timestamp::now(), true);
+    let report = Explore::function(scenario(4), app).max_schedules(1).run().await.expect("it ran");
+    let note = report.note.as_deref().unwrap_or_default();
+    assert!(note.contains("SHARED_INBOX_TIME") && note.contains("Date"), "{report}");
+    assert!(report.to_string().contains(note), "{report}");
+}
+
+/// Asks for a receipt; `knows` that a customer may upload it.
+async fn asks_for_a_receipt(context: AppContext, knows: bool) -> Done {
+    let api = Api::new(context);
+    for view in ["open", "waiting"] {
+        for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
+            let conversation = api.read(id(entry)).await?;
+            let timeline = items(&conversation["timeline"]);
+            let is_upload = |item: &Value| item["event"] == "upload";
+            if timeline.iter().any(is_upload) && !knows {
+                return Err("there is no such event".to_owned());
+            }
+            let (mail, since) = since_last_mail(&conversation);
+            let is_question = mail.is_some_and(|mail| order(&mail["text"]).is_some());
+            if is_question && !is_for_people(&conversation) && !is_dealt_with(since) {
+                let body = json!({ "documents": [{ "label": "Receipt" }], "send": true });
+                api.post(&format!("/conversations/{}/document-requests", id(entry)), body).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_customer_uploads_what_was_asked_for_and_the_service_reminds_them() {
+    let explore = Explore::function(scenario(0), |context| asks_for_a_receipt(context, false));
+    let report = explore.clone().replay("1_0_upload:0@run.1").await.expect("it ran");
+    let finding = report.findings.first().expect("a finding");
+    assert_eq!(finding.oracle, Oracle::WellBehaved, "{finding}");
+    assert!(finding.timeline.join("\n").contains("customer1@customer.example uploads"), "{finding}");
+    let report = explore.replay("1_0_reminder:0@run.1").await.expect("it ran");
+    assert!(report.held(), "{report}");
+    let told = report.timeline.join("\n");
+    assert!(told.contains("mails customer1@customer.example: \"This is a reminder"), "{told}");
+    let mended = Explore::function(scenario(8), |context| asks_for_a_receipt(context, true));
+    crate::correct::holds(mended.seed(10)).await;
+}

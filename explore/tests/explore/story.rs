@@ -1,0 +1,85 @@
+//! The story of a schedule: what happened, in that order.
+
+use shared_inbox_explore::{AppContext, Explore, Scenario};
+
+use crate::{
+    apps::{Api, answer, id, order},
+    server_apps::run,
+    servers::scenario as server_scenario,
+};
+
+async fn told(explore: Explore, token: &str) -> Vec<String> {
+    let report = explore.replay(token).await.expect("it ran");
+    report.findings.first().map_or(report.timeline.clone(), |finding| finding.timeline.clone())
+}
+
+fn server(name: &'static str) -> Explore {
+    Explore::function(server_scenario(), move |context| run(name, context.into()))
+}
+
+/// Asserts that lines which contain these words stand in this order.
+fn assert_order(told: &[String], words: &[&str]) {
+    let mut rest = told.iter();
+    for word in words {
+        assert!(rest.any(|line| line.contains(word)), "{word} does not follow: {}", told.join("\n"));
+    }
+}
+
+const TURN: &str = "webhook   turn.changed about customer2@customer.example is delivered";
+
+#[tokio::test]
+async fn a_delivery_stands_before_the_requests_that_it_caused_and_after_what_brought_it_about() {
+    let (read, drafted) = ("GET /conversations/<customer2", "\"Your order 1043 is on its way.\" → 201");
+    let (takes_over, assigned) = ("takes over", "webhook   conversation.assigned");
+    let at_a_request = told(server("correct"), "1_1_assign:1@get_conversation.0").await;
+    assert_order(&at_a_request, &["writes \"Order", TURN, takes_over, assigned, read]);
+    let late = told(server("correct"), "1_1_answer:1@reply.0").await;
+    assert_order(&late, &["writes \"Order", TURN, read, "answers customer2", drafted]);
+    let quiet = told(server("correct"), "1_1_assign:1@run.0").await;
+    assert_order(
+        &quiet,
+        &[TURN, drafted, takes_over, assigned, read, "person    approves", "webhook   draft.approved", read],
+    );
+}
+
+#[tokio::test]
+async fn a_kill_after_a_request_took_effect_is_told_as_such() {
+    let before = told(server("correct"), "1_1_kill@set_status.0").await;
+    assert_order(&before, &["/status → was under way when the app was killed", "app       is killed"]);
+    let after = told(server("correct"), "1_1_kill@set_status.0.after").await;
+    assert_order(&after, &["/status → was taken, then the app was killed", "app       is killed"]);
+}
+
+#[tokio::test]
+async fn a_replay_without_a_finding_tells_its_story_with_the_words_of_a_second_email() {
+    let app = |context: AppContext| async {
+        let api = Api::new(context);
+        for entry in api.open().await? {
+            if let Some(order) = order(&entry["snippet"]) {
+                api.draft(id(&entry), &answer(order)).await?;
+                api.set_status(id(&entry), "waiting").await?;
+            }
+        }
+        Ok(())
+    };
+    let explore = Explore::function(Scenario::new(["Where is my order 1042?"]), app);
+    let report = explore.clone().replay("1_0_mail:0@run.1_nudge:0@run.2").await.expect("it ran");
+    assert!(report.held(), "{report}");
+    let with_words = "customer1@customer.example writes again: \"Me again. Where is my order 1042?\"";
+    assert_order(&report.timeline, &["run 1 ends", with_words, "writes again: \"Is there any news?\""]);
+    assert!(report.to_string().starts_with("  customer  customer1"), "{report}");
+    // What comes after the last request is told too.
+    let after = told(explore, "1_0_mail:0@set_status.0.after").await;
+    assert_order(&after, &["/status → 200", with_words, "run 1 ends"]);
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn of_a_line_that_is_very_long_only_the_beginning_is_kept() {
+    let script = "head -c 1000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo the end >&2; exit 3";
+    let explore = Explore::command(Scenario::new(["Hi"]), ["sh", "-c", script]);
+    let why = explore.run().await.expect_err("it fails");
+    let kept: Vec<&str> = why.lines().filter_map(|line| line.trim().strip_prefix("| ")).collect();
+    assert!(kept.iter().step_by(2).all(|line| line.len() == 300 && line.bytes().all(|b| b == b'x')), "{why}");
+    assert!(kept.iter().skip(1).step_by(2).all(|line| *line == "the end") && kept.len() >= 2, "{why}");
+}
