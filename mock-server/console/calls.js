@@ -86,9 +86,9 @@ export function describe(request, conversation, key) {
 		user: typeof to === 'string' && /^(user|agent):/.test(to) ? to : null,
 		mailbox: isObject(input) && name === 'list_conversations' && status < 300 && typeof input.mailbox === 'string' ? input.mailbox : null,
 		scopes: key && (status === 403 || refused) ? key.scopes : null,
-		unknownKey: status === 401,
+		unknownKey: status === 401 && !request.faultId,
 		free: status === 403 && /plan/i.test(String(request.responseBody?.error ?? '')),
-		fault: status === null || (status >= 300 && !natural.includes(status)),
+		fault: status === null || (status >= 300 && (Boolean(request.faultId) || !natural.includes(status))),
 		http: http(request, name, input, id),
 	};
 }

@@ -324,7 +324,8 @@ mod tests {
                 method: http::Method::POST,
                 target: "/api/v1/conversations/cnv_1/notes".into(),
                 agent: None,
-                traceparent: None,
+                headers: Default::default(),
+                fault: None,
                 status: Some(404),
                 duration: Duration::ZERO,
                 body: Bytes::from_static(
