@@ -7,7 +7,7 @@
 //! changes have an index of their own.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     ops::Bound,
     sync::{Arc, OnceLock, Weak},
 };
@@ -78,18 +78,25 @@ impl WordText {
 
     /// Adds the words of a text; visits those that are new, until the item is long.
     fn add(&mut self, text: &str, mut new: impl FnMut(&str)) {
+        // A text of megabytes may repeat few words.
+        let mut seen = HashSet::new();
         for word in words(text) {
             let (from, long) = (self.0.len(), self.is_long());
+            if !long && seen.contains(&word) {
+                continue;
+            }
             self.0.push_str(&word);
             self.0.push('\n');
-            // With line breaks on both sides, only whole words match.
             if long {
                 continue;
-            } else if self.0[..from].contains(&self.0[from - 1..]) {
+            }
+            // With line breaks on both sides, only whole words match.
+            if self.0[..from].contains(&self.0[from - 1..]) {
                 self.0.truncate(from);
             } else {
                 new(&word);
             }
+            seen.insert(word);
         }
     }
 
