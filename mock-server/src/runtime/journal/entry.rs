@@ -118,15 +118,15 @@ redacted_debug!(RequestFilter { transport, method, status });
 
 impl RequestFilter {
     setters! {
-        /// Those that came in this way.
+        /// Keeps those that came in this way.
         transport(transport: Transport) => transport = Some(transport);
-        /// Those with this method.
+        /// Keeps those with this method.
         method(method: impl Into<String>) => method = Some(method.into());
-        /// Those with this status, a class such as `4xx`, or `none` for no response.
+        /// Keeps those with this status, a class such as `4xx`, or `none` for no response.
         status(status: impl Into<String>) => status = Some(status.into());
-        /// Those with this text in the path, the query, the body or the `traceparent`.
+        /// Keeps those with this text in the path, the query, the body or the `traceparent`.
         text(q: impl Into<String>) => q = Some(q.into());
-        /// The newest first.
+        /// Lists the newest first.
         newest() => order = Some(SortOrder::Newest);
         /// Leaves out the headers and bodies of responses.
         without_responses() => responses = Some(false);
