@@ -209,7 +209,7 @@ impl Control {
         self.act("bookings", |world, now| world.cancel_booking(booking.as_ref(), now))
     }
 
-    /// Returns every email that left or was meant to.
+    /// Returns every email that was sent or failed to send.
     pub async fn outbox(&self) -> Vec<OutboxMail> {
         self.copy().0.outbox()
     }

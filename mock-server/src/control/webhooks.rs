@@ -95,7 +95,7 @@ impl Control {
         self.read(|world, now| world.delivery(webhook.as_ref(), event.as_ref(), now))
     }
 
-    /// Sends a receiver a fixed series of good and bad requests, and reports what it made of them.
+    /// Sends a receiver a fixed series of good and bad requests, and reports how it responded to each.
     ///
     /// # Errors
     ///

@@ -19,7 +19,6 @@ use crate::{
 const MAX_READ_INLINE: usize = 200;
 
 /// An item that an expectation may match.
-#[derive(Clone)]
 enum Candidate {
     Request(Arc<JournalRecord>),
     Mail(Arc<OutboxMail>),

@@ -130,68 +130,68 @@ impl Expectation {
         Self { of, fields: Map::new(), count: at_least_one(), within_seconds: 0.0, time: None, since: None }
     }
 
-    /// At least one request to the service.
+    /// Expects at least one request to the service.
     pub fn requests() -> Self {
         Self::about(ExpectedKind::Requests)
     }
 
-    /// At least one email that was sent or failed.
+    /// Expects at least one email that was sent or failed.
     pub fn outbox() -> Self {
         Self::about(ExpectedKind::Outbox)
     }
 
-    /// At least one delivery to this webhook.
+    /// Expects at least one delivery to this webhook.
     pub fn deliveries(webhook: &WebhookId) -> Self {
         Self::about(ExpectedKind::Deliveries).field("webhookId", webhook.as_str())
     }
 
-    /// At least one event of this kind, such as `client.replied`.
+    /// Expects at least one event of this kind, such as `client.replied`.
     pub fn event(kind: &str) -> Self {
         Self::about(ExpectedKind::Events).field("type", kind)
     }
 
-    /// With this HTTP method.
+    /// Sets the HTTP method.
     pub fn method(self, method: &str) -> Self {
         self.field("method", method)
     }
 
-    /// With this path, with or without the `/api/v1` in front.
+    /// Sets the path, with or without the `/api/v1` in front.
     pub fn path(self, path: &str) -> Self {
         self.field("path", path)
     }
 
-    /// That calls this MCP tool.
+    /// Sets the MCP tool that is called.
     pub fn tool(self, tool: &str) -> Self {
         self.field("tool", tool)
     }
 
-    /// With this status of the response.
+    /// Sets the status of the response.
     pub fn status(self, status: u16) -> Self {
         self.field("status", status)
     }
 
-    /// With this in a field, such as `body` or `data.reference`. An object has to have the fields that are named, and may
+    /// Sets the value of a field, such as `body` or `data.reference`. An object has to have the fields that are named, and may
     /// have others.
     pub fn field(mut self, field: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(field.to_owned(), value.into());
         self
     }
 
-    /// None at all, until the span is over.
+    /// Expects none at all until the span is over.
     pub fn never(self) -> Self {
         self.times(0)
     }
 
     setters! {
-        /// Exactly this many, when the span is over.
+        /// Expects exactly this many when the span is over.
         times(times: usize) => count = ExpectedCount::Exactly(times);
-        /// At least this many.
+        /// Expects at least this many.
         at_least(times: usize) => count = ExpectedCount::Range { at_least: Some(times), at_most: None };
-        /// Within this span.
+        /// Sets the span.
         within(span: Duration) => within_seconds = span.as_secs_f64();
         /// Waits in real time, whatever the world's clock does.
         in_real_time() => time = Some(ExpectTime::Real);
-        /// Only what happened at this time of the world or later.
+        /// Leaves out what happened before this time of the world.
         since(time: Timestamp) => since = Some(time);
     }
 

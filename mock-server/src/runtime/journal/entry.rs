@@ -128,21 +128,21 @@ redacted_debug!(RequestFilter { transport, method, status, agent, livemode, faul
 
 impl RequestFilter {
     setters! {
-        /// Those that came in this way.
+        /// Keeps those that came in this way.
         transport(transport: Transport) => transport = Some(transport);
-        /// Those with this method.
+        /// Keeps those with this method.
         method(method: impl Into<String>) => method = Some(method.into());
-        /// Those with this status, a class such as `4xx`, or `none` for no response.
+        /// Keeps those with this status, a class such as `4xx`, or `none` for no response.
         status(status: impl Into<String>) => status = Some(status.into());
-        /// Those with this text in the path, the query, the body or the `traceparent`.
+        /// Keeps those with this text in the path, the query, the body or the `traceparent`.
         text(q: impl Into<String>) => q = Some(q.into());
-        /// Those with the key of this agent.
+        /// Keeps those with the key of this agent.
         agent(agent: AgentId) => agent = Some(agent);
-        /// Those with a live key, or those with a test key.
+        /// Keeps those with a live key, or those with a test key.
         livemode(livemode: bool) => livemode = Some(livemode);
-        /// Those that met the fault rule with this id, or `any`.
+        /// Keeps those that met the fault rule with this id, or `any`.
         fault(fault: impl Into<String>) => fault = Some(fault.into());
-        /// The newest first.
+        /// Lists the newest first.
         newest() => order = Some(SortOrder::Newest);
         /// Leaves out the headers and bodies of responses.
         without_responses() => responses = Some(false);

@@ -7,6 +7,7 @@
 //! changes have an index of their own.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     ops::Bound,
     sync::{Arc, OnceLock, Weak},
@@ -78,26 +79,22 @@ impl WordText {
 
     /// Adds the words of a text; visits those that are new, until the item is long.
     fn add(&mut self, text: &str, mut new: impl FnMut(&str)) {
-        // A text of megabytes may repeat few words.
-        let mut seen = HashSet::new();
+        let mut known: HashSet<Cow<'_, str>> =
+            if self.is_long() { HashSet::new() } else { self.words().map(Cow::Borrowed).collect() };
+        let mut added = String::new();
         for word in words(text) {
-            let (from, long) = (self.0.len(), self.is_long());
-            if !long && seen.contains(&word) {
+            let is_long = self.0.len() + added.len() > MAX_INDEXED_BYTES;
+            if !is_long && known.contains(word.as_str()) {
                 continue;
             }
-            self.0.push_str(&word);
-            self.0.push('\n');
-            if long {
-                continue;
-            }
-            // With line breaks on both sides, only whole words match.
-            if self.0[..from].contains(&self.0[from - 1..]) {
-                self.0.truncate(from);
-            } else {
+            added.push_str(&word);
+            added.push('\n');
+            if !is_long {
                 new(&word);
+                known.insert(Cow::Owned(word));
             }
-            seen.insert(word);
         }
+        self.0.push_str(&added);
     }
 
     fn words(&self) -> impl Iterator<Item = &str> {

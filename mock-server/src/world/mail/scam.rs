@@ -23,12 +23,15 @@ const SIGNS: [(&str, &str); 3] = [
 ];
 
 const LINK: &str = "Has a link";
+/// How many words of a text are looked at; each sign is searched for in all of them, under the world's lock.
+const MAX_WORDS: usize = 10_000;
 
 /// Returns the reasons why an email is a likely scam; none with fewer than two signs.
 pub(crate) fn check(subject: &str, text: &str) -> Vec<String> {
     // Words between blanks, so that only whole words match.
     let all: String =
-        words(subject).chain(words(text)).map(|word| format!(" {word}")).collect::<String>() + " ";
+        words(subject).chain(words(text).take(MAX_WORDS)).map(|word| format!(" {word}")).collect::<String>()
+            + " ";
     let shows = |runs: &str| runs.split(", ").any(|run| all.contains(&format!(" {run} ")));
     let mut found: Vec<String> =
         SIGNS.iter().filter(|(_, runs)| shows(runs)).map(|(reason, _)| (*reason).to_owned()).collect();
