@@ -37,13 +37,11 @@ impl Api {
         Self::with(context.base_url, context.key, context.state_dir)
     }
 
-    /// The one of a world, as a fixture gets it.
-    pub(crate) fn of_world(world: &Value) -> Self {
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        Self::with(text(&world["base_url"]), text(&world["keys"]["live"]), text(&world["state_dir"]).into())
+    pub(crate) fn with(base_url: String, key: String, state_dir: PathBuf) -> Self {
+        Self::with_timeout(base_url, key, state_dir, Duration::from_secs(5))
     }
 
-    pub(crate) fn with(base_url: String, key: String, state_dir: PathBuf) -> Self {
+    pub(crate) fn with_timeout(base_url: String, key: String, state_dir: PathBuf, timeout: Duration) -> Self {
         // An app that is a program of its own has no provider of cryptography yet.
         _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
@@ -51,7 +49,7 @@ impl Api {
             // Loading the system's certificates takes longer than all requests.
             .tls_certs_only([])
             .retry(reqwest::retry::never())
-            .timeout(Duration::from_secs(5))
+            .timeout(timeout)
             .build()
             .expect("a client");
         Self { http, base_url, key, state_dir }

@@ -27,11 +27,13 @@ fn oracle(report: &Report) -> Option<Oracle> {
 
 /// Open and waiting conversations, as they are when they are read, without those that are for people.
 async fn conversations(api: &Api) -> Done<Vec<Value>> {
-    let mut conversations = Vec::new();
+    let mut conversations: Vec<Value> = Vec::new();
     for view in ["open", "waiting"] {
         for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
             let conversation = api.read(id(entry)).await?;
-            if !is_for_people(&conversation) {
+            // One that has left meanwhile is in both lists.
+            let is_known = conversations.iter().any(|known| id(known) == id(entry));
+            if !is_known && !is_for_people(&conversation) {
                 conversations.push(conversation);
             }
         }

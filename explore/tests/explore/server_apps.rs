@@ -1,6 +1,6 @@
 //! Servers that receive webhooks: correct ones, and ones with one fault each.
 
-use std::{collections::HashSet, fs, future::Future, path::PathBuf, pin::Pin, sync::Arc};
+use std::{collections::HashSet, fs, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -26,6 +26,8 @@ use crate::{
 type AppResult<T = ()> = Result<T, String>;
 type AppFuture<T = ()> = Pin<Box<dyn Future<Output = AppResult<T>> + Send>>;
 
+const TIMEOUT: Duration = Duration::from_secs(5);
+
 /// What a server is told, as a function or as a program.
 #[derive(Clone)]
 pub(crate) struct Settings {
@@ -34,6 +36,8 @@ pub(crate) struct Settings {
     state_dir: PathBuf,
     port: u16,
     secret: String,
+    /// How long it waits for the service.
+    timeout: Duration,
 }
 
 impl Settings {
@@ -46,12 +50,12 @@ impl Settings {
             state_dir: variable("SHARED_INBOX_STATE_DIR")?.into(),
             port: variable("PORT")?.parse().ok()?,
             secret: variable("SHARED_INBOX_WEBHOOK_SECRET")?,
+            timeout: TIMEOUT,
         })
     }
 
     fn api(&self) -> Api {
-        let (base_url, key, state_dir) = (&self.base_url, &self.key, &self.state_dir);
-        Api::of_world(&json!({ "base_url": base_url, "keys": { "live": key }, "state_dir": state_dir }))
+        Api::with_timeout(self.base_url.clone(), self.key.clone(), self.state_dir.clone(), self.timeout)
     }
 
     fn receiver(&self) -> AppResult<Receiver> {
@@ -64,12 +68,12 @@ impl From<AppContext> for Settings {
     fn from(context: AppContext) -> Self {
         let AppContext { base_url, key, state_dir, port, webhook_secret, .. } = context;
         let (port, secret) = (port.expect("a port"), webhook_secret.expect("a secret"));
-        Self { base_url, key, state_dir, port, secret }
+        Self { base_url, key, state_dir, port, secret, timeout: TIMEOUT }
     }
 }
 
 /// An app by its name.
-pub(crate) fn run(name: &str, settings: Settings) -> AppFuture {
+pub(crate) fn run(name: &str, mut settings: Settings) -> AppFuture {
     match name {
         "sdk" => return Box::pin(with_the_sdk(settings)),
         "queue" => return Box::pin(with_a_queue(settings)),
@@ -94,6 +98,14 @@ pub(crate) fn run(name: &str, settings: Settings) -> AppFuture {
             tokio::spawn(marks_events(app, event, false));
             Box::pin(async { Ok(()) })
         },
+        "marks_after_the_read_and_answers_last" => {
+            // The service gives a delivery up after 10 seconds, and this app waits longer.
+            settings.timeout = 3 * TIMEOUT;
+            |app, event| {
+                let work = tokio::spawn(marks_events(app, event, false));
+                Box::pin(async { work.await.map_err(|error| error.to_string())? })
+            }
+        }
         "marks_before_the_read" => |app, event| {
             tokio::spawn(marks_events(app, event, true));
             Box::pin(async { Ok(()) })
@@ -418,7 +430,7 @@ async fn marks_first(app: App, event: Value) -> AppResult {
     look_after(&app.api, &conversation).await
 }
 
-/// Answers early, works on several events at once, and marks in memory which ones: before it reads the conversation if `first`, else after. It does
+/// Works on several events at once, and marks in memory which ones: before it reads the conversation if `first`, else after. It does
 /// its work until that is done.
 async fn marks_events(app: App, event: Value, first: bool) -> AppResult {
     let mark = async || app.seen.lock().await.insert(id(&event).to_owned());

@@ -48,6 +48,12 @@ impl Host {
     }
 }
 
+/// The service of a world, as a fixture gets it.
+fn api_of_world(world: &Value) -> Api {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    Api::with(text(&world["base_url"]), text(&world["keys"]["live"]), text(&world["state_dir"]).into())
+}
+
 /// Answers calls until the last line, which is returned with the status of the program. Nothing is left in the temporary folder.
 async fn explore(
     options: Value,
@@ -61,7 +67,7 @@ async fn explore(
         let line = host.read();
         let world = &line["world"];
         let (number, ended) = match (&line["run"], &line["check"]) {
-            (Value::Number(number), _) => (number, app(Api::of_world(world)).await),
+            (Value::Number(number), _) => (number, app(api_of_world(world)).await),
             (_, Value::Number(number)) => (number, check.expect("a check")(world)),
             _ => break line,
         };
