@@ -267,7 +267,7 @@ impl Connection {
 }
 
 /// The longest claim while a guard fills up to a million events and then all of them fall due at once, in CPU time of this
-/// thread. The worst of three runs counts: the allocator tidies up at other moments in each.
+/// thread. The worst of three runs counts.
 fn claims() {
     const EVENTS: usize = 1_000_000;
     let runs = [(); 3].map(|()| {
