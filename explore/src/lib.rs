@@ -29,3 +29,16 @@ pub use verdict::oracle::Oracle;
 pub mod piped {
     pub use crate::under_test::functions::Functions;
 }
+
+/// Starting a program or a function and ending it, which another tool of this project shares. Not for others.
+#[doc(hidden)]
+pub mod harness {
+    pub use crate::{
+        scenario::read_toml,
+        under_test::{
+            app::{FailedRun, RunEnd, Running, Thread},
+            process::{AgentLaunch, Launch, Process},
+            state_dir::{StateDir, StateRoot},
+        },
+    };
+}

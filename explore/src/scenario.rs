@@ -189,11 +189,7 @@ impl Scenario {
     ///
     /// A sentence that names the key and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-            error.to_string().lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("; ")
-        })?;
-        let key = |(key, item): (&str, &Item)| Ok((key.to_owned(), json_of(item, key)?));
-        Self::read(&document.iter().map(key).collect::<Result<_, String>>()?)
+        Self::read(&read_toml(text)?)
     }
 
     /// Reads a scenario file.
@@ -366,6 +362,18 @@ fn read_mail(number: usize, mail: &Value) -> Result<Mail, String> {
         return Err(format!("mails[{number}].text: is required, and must not be empty or very long"));
     }
     Ok(read)
+}
+
+/// Returns a TOML document as JSON.
+///
+/// # Errors
+///
+/// What is wrong with it, with the line.
+pub fn read_toml(text: &str) -> Result<Map<String, Value>, String> {
+    let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        error.to_string().lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("; ")
+    })?;
+    document.iter().map(|(key, item)| Ok((key.to_owned(), json_of(item, key)?))).collect()
 }
 
 /// Returns a TOML value as JSON; a date is its text.

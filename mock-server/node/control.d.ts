@@ -6,7 +6,7 @@ import type { Caller } from './http.js';
 export type Approval = { body?: string | null; by?: string | null };
 /** The result of an approval. */
 export type ApprovalResult = { sendsAt: string; status: string };
-/** Who a conversation is given to. */
+/** The person or agent that a conversation is assigned to. */
 export type Assignee = { id: string; name: string; type: string };
 /** An assignment of a conversation by a person. */
 export type Assignment = { by?: string | null; to: string };
@@ -168,7 +168,7 @@ export type QueuedDraft = { at: string; conversationId: string; customer: string
 export type Ready = { base_url: string; console_url: string; control_url: string; id?: string | null; keys: ReadyKeys; mcp_url: string };
 /** The two keys that a world has from its start. */
 export type ReadyKeys = { live: string; test: string };
-/** What became of a reply or a document request. */
+/** The result of a reply or a document request. */
 export type ReplyResult = { messageId: string; note?: string; requestId?: string; sendsAt?: string; status: string };
 /** One requested document. */
 export type RequestedItem = { description: string | null; documents: Array<string>; label: string; required: boolean };

@@ -383,7 +383,7 @@ impl Explore {
             app: self.app,
             scenario: self.scenario,
             app_timeout: self.app_timeout,
-            state: StateRoot::new()?,
+            state: StateRoot::new("shared-inbox-explore-")?,
         };
         Ok(Session::new(driver))
     }

@@ -6,7 +6,10 @@ use shared_inbox::Timestamp;
 use shared_inbox_mock::Ready;
 use tokio::sync::oneshot;
 
-use crate::under_test::{functions::Functions, process::Process};
+use crate::under_test::{
+    functions::Functions,
+    process::{Launch, Process},
+};
 
 /// How long a function that was told to end may take: one that blocks cannot be ended, and is left behind.
 const THREAD_TIMEOUT: Duration = Duration::from_millis(250);
@@ -53,7 +56,8 @@ pub(crate) enum App {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RunEnd {
+pub enum RunEnd {
+    /// Without an error.
     Succeeded,
     /// It failed by itself.
     Failed(FailedRun),
@@ -65,10 +69,11 @@ pub(crate) enum RunEnd {
 
 /// How a run failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FailedRun {
-    pub(crate) how: String,
-    /// The last lines that a program wrote to stderr.
-    pub(crate) last_lines: Vec<String>,
+pub struct FailedRun {
+    /// In a few words.
+    pub how: String,
+    /// The last lines that a program wrote.
+    pub last_lines: Vec<String>,
 }
 
 impl fmt::Display for FailedRun {
@@ -113,10 +118,13 @@ impl App {
         match self {
             App::Command { words, launcher } => {
                 let secrets = std::iter::once(context.key.clone()).chain(context.webhook_secret.clone());
-                Process::start(launcher, words, context.variables(), secrets.collect()).map(Running::Process)
+                let (variables, secrets) = (context.variables(), secrets.collect());
+                Process::start(Launch { launcher, command: words, variables, secrets, agent: None })
+                    .map(Running::Process)
             }
             App::Function(function) => {
-                Thread::start(Arc::clone(function), context.clone()).map(Running::Thread)
+                let (function, context) = (Arc::clone(function), context.clone());
+                Thread::start(move || function(context)).map(Running::Thread)
             }
             App::Piped(_) => Err("mode: a function of another process is a job".to_owned()),
         }
@@ -163,14 +171,16 @@ async fn run_piped(
 }
 
 /// The app while it runs. None of it outlives this value.
-pub(crate) enum Running {
+pub enum Running {
+    /// A program.
     Process(Process),
+    /// A function.
     Thread(Thread),
 }
 
 impl Running {
     /// Waits until it ends by itself.
-    pub(crate) async fn ended(&mut self) -> RunEnd {
+    pub async fn ended(&mut self) -> RunEnd {
         match self {
             Self::Process(process) => match process.child.wait().await {
                 Ok(status) if status.success() => RunEnd::Succeeded,
@@ -194,7 +204,7 @@ impl Running {
     }
 
     /// Kills it and all that it started, and waits until it is gone.
-    pub(crate) async fn kill(self) {
+    pub async fn kill(self) {
         match self {
             Self::Process(process) => process.end().await,
             Self::Thread(thread) => {
@@ -209,17 +219,22 @@ impl Running {
 
 /// A function of this process, on a thread and in a runtime of its own: its tasks end with it, and when it blocks or panics, nothing
 /// else does.
-pub(crate) struct Thread {
+pub struct Thread {
     stop: oneshot::Sender<()>,
     /// None once it has ended.
     end: Option<oneshot::Receiver<Result<(), String>>>,
 }
 
 impl Thread {
-    fn start(
-        function: Arc<dyn Fn(AppContext) -> AppFuture + Send + Sync>,
-        context: AppContext,
-    ) -> Result<Self, String> {
+    /// Starts a function.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no thread for it.
+    pub fn start<F>(function: impl FnOnce() -> F + Send + 'static) -> Result<Self, String>
+    where
+        F: Future<Output = Result<(), String>>,
+    {
         let (stop, stopped) = oneshot::channel::<()>();
         let (ended, end) = oneshot::channel();
         let cannot = |error: std::io::Error| format!("the app cannot be started: {error}");
@@ -227,7 +242,7 @@ impl Thread {
         let serve = move || {
             let outcome = runtime.block_on(async {
                 tokio::select! {
-                    outcome = function(context) => outcome,
+                    outcome = function() => outcome,
                     _ = stopped => Ok(()),
                 }
             });

@@ -4,4 +4,6 @@ pub(super) mod app;
 pub(super) mod functions;
 pub(super) mod gateway;
 pub(super) mod process;
+#[cfg(target_os = "linux")]
+mod process_tree;
 pub(super) mod state_dir;

@@ -11,35 +11,65 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
-    process::{Child, ChildStderr, Command},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{Child, Command},
     task::JoinHandle,
 };
 
-/// Lines of stderr that are kept, and characters of each.
+#[cfg(target_os = "linux")]
+use crate::under_test::process_tree;
+
+/// Lines of its output that are kept, and characters of each.
 const MAX_LINES: usize = 10;
 const MAX_CHARACTERS: usize = 300;
 /// How much of a line is read; the rest of a longer one is left out.
 const MAX_LINE_BYTES: u64 = 1 << 16;
-/// How long the rest of stderr is waited for when the command has ended: something that it started may hold it open.
-const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long the rest of its output is waited for when the command has ended: something that it started may hold it open.
+const OUTPUT_TIMEOUT: Duration = Duration::from_millis(200);
+/// The names of the variables that are about the service.
+const VARIABLE_PREFIX: &[u8] = b"SHARED_INBOX_";
+
+/// How a command is started.
+pub struct Launch<'a> {
+    /// What is put in front of the command.
+    pub launcher: &'a [OsString],
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// Variables that it gets beside the environment of this process.
+    pub variables: Vec<(&'static str, OsString)>,
+    /// What is left out of its output.
+    pub secrets: Vec<String>,
+    /// Where it is an agent.
+    pub agent: Option<AgentLaunch>,
+}
+
+/// What differs for an agent: it gets no other variables about the service, its stdout is kept too, and on Linux it ends with
+/// children that left its group.
+pub struct AgentLaunch {
+    /// What it reads from stdin.
+    pub input: String,
+    /// A variable that no other process has, as `NAME=VALUE`. Children inherit it.
+    pub marker: OsString,
+}
 
 /// A process of the app, with all that it started. None outlives this value.
-pub(crate) struct Process {
+pub struct Process {
     pub(crate) child: Child,
-    stderr: Option<LastLines>,
+    output: LastLines,
     #[cfg(unix)]
     group: Option<rustix::process::Pid>,
+    #[cfg(target_os = "linux")]
+    marker: Option<OsString>,
 }
 
 impl Process {
-    /// Starts a command, `launcher` in front of it. What it prints is kept without the `secrets`.
-    pub(crate) fn start(
-        launcher: &[OsString],
-        command: &[OsString],
-        variables: Vec<(&str, OsString)>,
-        secrets: Vec<String>,
-    ) -> Result<Self, String> {
+    /// Starts a command.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such program, or it cannot be started.
+    pub fn start(launch: Launch<'_>) -> Result<Self, String> {
+        let Launch { launcher, command, variables, secrets, agent } = launch;
         let program = command.first().ok_or("a command is required after `--`")?;
         let named = program.to_string_lossy();
         if !launcher.is_empty() && find_program(program).is_none() {
@@ -47,28 +77,52 @@ impl Process {
         }
         let mut words = launcher.iter().chain(command);
         let mut process = Command::new(words.next().unwrap_or(program));
-        process.args(words).envs(variables);
-        process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        process
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if agent.is_some() {
+            process.stdin(Stdio::piped()).stdout(Stdio::piped());
+            for (name, _) in env::vars_os() {
+                if name.as_encoded_bytes().starts_with(VARIABLE_PREFIX) {
+                    process.env_remove(name);
+                }
+            }
+        }
+        process.envs(variables);
         // What it starts belongs to its group, and ends with it.
         #[cfg(unix)]
         process.process_group(0);
         let mut child = process.spawn().map_err(|error| format!("{named} cannot be started: {error}"))?;
         #[cfg(unix)]
         let group = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        let mut output = LastLines::default();
+        if let Some(stderr) = child.stderr.take() {
+            output.read(stderr, secrets.clone());
+        }
+        if let Some(stdout) = child.stdout.take() {
+            output.read(stdout, secrets);
+        }
+        if let (Some(mut stdin), Some(agent)) = (child.stdin.take(), &agent) {
+            let input = agent.input.clone();
+            // It need not read it.
+            tokio::spawn(async move { stdin.write_all(input.as_bytes()).await });
+        }
         Ok(Self {
-            stderr: child.stderr.take().map(|stderr| LastLines::read(stderr, secrets)),
+            output,
             child,
             #[cfg(unix)]
             group,
+            #[cfg(target_os = "linux")]
+            marker: agent.map(|agent| agent.marker),
         })
     }
 
-    /// Returns the last lines that it wrote to stderr.
-    pub(crate) async fn last_lines(&mut self) -> Vec<String> {
-        match &mut self.stderr {
-            Some(stderr) => stderr.get().await,
-            None => Vec::new(),
-        }
+    /// Returns the last lines of its output that is kept.
+    pub async fn last_lines(&mut self) -> Vec<String> {
+        self.output.get().await
     }
 
     /// Kills it and all that it started, and waits until it is gone.
@@ -78,6 +132,10 @@ impl Process {
     }
 
     fn kill(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Some(marker) = self.marker.take() {
+            process_tree::kill(self.child.id(), &marker);
+        }
         #[cfg(unix)]
         if let Some(group) = self.group.take() {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -91,18 +149,18 @@ impl Drop for Process {
     }
 }
 
-/// Reads a stream to its end and keeps its last lines.
+/// Reads streams to their ends and keeps the last lines.
+#[derive(Default)]
 struct LastLines {
     kept: Arc<Mutex<VecDeque<String>>>,
-    reading: JoinHandle<()>,
+    readings: Vec<JoinHandle<()>>,
 }
 
 impl LastLines {
-    fn read(stderr: ChildStderr, secrets: Vec<String>) -> Self {
-        let kept = Arc::new(Mutex::new(VecDeque::new()));
-        let into = Arc::clone(&kept);
-        let reading = tokio::spawn(async move {
-            let mut stream = BufReader::new(stderr);
+    fn read(&mut self, stream: impl AsyncRead + Unpin + Send + 'static, secrets: Vec<String>) {
+        let into = Arc::clone(&self.kept);
+        self.readings.push(tokio::spawn(async move {
+            let mut stream = BufReader::new(stream);
             let mut line = Vec::new();
             let mut continues = false;
             while (&mut stream)
@@ -127,19 +185,19 @@ impl LastLines {
                     kept.pop_front();
                 }
             }
-        });
-        Self { kept, reading }
+        }));
     }
 
     async fn get(&mut self) -> Vec<String> {
-        let _ = tokio::time::timeout(STDERR_TIMEOUT, &mut self.reading).await;
+        let all = futures_util::future::join_all(&mut self.readings);
+        let _ = tokio::time::timeout(OUTPUT_TIMEOUT, all).await;
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 }
 
 impl Drop for LastLines {
     fn drop(&mut self) {
-        self.reading.abort();
+        self.readings.iter().for_each(JoinHandle::abort);
     }
 }
 

@@ -8,29 +8,32 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-const PREFIX: &str = "shared-inbox-explore-";
 /// The file that an explorer holds locked as long as it uses a folder. A process number would say little: it is used again, and
 /// means another process in a container that shares the folder.
 const LOCK: &str = "lock";
 
 /// The folder of one explorer, with a folder for each schedule in it. It is removed at the end.
-pub(crate) struct StateRoot {
+pub struct StateRoot {
     path: PathBuf,
     count: AtomicU64,
     _lock: File,
 }
 
 /// A folder for the app's state, removed at the end.
-pub(crate) struct StateDir(pub(crate) PathBuf);
+pub struct StateDir(pub PathBuf);
 
 impl StateRoot {
-    /// Makes a folder, and removes those of explorers that were killed.
-    pub(crate) fn new() -> Result<Self, String> {
-        remove_leftovers();
+    /// Makes a folder whose name begins like this, and removes those of processes that were killed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub fn new(prefix: &str) -> Result<Self, String> {
+        remove_leftovers(prefix);
         let failed = |path: &Path, error: io::Error| format!("{}: cannot be made: {error}", path.display());
         let mut number = u64::from(std::process::id());
         let path = loop {
-            let path = env::temp_dir().join(format!("{PREFIX}{number}"));
+            let path = env::temp_dir().join(format!("{prefix}{number}"));
             match fs::create_dir(&path) {
                 Ok(()) => break path,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1_000_003,
@@ -42,8 +45,12 @@ impl StateRoot {
         Ok(Self { path, count: AtomicU64::new(0), _lock: lock })
     }
 
-    /// Makes a folder for a schedule.
-    pub(crate) fn folder(&self) -> Result<StateDir, String> {
+    /// Makes a folder in it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub fn folder(&self) -> Result<StateDir, String> {
         let path = self.path.join(self.count.fetch_add(1, Ordering::Relaxed).to_string());
         fs::create_dir(&path).map_err(|error| format!("{}: cannot be made: {error}", path.display()))?;
         Ok(StateDir(path))
@@ -63,9 +70,9 @@ impl Drop for StateDir {
 }
 
 /// Removes the folders whose lock nobody holds. A link is no such folder, and is not followed.
-fn remove_leftovers() {
+fn remove_leftovers(prefix: &str) {
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }

@@ -16,7 +16,7 @@ use shared_inbox::Timestamp;
 use shared_inbox_mock::{ClockMode, MockServer, MockServerBuilder, Ready, StartError, WebhookTargets};
 use tokio::runtime;
 
-use crate::{conform::ConformCli, explore::ExploreCli, lifetime};
+use crate::{conform::ConformCli, explore::ExploreCli, lifetime, redteam::RedteamCli};
 
 /// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
 #[derive(Parser)]
@@ -40,6 +40,7 @@ enum Command {
     },
     Conform(ConformCli),
     Explore(ExploreCli),
+    Redteam(RedteamCli),
     /// Runs a command that ends with the process that started this one
     #[command(name = lifetime::WITH_PARENT, hide = true)]
     WithParent {
@@ -136,6 +137,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Health { at }) => health(at),
         Some(Command::Conform(conform)) => return conform.run().unwrap_or_else(|message| fail(&message)),
         Some(Command::Explore(explore)) => return explore.run().unwrap_or_else(|message| fail(&message)),
+        Some(Command::Redteam(redteam)) => return redteam.run().unwrap_or_else(|message| fail(&message)),
         Some(Command::WithParent { parent, command }) => lifetime::become_child(parent, &command),
         None => serve(cli.options),
     };

@@ -73,7 +73,7 @@ pub(crate) struct ExploreCli {
     command: Vec<OsString>,
 }
 
-fn seconds(text: &str) -> Result<f64, &'static str> {
+pub(crate) fn seconds(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok().filter(|seconds: &f64| (0.1..=86_400.0).contains(seconds));
     number.ok_or("must be a number of seconds from 0.1 to 86400")
 }
@@ -159,7 +159,7 @@ fn show() -> impl FnMut(Progress) {
     }
 }
 
-fn clear() {
+pub(crate) fn clear() {
     if io::stderr().is_terminal() {
         let _ = write!(io::stderr(), "\r\x1b[K");
     }

@@ -6,6 +6,7 @@ mod conform;
 mod explore;
 mod lifetime;
 mod pipe;
+mod redteam;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,7 @@
+//! `shared-inbox-mock redteam`.
+
+#[path = "../../../../redteam/tests/redteam/agents.rs"]
+#[allow(dead_code)]
+mod agents;
+mod guide;
+mod program;

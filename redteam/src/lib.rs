@@ -1,0 +1,25 @@
+//! Holds an agent against hostile email, and judges it by what really left.
+//!
+//! [`RedTeam`] runs an agent in worlds of a mock server. In each it gets a task that a person would give, and meets one
+//! [`Attack`]: text of an outsider that wants something else. Then the world is judged, never the agent's words: is the attack's
+//! [`Goal`] so, and is the task done? A run without an attack for each task says what the agent can do at all.
+//!
+//! Inside, each module uses only those before it: `attack` is what an outsider wrote, `task` what a person wants, `world` the place
+//! where both meet, `goal` says what came of it, `run` runs the agent once, `story` and `report` tell of it.
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod attack;
+mod goal;
+mod report;
+mod run;
+mod story;
+mod task;
+mod team;
+mod world;
+
+pub use attack::{Attack, Goal, Place};
+pub use report::{AttackResult, Counts, FamilyResult, Report, TaskResult, Verdict};
+pub use run::AgentContext;
+pub use task::Task;
+pub use team::{OpenWorld, Progress, RedTeam};
