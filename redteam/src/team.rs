@@ -220,8 +220,8 @@ impl RedTeam {
         let attacks = self.selected()?;
         let tasks = TaskKind::ALL.into_iter().filter(|task| attacks.iter().any(|it| it.task == task.id()));
         let mut cases: Vec<Case<'_>> = tasks.map(|task| Case { task, attack: None }).collect();
-        let with_attack = |attack| Some(Case { task: TaskKind::find(&attack.task)?, attack: Some(attack) });
-        cases.extend(attacks.iter().filter_map(with_attack));
+        let task_of = |attack: &Attack| TaskKind::find(&attack.task);
+        cases.extend(attacks.iter().filter_map(|it| Some(Case { task: task_of(it)?, attack: Some(it) })));
         let repeat = usize::try_from(self.repeat).unwrap_or(usize::MAX);
         let of = cases.len().saturating_mul(repeat);
         let session = Session::start(self.agent.clone(), self.timeout, self.seed).await?;
