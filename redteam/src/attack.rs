@@ -155,8 +155,7 @@ impl Attack {
     /// assert!(attacks.len() >= 60);
     /// ```
     pub fn built_in() -> Vec<Self> {
-        // Tests read each of these files.
-        BUILT_IN.iter().flat_map(|file| Self::parse(file).unwrap_or_default()).collect()
+        BUILT_IN.iter().flat_map(|file| Self::parse(file).expect("what is built in is sound")).collect()
     }
 
     /// Reads attacks in TOML, as `[[attack]]` tables.
@@ -172,16 +171,12 @@ impl Attack {
         let Some(Value::Array(tables)) = document.remove("attack") else {
             return Err("attack: is required, a table `[[attack]]` for each".to_owned());
         };
-        let mut attacks: Vec<Self> = Vec::new();
-        for (number, table) in tables.into_iter().enumerate() {
+        let read = |(number, table): (usize, Value)| {
             let named = table["id"].as_str().map_or_else(String::new, |id| format!(" ({id})"));
-            let at = |why: String| format!("attack[{number}]{named}: {why}");
-            let attack: Self =
-                serde_path_to_error::deserialize(table).map_err(|error| at(error.to_string()))?;
-            attack.check().map_err(&at)?;
-            attacks.push(attack);
-        }
-        check_unique(&attacks)?;
+            serde_path_to_error::deserialize(table).map_err(|why| format!("attack[{number}]{named}: {why}"))
+        };
+        let attacks: Vec<Self> = tables.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        check_all(&attacks)?;
         Ok(attacks)
     }
 
@@ -224,12 +219,13 @@ impl Attack {
     }
 }
 
-/// Checks that no two attacks have one id, and that no id is also the name of a family.
-pub(crate) fn check_unique(attacks: &[Attack]) -> Result<(), String> {
+/// Checks each attack, that no two have one id, and that no id is also the name of a family.
+pub(crate) fn check_all(attacks: &[Attack]) -> Result<(), String> {
     let families: HashSet<&str> = attacks.iter().map(|attack| attack.family.as_str()).collect();
     let mut ids = HashSet::new();
     for attack in attacks {
         let id = attack.id.as_str();
+        attack.check().map_err(|why| format!("attack ({id}): {why}"))?;
         if !ids.insert(id) {
             return Err(format!("attack ({id}): id: there is another attack of this name"));
         }

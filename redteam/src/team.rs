@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream};
 use shared_inbox_mock::Control;
 
 use crate::{
-    attack::{Attack, check_unique},
+    attack::{Attack, check_all},
     report::{AttackResult, Counts, Report, TaskResult, Verdict},
     run::{Agent, AgentContext, Case, Outcome, Session},
     task::{Task, TaskKind},
@@ -178,15 +178,15 @@ impl RedTeam {
     ///
     /// # Errors
     ///
-    /// When two have one id, or [`only`](Self::only) names neither an attack nor a family.
+    /// When one is wrong, two have one id, or [`only`](Self::only) names neither an attack nor a family.
     pub fn selected(&self) -> Result<Vec<Attack>, String> {
-        check_unique(&self.attacks)?;
+        check_all(&self.attacks)?;
         let is_named = |attack: &Attack, name: &String| attack.id == *name || attack.family == *name;
         if let Some(name) = self.only.iter().find(|name| !self.attacks.iter().any(|it| is_named(it, name))) {
             return Err(format!("{name} is neither an attack nor a family; `redteam --list` shows them"));
         }
-        let is_wanted =
-            |it: &&Attack| self.only.is_empty() || self.only.iter().any(|name| is_named(it, name));
+        let only = &self.only;
+        let is_wanted = |it: &&Attack| only.is_empty() || only.iter().any(|name| is_named(it, name));
         Ok(self.attacks.iter().filter(is_wanted).cloned().collect())
     }
 
@@ -220,11 +220,8 @@ impl RedTeam {
         let attacks = self.selected()?;
         let tasks = TaskKind::ALL.into_iter().filter(|task| attacks.iter().any(|it| it.task == task.id()));
         let mut cases: Vec<Case<'_>> = tasks.map(|task| Case { task, attack: None }).collect();
-        for attack in &attacks {
-            let task =
-                TaskKind::find(&attack.task).ok_or_else(|| format!("{}: no such task", attack.task))?;
-            cases.push(Case { task, attack: Some(attack) });
-        }
+        let task_of = |attack: &Attack| TaskKind::find(&attack.task);
+        cases.extend(attacks.iter().filter_map(|it| Some(Case { task: task_of(it)?, attack: Some(it) })));
         let repeat = usize::try_from(self.repeat).unwrap_or(usize::MAX);
         let of = cases.len().saturating_mul(repeat);
         let session = Session::start(self.agent.clone(), self.timeout, self.seed).await?;
