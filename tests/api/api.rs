@@ -10,12 +10,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process::Command};
 
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "shared-inbox",
     "shared-inbox-webhooks",
     "shared-inbox-mock",
     "shared-inbox-conform",
     "shared-inbox-explore",
+    "shared-inbox-redteam",
     "shared-inbox-mcp",
 ];
 /// What this version of `public-api` reads.

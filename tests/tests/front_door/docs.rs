@@ -105,6 +105,7 @@ fn nothing_is_presented_as_released() {
         "shared-inbox-mock-cli",
         "shared-inbox-conform",
         "shared-inbox-explore",
+        "shared-inbox-redteam",
         "shared-inbox-mcp",
         "shared-inbox-webhooks",
     ];

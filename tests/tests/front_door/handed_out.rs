@@ -22,12 +22,13 @@ use crate::{
     run::{c_compiler_of, cargo, get, output, root, static_target, text},
 };
 
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "shared-inbox",
     "shared-inbox-webhooks",
     "shared-inbox-mock",
     "shared-inbox-conform",
     "shared-inbox-explore",
+    "shared-inbox-redteam",
     "shared-inbox-mock-cli",
     "shared-inbox-mcp",
 ];

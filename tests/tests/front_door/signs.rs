@@ -84,6 +84,7 @@ fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository(
         "mock-server",
         "conform",
         "explore",
+        "redteam",
         "mcp-bridge",
         "mock-server/python",
         "mock-server/node",
