@@ -70,7 +70,7 @@ impl Agent {
                 let agent = AgentLaunch { input: context.task, marker };
                 let secrets = vec![context.key];
                 Process::start(Launch { launcher, command: words, variables, secrets, agent: Some(agent) })
-                    .map(Running::Process)
+                    .map(|process| Running::Process(Box::new(process)))
             }
             Self::Function(function) => {
                 let function = Arc::clone(function);

@@ -120,7 +120,7 @@ impl App {
                 let secrets = std::iter::once(context.key.clone()).chain(context.webhook_secret.clone());
                 let (variables, secrets) = (context.variables(), secrets.collect());
                 Process::start(Launch { launcher, command: words, variables, secrets, agent: None })
-                    .map(Running::Process)
+                    .map(|process| Running::Process(Box::new(process)))
             }
             App::Function(function) => {
                 let (function, context) = (Arc::clone(function), context.clone());
@@ -173,7 +173,7 @@ async fn run_piped(
 /// The app while it runs. None of it outlives this value.
 pub enum Running {
     /// A program.
-    Process(Process),
+    Process(Box<Process>),
     /// A function.
     Thread(Thread),
 }
