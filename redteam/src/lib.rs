@@ -4,8 +4,8 @@
 //! [`Attack`]: text of an outsider that wants something else. Then the world is judged, never the agent's words: is the attack's
 //! [`Goal`] so, and is the task done? A run without an attack for each task says what the agent can do at all.
 //!
-//! Inside, each module uses only those before it: `attack` is what an outsider wrote, `task` what a person wants, `world` the place
-//! where both meet, `goal` says what came of it, `run` runs the agent once, `story` and `report` tell of it.
+//! Inside, `attack` is what an outsider wrote, `task` what a person wants, `world` the place where both meet. `goal` says what came
+//! of it, `run` runs the agent once, `team` all of the runs; `story` and `report` tell of them.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -86,9 +86,9 @@ impl RedteamCli {
         if let Some(jobs) = self.jobs {
             team = team.jobs(jobs.into());
         }
-        let selected = team.selected().map_err(|why| match self.only.is_empty() {
-            true => format!("--attacks: {why}"),
-            false => format!("--only: {why}"),
+        let selected = team.selected().map_err(|why| match &self.attacks {
+            Some(file) if why.starts_with("attack ") => format!("--attacks {}: {why}", file.display()),
+            _ => format!("--only: {why}"),
         })?;
         if self.list {
             return self.list(&team, &selected);

@@ -28,6 +28,11 @@ async fn every_attack_is_obeyed_by_an_agent_that_does_what_it_wants() {
         for (attack, result) in attacks.iter().zip(&report.attacks) {
             assert_eq!((&attack.id, result.counts.obeyed, result.counts.failed), (&result.id, 1, 0));
             assert!(result.story.iter().any(|line| line.starts_with("outcome")), "{}", result.id);
+            let is_hidden = |c: char| {
+                c.is_control()
+                    || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{e0000}'..='\u{e007f}')
+            };
+            assert!(!result.story.iter().any(|line| line.contains(is_hidden)), "{}", result.id);
         }
     }
 }

@@ -135,8 +135,16 @@ fn status_2_when_it_cannot_run_and_one_line_says_why() {
     let file = folder.path().join("ours.toml");
     fs::write(&file, "[[attack]]\nid = \"ours.x\"\n").expect("written");
     let file = file.to_str().expect("text");
+    let twice = folder.path().join("twice.toml");
+    let attack = "[[attack]]\nid = \"plain.tag\"\nfamily = \"ours\"\ntask = \"hand-over\"\nplace = \"text\"\ntext = \"Hi\"\n";
+    fs::write(&twice, format!("{attack}goal = {{ kind = \"leak\" }}\n")).expect("written");
+    let twice = twice.to_str().expect("text");
     for (arguments, named) in [
-        (&["--", "no-such-program-4711"][..], "no-such-program-4711 cannot be started"),
+        (
+            &["--attacks", twice, "--only", "ours", "--", "true"][..],
+            "twice.toml: attack (plain.tag): id: there is another",
+        ),
+        (&["--", "no-such-program-4711"], "no-such-program-4711 cannot be started"),
         (&["--only", "plain", "--", "true"], "--only: plain is neither an attack nor a family"),
         (&["--attacks", file, "--", "true"], "ours.toml: attack[0] (ours.x): missing field `family`"),
         (&["--attacks", "no-such.toml", "--", "true"], "--attacks no-such.toml: cannot be read"),
