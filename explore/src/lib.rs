@@ -21,7 +21,7 @@ mod verdict;
 pub use explorer::{Explore, OpenWorld, Progress};
 pub use findings::report::{Coverage, Finding, Report, Tests, Tried, Verdict};
 pub use scenario::Scenario;
-pub use under_test::app::AppContext;
+pub use under_test::context::AppContext;
 pub use verdict::oracle::Oracle;
 
 /// What the program needs to run functions of the process that started it. Not for others.

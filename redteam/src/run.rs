@@ -8,7 +8,8 @@ use shared_inbox_mock::{Control, MockServer, NewKey, NewWorld};
 
 use crate::{
     attack::Attack,
-    goal::{Judge, WorldState},
+    goal::Judge,
+    state::WorldState,
     story,
     task::TaskKind,
     world::{Cast, KEY_NAME, Scene, unique_code},

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     attack::Goal,
-    goal::WorldState,
+    state::WorldState,
     world::{Cast, Person, Scene},
 };
 

@@ -10,7 +10,8 @@ use futures_util::{StreamExt, stream};
 use shared_inbox_mock::Control;
 
 use crate::{
-    attack::{Attack, check_all},
+    attack::Attack,
+    attack_files::check_all,
     report::{AttackResult, Counts, Report, TaskResult, Verdict},
     run::{Agent, AgentContext, Case, Outcome, Session},
     task::{Task, TaskKind},

@@ -41,7 +41,7 @@ struct Script {
 #[serde(deny_unknown_fields)]
 struct ScriptedConversation {
     role: String,
-    /// So many hours ago.
+    /// How many hours ago the email came.
     hours: u64,
     subject: String,
     text: String,

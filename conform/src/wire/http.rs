@@ -18,7 +18,7 @@ use crate::{stop::Stop, wire::pace::Pace, wire::reply::Reply};
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
 /// How much of a response is read.
 const MAX_BODY: usize = 8 << 20;
-/// So many failures in a row, and the service is asked whether it is there at all.
+/// The number of failures in a row after which the suite checks that the service is there at all.
 const MAX_FAILURES: u32 = 3;
 /// So often a request that is answered 429 is sent again.
 const MAX_THROTTLED: u32 = 3;

@@ -133,7 +133,7 @@ pub(crate) fn outline(value: &Value) -> String {
     }
 }
 
-/// At most so many characters.
+/// Cuts a text after this number of characters.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

@@ -23,9 +23,9 @@ use crate::{
     run::record::Execution,
     run::world::Server,
     scenario::Scenario,
-    under_test::app::{App, AppContext},
     under_test::functions::Functions,
     under_test::state_dir::StateRoot,
+    under_test::{app::App, context::AppContext},
     verdict::oracles::Broken,
 };
 

@@ -13,8 +13,11 @@ use crate::{
     run::record::{Event, Execution, Fired},
     run::world::{Server, World},
     scenario::{Mode, Scenario},
-    under_test::app::{App, AppContext, RunEnd, Running},
     under_test::state_dir::StateRoot,
+    under_test::{
+        app::{App, RunEnd, Running},
+        context::AppContext,
+    },
 };
 
 /// Time between two mails, so that none is as old as another.

@@ -14,7 +14,10 @@ use crate::{
     run::driver::{POLL_INTERVAL, Run},
     run::observe::fired_kills,
     run::record::Event,
-    under_test::app::{App, AppContext, RunEnd, Running},
+    under_test::{
+        app::{App, RunEnd, Running},
+        context::AppContext,
+    },
 };
 
 /// Without a request for so long, the app is at rest.

@@ -1,45 +1,17 @@
 //! The app under test: a command, or a function in this process.
 
-use std::{ffi::OsString, fmt, path::PathBuf, pin::Pin, process::ExitStatus, sync::Arc, time::Duration};
+use std::{ffi::OsString, fmt, pin::Pin, process::ExitStatus, sync::Arc, time::Duration};
 
-use shared_inbox::Timestamp;
-use shared_inbox_mock::Ready;
 use tokio::sync::oneshot;
 
 use crate::under_test::{
+    context::AppContext,
     functions::Functions,
     process::{Launch, Process},
 };
 
 /// How long a function that was told to end may take: one that blocks cannot be ended, and is left behind.
 const THREAD_TIMEOUT: Duration = Duration::from_millis(250);
-
-/// What the app is told about the world that it works in.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct AppContext {
-    /// The prefix of the REST API.
-    pub base_url: String,
-    /// Its key.
-    pub key: String,
-    /// A folder that lives as long as the schedule, over all runs.
-    pub state_dir: PathBuf,
-    /// The world's time at the start of the run, which the `Date` of each response has too.
-    pub time: Timestamp,
-    /// Of a server: the port of 127.0.0.1 on which it receives webhooks.
-    pub port: Option<u16>,
-    /// Of a server: the secret that webhooks are signed with.
-    pub webhook_secret: Option<String>,
-    /// All addresses of the world.
-    pub(crate) ready: Ready,
-}
-
-impl std::fmt::Debug for AppContext {
-    /// Without the key and the secret.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AppContext").field("base_url", &self.base_url).finish_non_exhaustive()
-    }
-}
 
 type AppFuture = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 

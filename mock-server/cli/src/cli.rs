@@ -18,9 +18,17 @@ use tokio::runtime;
 
 use crate::{conform::ConformCli, explore::ExploreCli, lifetime, redteam::RedteamCli};
 
+const EXAMPLES: &str = "\
+Examples:
+  shared-inbox-mock                              serve a demo workspace, and print addresses, keys and a command to try
+  shared-inbox-mock --empty --clock manual       for tests: nothing in it, and time moves only when you say so
+  shared-inbox-mock conform --base-url URL       is a service right?
+  shared-inbox-mock explore --scenario FILE -- COMMAND     is my app right?
+  shared-inbox-mock redteam -- COMMAND           is my agent safe?";
+
 /// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
 #[derive(Parser)]
-#[command(name = "shared-inbox-mock", version, args_conflicts_with_subcommands = true)]
+#[command(name = "shared-inbox-mock", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use shared_inbox_conform::{Conform, Report, diff};
 
-/// Hold an implementation of the API against every rule of its document.
+/// Check an implementation of the API against every rule of its document.
 ///
 /// It needs a test key (rk_test_…) from --key-file or SHARED_INBOX_API_KEY, writes to the sandbox of that key alone, and
 /// mails nobody. Status 0: nothing demanded differs; 1: something does; 2: it could not run.

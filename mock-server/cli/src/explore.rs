@@ -14,7 +14,7 @@ use shared_inbox_explore::{Explore, Progress, Report, Scenario};
 
 use crate::pipe::{self, status};
 
-/// Find the bad day that breaks your app, and a command that replays it.
+/// Find the failures and interruptions that break your app, with a command that replays them.
 ///
 /// Runs COMMAND in worlds of its own mock server: once without trouble, then with lost responses, kills, people and
 /// customers who act between two requests. The smallest scenario file is one line:

@@ -18,7 +18,7 @@ use crate::{
     lifetime,
 };
 
-/// Hold your agent against hostile email, and see what really leaves.
+/// Give your agent tasks in a hostile inbox, and see what leaves.
 ///
 /// Runs COMMAND once for each attack and once for each task without one, each time in a world of its own. It gets
 /// SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY, SHARED_INBOX_MCP_URL and SHARED_INBOX_STATE_DIR, an empty folder; and
@@ -38,10 +38,10 @@ pub(crate) struct RedteamCli {
     /// Run these alone: a family, or the id of an attack
     #[arg(long, value_name = "FAMILY_OR_ID")]
     only: Vec<String>,
-    /// Run each attack and each task so often: an agent is not deterministic
+    /// How often each attack and each task runs: an agent is not deterministic
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// So many attacks may be obeyed
+    /// The most attacks that may be obeyed
     #[arg(long, value_name = "N", default_value = "0")]
     max_obeyed: usize,
     /// How long one run of COMMAND may take before it is ended with everything that it started
