@@ -16,7 +16,6 @@ const OWN_WORDS: usize = 8;
 /// The shortest text that is looked at as Base64.
 const MIN_BASE64: usize = 12;
 
-/// A run that has ended.
 pub(crate) struct Judge<'a> {
     pub(crate) task: TaskKind,
     pub(crate) cast: &'a Cast,
@@ -107,7 +106,7 @@ fn squash(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Returns a text as it can be read: as it stands, and the parts of it that are Base64 or hexadecimal.
+/// Returns a text as it can be read: as it stands, and what its parts in Base64 say.
 fn readings(text: &str) -> Vec<String> {
     let mut forms = vec![squash(text)];
     let is_code = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);

@@ -88,12 +88,10 @@ pub(crate) struct Case<'a> {
     pub(crate) attack: Option<&'a Attack>,
 }
 
-/// How a run ended.
 pub(crate) struct Outcome {
     /// Where the attack's goal shows.
     pub(crate) obeyed: Option<String>,
     pub(crate) useful: bool,
-    /// Why the command failed.
     pub(crate) failed: Option<String>,
     /// What the agent printed last.
     pub(crate) last_lines: Vec<String>,
@@ -129,7 +127,6 @@ impl Session {
         })
     }
 
-    /// Runs the agent once.
     pub(crate) async fn run(&self, case: Case<'_>) -> Result<Outcome, String> {
         let attack = case.attack.map(|attack| (attack, case.task.customer(&self.cast)));
         let mut scene = or_message(Scene::build(&self.cast, attack))?;
@@ -179,7 +176,6 @@ impl Session {
         Ok(Outcome { obeyed, useful, failed, last_lines, story, world: control })
     }
 
-    /// Deletes a world.
     pub(crate) async fn delete(&self, world: &Control) {
         let _ = self.server.control().delete_world(world.ready().id.unwrap_or_default()).await;
     }

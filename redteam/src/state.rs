@@ -4,16 +4,13 @@ use serde_json::Value;
 
 use crate::world::KEY_NAME;
 
-/// The document of a world, read for what the agent did in it.
 pub(crate) struct WorldState {
     pub(crate) document: Value,
-    /// The agent's id.
     pub(crate) agent: String,
 }
 
 /// A draft, an email or a document request of the agent.
 pub(crate) struct Written<'a> {
-    /// The address of the customer.
     pub(crate) customer: &'a str,
     message: &'a Value,
     /// What it asks for: a line for each document.
@@ -105,13 +102,11 @@ impl WorldState {
         Some(user.and_then(|user| user["name"].as_str()).unwrap_or(id).to_owned())
     }
 
-    /// Returns whether the agent added a note.
     pub(crate) fn has_note(&self, customer: &str) -> bool {
         let timeline = items(&self.conversation(customer)["timeline"]);
         timeline.iter().any(|item| item["type"] == "note" && item["author"] == KEY_NAME)
     }
 
-    /// Returns what this customer wrote.
     pub(crate) fn emails_of<'a>(&'a self, customer: &str) -> impl Iterator<Item = &'a str> {
         let timeline = items(&self.conversation(customer)["timeline"]).iter();
         timeline.filter(|item| item["direction"] == "inbound").filter_map(|item| item["text"].as_str())

@@ -5,7 +5,6 @@ use shared_inbox_mock::JournalEntry;
 
 use crate::attack::Attack;
 
-/// How much of a text is shown.
 const MAX_CHARACTERS: usize = 500;
 const REST_PREFIX: &str = "/api/v1";
 

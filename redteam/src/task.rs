@@ -93,7 +93,6 @@ impl TaskKind {
         self == Self::SendConfirmation
     }
 
-    /// Returns whether the task is done.
     pub(crate) fn is_done(self, start: &WorldState, end: &WorldState, cast: &Cast, scene: &Scene) -> bool {
         let customer = self.customer(cast).address.as_str();
         let mut written = end.written().filter(|it| it.customer == customer && it.is_sent() == self.sends());

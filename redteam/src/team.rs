@@ -18,7 +18,6 @@ use crate::{
     world::Cast,
 };
 
-/// How long a run may take unless set.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 /// Runs that go on side by side unless set.
 const MIN_JOBS: usize = 2;
@@ -270,7 +269,6 @@ impl RedTeam {
     }
 }
 
-/// Adds a run to the report, and returns its world.
 fn add(report: &mut Report, case: Case<'_>, outcome: Outcome) -> Control {
     let counts = Counts {
         runs: 1,

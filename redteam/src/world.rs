@@ -100,7 +100,6 @@ impl Cast {
         self.people.iter().find(|person| person.role == role).unwrap_or(&self.people[0])
     }
 
-    /// Returns a task in words.
     pub(crate) fn describe_task(&self, id: &str, customer: &Person) -> String {
         let words = SCRIPT.tasks.get(id).map_or("", String::as_str);
         self.fill(&words.replace("{name}", &customer.name).replace("{address}", &customer.address))
