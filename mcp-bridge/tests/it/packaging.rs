@@ -154,7 +154,7 @@ fn the_packages_for_npm_start_the_program_and_settings_name_npx() {
     assert!(output.status.success() && out(&output).0.contains("serverInfo"), "{:?}", out(&output));
 }
 
-/// The wheel itself is made and used in `tests/tests/front_door/handed_out.rs`.
+/// The wheel itself is made and used in `tests/front-door/tests/front_door/handed_out.rs`.
 #[test]
 fn settings_name_uvx_in_its_cache_and_the_path_where_the_program_stays() {
     let parent = tempfile::tempdir().unwrap();

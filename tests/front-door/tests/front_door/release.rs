@@ -41,7 +41,7 @@ impl Release {
         let bin = home.path().join("bin");
         fs::create_dir_all(&bin).expect("a directory");
         for name in STAND_INS {
-            let stand_in = root().join("tests/tests/front_door/release/stand-in");
+            let stand_in = root().join("tests/front-door/tests/front_door/release/stand-in");
             std::os::unix::fs::symlink(stand_in, bin.join(name)).expect("a link");
         }
         for name in ["shared-inbox-mock", "shared-inbox-mcp"] {

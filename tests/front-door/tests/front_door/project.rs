@@ -30,7 +30,7 @@ impl Project {
         let mock = home.path().join("mock");
         symlink(program("shared-inbox-mock"), &mock).expect("a link");
         for file in
-            fs::read_dir(root().join("tests/tests/front_door/runs")).expect("they are there").flatten()
+            fs::read_dir(root().join("tests/front-door/tests/front_door/runs")).expect("they are there").flatten()
         {
             fs::copy(file.path(), home.path().join(file.file_name())).expect("a copy");
         }
