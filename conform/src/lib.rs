@@ -21,6 +21,7 @@
 
 mod check;
 mod clock;
+mod early_end;
 mod plan;
 mod preflight;
 mod reports;
@@ -28,7 +29,6 @@ mod rule;
 mod rules;
 mod settings;
 mod shape;
-mod stop;
 mod suite;
 mod wire;
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     check::session::Session,
     clock::BoxFuture,
+    early_end::EarlyEnd,
     shape::{Field, at},
-    stop::Stop,
     wire::reply::Reply,
 };
 
@@ -52,7 +52,7 @@ pub(super) const SHARED: Needs = Needs { level: Level::Shared, scopes: &[] };
 pub(super) const WORLD: Needs = Needs { level: Level::World, scopes: &[] };
 
 /// Checks a rule in a session.
-type Checks<T> = Box<dyn Fn(Arc<Session>) -> BoxFuture<'static, Result<T, Stop>> + Send + Sync>;
+type Checks<T> = Box<dyn Fn(Arc<Session>) -> BoxFuture<'static, Result<T, EarlyEnd>> + Send + Sync>;
 
 enum Check {
     Demand(Checks<()>),
@@ -77,7 +77,7 @@ pub(super) struct Rule {
 
 impl Rule {
     /// Checks it; returns what was seen, for an observation.
-    pub(super) async fn check(&self, session: Arc<Session>) -> Result<Option<String>, Stop> {
+    pub(super) async fn check(&self, session: Arc<Session>) -> Result<Option<String>, EarlyEnd> {
         match &self.check {
             Check::Demand(check) => check(session).await.map(|()| None),
             Check::Observe(check) => check(session).await.map(Some),
@@ -112,7 +112,7 @@ impl Table {
         needs: Needs,
         check: impl Fn(Arc<Session>) -> F + Send + Sync + 'static,
     ) where
-        F: Future<Output = Result<(), Stop>> + Send + 'static,
+        F: Future<Output = Result<(), EarlyEnd>> + Send + 'static,
     {
         let check = Check::Demand(Box::new(move |session| Box::pin(check(session))));
         self.add(id.into(), says.into(), Kind::Demanded, needs, None, check);
@@ -127,7 +127,7 @@ impl Table {
         needs: Needs,
         check: impl Fn(Arc<Session>) -> F + Send + Sync + 'static,
     ) where
-        F: Future<Output = Result<String, Stop>> + Send + 'static,
+        F: Future<Output = Result<String, EarlyEnd>> + Send + 'static,
     {
         let check = Check::Observe(Box::new(move |session| Box::pin(check(session))));
         self.add(id.into(), says.into(), Kind::Observation, needs, Some(mock), check);
@@ -141,7 +141,7 @@ impl Table {
         needs: Needs,
         find: impl Fn(Arc<Session>) -> F + Clone + Send + Sync + 'static,
     ) where
-        F: Future<Output = Result<Found, Stop>> + Send + 'static,
+        F: Future<Output = Result<Found, EarlyEnd>> + Send + 'static,
     {
         for field in fields {
             let find = find.clone();
@@ -168,9 +168,9 @@ impl Table {
     }
 }
 
-fn holds(field: &Field, found: &Found) -> Result<(), Stop> {
+fn holds(field: &Field, found: &Found) -> Result<(), EarlyEnd> {
     if found.items.is_empty() {
-        return Err(Stop::not_tried(format!("nothing that has `{}` is there to look at", field.path)));
+        return Err(EarlyEnd::not_tried(format!("nothing that has `{}` is there to look at", field.path)));
     }
     for item in &found.items {
         // A part of something that is null or not there is another field's matter.

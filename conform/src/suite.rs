@@ -13,14 +13,14 @@ use futures_util::{StreamExt, stream};
 
 use super::{
     check::session::{Common, Session},
+    early_end::EarlyEnd,
     plan::{Plan, Way},
     preflight::{self, Key},
     reports::report::{Report, RuleReport},
     rule::{Kind, Level, Needs, Rule},
     rules,
     settings::{CannotRun, Conform},
-    stop::Stop,
-    wire::control::{Control, World},
+    wire::control::{ControlApi, TestWorld},
     wire::http::Http,
 };
 
@@ -48,7 +48,7 @@ pub struct Prepared {
     common: Common,
     settings: Conform,
     key: Key,
-    control: Option<Control>,
+    control: Option<ControlApi>,
     rules: Vec<Rule>,
 }
 
@@ -100,10 +100,10 @@ impl Conform {
 }
 
 /// Why nothing more can be tried.
-fn in_words(stop: Stop) -> String {
+fn in_words(stop: EarlyEnd) -> String {
     match stop {
-        Stop::NotTried(why) | Stop::Gone(why) => why,
-        Stop::Differs(difference) => difference.received,
+        EarlyEnd::NotTried(why) | EarlyEnd::Gone(why) => why,
+        EarlyEnd::Differs(difference) => difference.received,
     }
 }
 
@@ -156,10 +156,10 @@ async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
 }
 
 /// Returns the control API that was named, or the one that stands beside the service.
-async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>, CannotRun> {
+async fn find_control(settings: &Conform, http: &Http) -> Result<Option<ControlApi>, CannotRun> {
     let token = settings.control_token.as_deref();
     if let Some(url) = &settings.control_url {
-        let control = Control::new(http.client(), url, token);
+        let control = ControlApi::new(http.client(), url, token);
         return match control.answers().await {
             true => Ok(Some(control)),
             false => Err(CannotRun(format!(
@@ -170,7 +170,7 @@ async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>
     if !settings.find_control || !settings.base_url.trim_end_matches('/').ends_with("/api/v1") {
         return Ok(None);
     }
-    let control = Control::new(http.client(), &format!("{}/_mock", http.root()), token);
+    let control = ControlApi::new(http.client(), &format!("{}/_mock", http.root()), token);
     Ok(control.answers().await.then_some(control))
 }
 
@@ -241,7 +241,7 @@ impl Prepared {
     /// Most rules share a world, one after the other; those that need one of their own run beside each other.
     async fn in_worlds(
         &self,
-        control: &Control,
+        control: &ControlApi,
         done: &impl Fn(&RuleReport),
     ) -> Result<Vec<(usize, RuleReport)>, String> {
         let shares = |rule: &Rule| rule.needs.level < Level::World;
@@ -277,12 +277,12 @@ impl Prepared {
         Ok(reports)
     }
 
-    async fn open_world(&self, control: &Control) -> Result<Arc<Session>, Stop> {
-        let world: World = control.new_world().await?;
+    async fn open_world(&self, control: &ControlApi) -> Result<Arc<Session>, EarlyEnd> {
+        let world: TestWorld = control.new_world().await?;
         Ok(Arc::new(Session::in_world(&self.common, world)))
     }
 
-    async fn close_world(&self, control: &Control, session: &Session) {
+    async fn close_world(&self, control: &ControlApi, session: &Session) {
         if let Ok(world) = session.world() {
             control.end_world(world).await;
         }
@@ -309,13 +309,13 @@ impl Prepared {
         }
         let report = match rule.check(Arc::clone(session)).await {
             Ok(seen) => RuleReport::seen(rule, seen),
-            Err(Stop::NotTried(why)) => RuleReport::not_tried(rule, why),
+            Err(EarlyEnd::NotTried(why)) => RuleReport::not_tried(rule, why),
             // Where the document is silent, a response that the check did not reckon with is what was seen.
-            Err(Stop::Differs(difference)) if rule.kind == Kind::Observation => {
+            Err(EarlyEnd::Differs(difference)) if rule.kind == Kind::Observation => {
                 RuleReport::seen(rule, Some(difference.received))
             }
-            Err(Stop::Differs(difference)) => RuleReport::differs(rule, *difference),
-            Err(Stop::Gone(why)) => return Err(why),
+            Err(EarlyEnd::Differs(difference)) => RuleReport::differs(rule, *difference),
+            Err(EarlyEnd::Gone(why)) => return Err(why),
         };
         // A service might send the key back.
         Ok(report.without(&[&self.settings.key, session.api().key()]))

@@ -19,7 +19,7 @@ use shared_inbox_mcp::{
 };
 
 use cli::{Cli, Command, Options};
-use config::{Changed, For};
+use config::{For, WrittenSettings};
 
 /// How long running calls may take to finish when the client disconnects.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
@@ -157,7 +157,7 @@ fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &O
     if write.is_some() {
         return match client.write(&launch, &path) {
             Ok(None) => said(&format!("{} has these settings already.", path.display())),
-            Ok(Some(Changed { backup, changes, closed })) => {
+            Ok(Some(WrittenSettings { backup, changes, closed })) => {
                 let did = if backup.is_some() { "was changed" } else { "was made" };
                 eprintln!("{} {did}:", path.display());
                 changes.iter().for_each(|change| eprintln!("  {change}"));

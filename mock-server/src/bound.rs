@@ -6,7 +6,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
     control::Control,
-    http::{self, App, connection::Phase},
+    http::{self, ServerState, connection::Phase},
     ready::Ready,
 };
 
@@ -27,7 +27,7 @@ use crate::{
 /// # }
 /// ```
 pub struct BoundServer {
-    pub(crate) app: Arc<App>,
+    pub(crate) app: Arc<ServerState>,
     pub(crate) listener: TcpListener,
     pub(crate) phase: watch::Sender<Phase>,
 }

@@ -17,7 +17,7 @@ use tokio::{
 use crate::{
     BoundServer, MockServer,
     http::{
-        self, App,
+        self, ServerState,
         connection::{Limits, Phase},
         guard::Guard,
     },
@@ -232,7 +232,7 @@ impl MockServerBuilder {
         self,
         runtime: &Handle,
         stop: watch::Receiver<Phase>,
-    ) -> Result<(Arc<App>, TcpListener), StartError> {
+    ) -> Result<(Arc<ServerState>, TcpListener), StartError> {
         if !self.listen.ip().is_loopback() && self.control_token.is_none() {
             return Err(StartError::ControlToken(self.listen));
         }
@@ -254,7 +254,7 @@ impl MockServerBuilder {
         let bound = listener.local_addr().map_err(failed)?;
         let guard = Guard::new(bound, self.control_token.as_deref(), self.behind_gateways);
         let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
-        let app = App {
+        let app = ServerState {
             registry: Arc::new(registry),
             guard,
             addresses: Arc::new(Addresses::new(bound)),

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::{
     check::kept::{MagicSend, MagicSends, Rich, Scene, inbound, timeline},
     check::session::{Session, text},
+    early_end::EarlyEnd,
     rule::Found,
-    stop::Stop,
-    wire::receiver::{Answer, Delivery, Receiver},
+    wire::receiver::{Answer, ReceivedWebhook, Receiver},
     wire::reply::Reply,
 };
 
@@ -28,11 +28,11 @@ pub(crate) const LOCALS: [&str; 10] = [
 ];
 
 impl Session {
-    pub(crate) async fn rich(self: &Arc<Self>) -> Result<Arc<Rich>, Stop> {
+    pub(crate) async fn rich(self: &Arc<Self>) -> Result<Arc<Rich>, EarlyEnd> {
         self.rich.get_or_init(|| self.make_rich()).await.clone()
     }
 
-    async fn make_rich(&self) -> Result<Arc<Rich>, Stop> {
+    async fn make_rich(&self) -> Result<Arc<Rich>, EarlyEnd> {
         if self.reads_only() {
             return self.find_rich().await;
         }
@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// Looks for a conversation that is there already.
-    async fn find_rich(&self) -> Result<Arc<Rich>, Stop> {
+    async fn find_rich(&self) -> Result<Arc<Rich>, EarlyEnd> {
         for view in ["open", "waiting", "closed", "snoozed"] {
             let list = self.api().get(format!("/conversations?view={view}&limit=100")).await?;
             let longest = list.list()?.iter().max_by_key(|it| it["messageCount"].as_u64()).cloned();
@@ -57,30 +57,30 @@ impl Session {
                 return Ok(Arc::new(Rich { read: self.read(id).await?, list }));
             }
         }
-        Err(Stop::not_tried("there is no conversation to look at"))
+        Err(EarlyEnd::not_tried("there is no conversation to look at"))
     }
 
     /// Returns the entries of a list of conversations.
-    pub(crate) async fn summaries(self: Arc<Self>) -> Result<Found, Stop> {
+    pub(crate) async fn summaries(self: Arc<Self>) -> Result<Found, EarlyEnd> {
         let rich = self.rich().await?;
         Ok(Found { items: rich.list.list()?.clone(), reply: rich.list.clone() })
     }
 
     /// Returns a conversation as it is read.
-    pub(crate) async fn whole(self: Arc<Self>) -> Result<Found, Stop> {
+    pub(crate) async fn whole(self: Arc<Self>) -> Result<Found, EarlyEnd> {
         let rich = self.rich().await?;
         Ok(Found { items: vec![rich.read.done()?.clone()], reply: rich.read.clone() })
     }
 
     /// Returns the items of a timeline that are of this type.
-    pub(crate) async fn items(self: Arc<Self>, kind: &'static str) -> Result<Found, Stop> {
+    pub(crate) async fn items(self: Arc<Self>, kind: &'static str) -> Result<Found, EarlyEnd> {
         let rich = self.rich().await?;
         let items = timeline(&rich.read)?.into_iter().filter(|it| it["type"] == kind).collect();
         Ok(Found { items, reply: rich.read.clone() })
     }
 
     /// Returns the entries of a list at this path.
-    pub(crate) async fn listed(self: Arc<Self>, path: &'static str) -> Result<Found, Stop> {
+    pub(crate) async fn listed(self: Arc<Self>, path: &'static str) -> Result<Found, EarlyEnd> {
         if !self.reads_only() {
             self.rich().await?;
         }
@@ -89,23 +89,23 @@ impl Session {
     }
 
     /// Returns the documents that there are; in the sandbox, one that was sent in.
-    pub(crate) async fn documents(self: Arc<Self>) -> Result<Found, Stop> {
+    pub(crate) async fn documents(self: Arc<Self>) -> Result<Found, EarlyEnd> {
         if !self.reads_only() && self.may_send().await? {
             self.magic().await?;
         }
         self.listed("/documents?limit=100").await
     }
 
-    async fn may_send(&self) -> Result<bool, Stop> {
+    async fn may_send(&self) -> Result<bool, EarlyEnd> {
         let me = self.api().get("/me").await?;
         Ok(me.done()?["scopes"].as_array().is_none_or(|scopes| scopes.contains(&json!("send"))))
     }
 
-    pub(crate) async fn magic(self: &Arc<Self>) -> Result<Arc<MagicSends>, Stop> {
+    pub(crate) async fn magic(self: &Arc<Self>) -> Result<Arc<MagicSends>, EarlyEnd> {
         self.magic.get_or_init(|| self.make_magic()).await.clone()
     }
 
-    async fn make_magic(&self) -> Result<Arc<MagicSends>, Stop> {
+    async fn make_magic(&self) -> Result<Arc<MagicSends>, EarlyEnd> {
         let mut sends = Vec::new();
         for local in LOCALS {
             let address = self.address(local);
@@ -131,12 +131,12 @@ impl Session {
         Ok(Arc::new(MagicSends { sends }))
     }
 
-    pub(crate) async fn scene(self: &Arc<Self>) -> Result<Arc<Scene>, Stop> {
+    pub(crate) async fn scene(self: &Arc<Self>) -> Result<Arc<Scene>, EarlyEnd> {
         self.scene.get_or_init(|| self.make_scene()).await.clone()
     }
 
     /// Lets everything happen that a webhook tells of.
-    async fn make_scene(&self) -> Result<Arc<Scene>, Stop> {
+    async fn make_scene(&self) -> Result<Arc<Scene>, EarlyEnd> {
         let (control, live) = (self.control()?, self.live()?);
         let receiver = Receiver::start(Answer::Status(200)).await?;
         let (hook, secret) = self.hook(&receiver, json!({})).await?;
@@ -180,17 +180,17 @@ impl Session {
         self: Arc<Self>,
         kind: &'static str,
         part: &'static str,
-    ) -> Result<Found, Stop> {
+    ) -> Result<Found, EarlyEnd> {
         let scene = self.scene().await?;
         let events = scene.got.iter().filter(|it| kind.is_empty() || it.kind() == kind);
         let items: Vec<Value> = events
-            .map(Delivery::event)
+            .map(ReceivedWebhook::event)
             .map(|event| if part.is_empty() { event } else { event[part].clone() })
             .collect();
         let request = format!("webhook {}", if kind.is_empty() { "of any kind" } else { kind });
         if items.is_empty() {
-            let kinds: Vec<String> = scene.got.iter().map(Delivery::kind).collect();
-            return Err(Stop::differs(request, format!("a `{kind}` event"), kinds.join(", ")));
+            let kinds: Vec<String> = scene.got.iter().map(ReceivedWebhook::kind).collect();
+            return Err(EarlyEnd::differs(request, format!("a `{kind}` event"), kinds.join(", ")));
         }
         let reply = Reply::new(request, 200, Default::default(), String::new(), false);
         Ok(Found { reply, items })

@@ -14,8 +14,8 @@ use tokio::sync::OnceCell;
 use crate::{
     check::kept::{MagicSends, Rich, Scene},
     clock::Clock,
-    stop::Stop,
-    wire::control::{Control, World, WorldClock},
+    early_end::EarlyEnd,
+    wire::control::{ControlApi, TestWorld, WorldClock},
     wire::http::{Api, Http},
     wire::pace::Pace,
     wire::receiver::Receiver,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// A fixture that is made when the first check asks for it.
-pub(crate) type Fixture<T> = OnceCell<Result<Arc<T>, Stop>>;
+pub(crate) type Fixture<T> = OnceCell<Result<Arc<T>, EarlyEnd>>;
 
 /// One caller of the service with what belongs to it.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     run: String,
     budget: u32,
     reads_only: bool,
-    world: Option<World>,
+    world: Option<TestWorld>,
     /// Conversations that the run has made.
     created: Arc<AtomicU32>,
     names: AtomicU32,
@@ -61,13 +61,13 @@ impl Session {
     }
 
     /// In a world of its own, whose clock moves when something waits.
-    pub(crate) fn in_world(common: &Common, world: World) -> Self {
+    pub(crate) fn in_world(common: &Common, world: TestWorld) -> Self {
         let clock = Arc::new(WorldClock::new(world.control.clone()));
         let key = world.test_key.clone();
         Self::new(common, &key, clock, Some(world))
     }
 
-    fn new(common: &Common, key: &str, clock: Arc<dyn Clock>, world: Option<World>) -> Self {
+    fn new(common: &Common, key: &str, clock: Arc<dyn Clock>, world: Option<TestWorld>) -> Self {
         let Common { http, run, budget, reads_only, created } = common.clone();
         let pace = Arc::new(Pace::new(budget, Arc::clone(&clock)));
         Self {
@@ -114,7 +114,7 @@ impl Session {
     }
 
     /// Returns a simulated mail, as it is answered.
-    pub(crate) async fn inbound(&self, mut mail: Value) -> Result<Reply, Stop> {
+    pub(crate) async fn inbound(&self, mut mail: Value) -> Result<Reply, EarlyEnd> {
         if mail.get("subject").is_none() {
             mail["subject"] = json!(format!("[{}] A question", self.run));
         }
@@ -123,35 +123,35 @@ impl Session {
     }
 
     /// Returns a new conversation in the sandbox with this customer.
-    pub(crate) async fn conversation_with(&self, from: &str) -> Result<String, Stop> {
+    pub(crate) async fn conversation_with(&self, from: &str) -> Result<String, EarlyEnd> {
         let mail = json!({ "from": from, "name": "Conform", "text": "Where is my order?" });
         self.inbound(mail).await?.text_at("/conversationId")
     }
 
     /// Returns a new conversation in the sandbox.
-    pub(crate) async fn conversation(&self) -> Result<String, Stop> {
+    pub(crate) async fn conversation(&self) -> Result<String, EarlyEnd> {
         self.conversation_with(&self.address("customer")).await
     }
 
     /// Returns a whole conversation.
-    pub(crate) async fn read(&self, id: &str) -> Result<Reply, Stop> {
+    pub(crate) async fn read(&self, id: &str) -> Result<Reply, EarlyEnd> {
         let reply = self.api.get(format!("/conversations/{id}")).await?;
         reply.done()?;
         Ok(reply)
     }
 
     /// Returns a call on a conversation of the sandbox.
-    pub(crate) async fn act(&self, id: &str, what: &str, body: &Value) -> Result<Reply, Stop> {
+    pub(crate) async fn act(&self, id: &str, what: &str, body: &Value) -> Result<Reply, EarlyEnd> {
         self.api.post(format!("/conversations/{id}/{what}"), body).await
     }
 
     // With the control API.
 
-    pub(crate) fn world(&self) -> Result<&World, Stop> {
-        self.world.as_ref().ok_or_else(|| Stop::not_tried("needs the control API"))
+    pub(crate) fn world(&self) -> Result<&TestWorld, EarlyEnd> {
+        self.world.as_ref().ok_or_else(|| EarlyEnd::not_tried("needs the control API"))
     }
 
-    pub(crate) fn control(&self) -> Result<&Control, Stop> {
+    pub(crate) fn control(&self) -> Result<&ControlApi, EarlyEnd> {
         self.world().map(|world| &world.control)
     }
 
@@ -161,33 +161,33 @@ impl Session {
     }
 
     /// Returns the service with the world's live key, which has all scopes.
-    pub(crate) fn live(&self) -> Result<Api, Stop> {
+    pub(crate) fn live(&self) -> Result<Api, EarlyEnd> {
         Ok(self.caller(&self.world()?.live_key))
     }
 
     /// Returns the service with a new key, and the id of its agent.
-    pub(crate) async fn key(&self, key: Value) -> Result<(Api, String), Stop> {
+    pub(crate) async fn key(&self, key: Value) -> Result<(Api, String), EarlyEnd> {
         let made = self.control()?.post("/keys", key).await?;
         let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
         Ok((self.caller(&text("key")), text("agentId")))
     }
 
     /// Returns a key with these scopes.
-    pub(crate) async fn scoped(&self, scopes: &[&str], livemode: bool) -> Result<Api, Stop> {
+    pub(crate) async fn scoped(&self, scopes: &[&str], livemode: bool) -> Result<Api, EarlyEnd> {
         let key = json!({ "name": "Conform", "scopes": scopes, "livemode": livemode });
         Ok(self.key(key).await?.0)
     }
 
     /// Returns the address of the team's inbox.
-    pub(crate) async fn inbox(&self) -> Result<String, Stop> {
+    pub(crate) async fn inbox(&self) -> Result<String, EarlyEnd> {
         let inboxes = self.control()?.list("/mailboxes").await?;
         let team = inboxes.iter().find(|it| it["owner"].is_null() && it["sandbox"] == false);
         let address = team.and_then(|it| it["address"].as_str());
-        address.map(str::to_owned).ok_or_else(|| Stop::not_tried("the world has no team inbox"))
+        address.map(str::to_owned).ok_or_else(|| EarlyEnd::not_tried("the world has no team inbox"))
     }
 
     /// Live mail to the team's inbox, or wherever `more` says.
-    pub(crate) async fn mail(&self, more: Value) -> Result<Value, Stop> {
+    pub(crate) async fn mail(&self, more: Value) -> Result<Value, EarlyEnd> {
         let mut mail = json!({
             "to": self.inbox().await?, "from": "vera@customer.example", "name": "Vera",
             "subject": "A question", "text": "Where is my order?",
@@ -199,18 +199,18 @@ impl Session {
     }
 
     /// Returns a live conversation in the team's inbox.
-    pub(crate) async fn live_conversation(&self) -> Result<String, Stop> {
+    pub(crate) async fn live_conversation(&self) -> Result<String, EarlyEnd> {
         Ok(text(&self.mail(json!({})).await?["conversationId"]))
     }
 
     /// Returns the first person of the workspace.
-    pub(crate) async fn person(&self) -> Result<String, Stop> {
+    pub(crate) async fn person(&self) -> Result<String, EarlyEnd> {
         let people = self.control()?.list("/users").await?;
         Ok(people.first().map(|it| text(&it["id"])).unwrap_or_default())
     }
 
     /// Returns a webhook for this receiver; its id and secret.
-    pub(crate) async fn hook(&self, receiver: &Receiver, more: Value) -> Result<(String, String), Stop> {
+    pub(crate) async fn hook(&self, receiver: &Receiver, more: Value) -> Result<(String, String), EarlyEnd> {
         let mut hook = json!({ "url": receiver.url(), "livemode": true, "scope": "team" });
         if let (Some(hook), Some(more)) = (hook.as_object_mut(), more.as_object()) {
             hook.extend(more.clone());
@@ -220,17 +220,17 @@ impl Session {
     }
 
     /// Sends a test event, and waits until its first try is over.
-    pub(crate) async fn test_event(&self, hook: &str) -> Result<(), Stop> {
+    pub(crate) async fn test_event(&self, hook: &str) -> Result<(), EarlyEnd> {
         self.control()?.post(&format!("/webhooks/{hook}/test"), json!({})).await?;
         self.settle().await
     }
 
     /// Waits until every webhook try that is under way has ended.
-    pub(crate) async fn settle(&self) -> Result<(), Stop> {
+    pub(crate) async fn settle(&self) -> Result<(), EarlyEnd> {
         self.control()?.advance(0).await
     }
 
-    pub(crate) async fn advance(&self, seconds: u64) -> Result<(), Stop> {
+    pub(crate) async fn advance(&self, seconds: u64) -> Result<(), EarlyEnd> {
         self.control()?.advance(seconds).await
     }
 }

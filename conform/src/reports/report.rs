@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    early_end::Difference,
     rule::{Kind, Rule},
-    stop::Difference,
 };
 
 /// Whether an implementation does what the document demands.

@@ -11,34 +11,34 @@ use serde_json::{Value, json};
 
 use crate::{
     clock::{BoxFuture, Clock},
-    stop::Stop,
+    early_end::EarlyEnd,
     wire::http,
 };
 
 /// The control API, of the whole server or of one world.
 #[derive(Clone)]
-pub(crate) struct Control {
+pub(crate) struct ControlApi {
     client: Client,
     url: String,
     token: Option<Arc<str>>,
 }
 
-impl fmt::Debug for Control {
+impl fmt::Debug for ControlApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Control").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("ControlApi").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
 /// A world of its own for one part of the run.
 #[derive(Debug)]
-pub(crate) struct World {
-    pub(crate) control: Control,
+pub(crate) struct TestWorld {
+    pub(crate) control: ControlApi,
     pub(crate) live_key: String,
     pub(crate) test_key: String,
     id: String,
 }
 
-impl Control {
+impl ControlApi {
     pub(crate) fn new(client: Client, url: &str, token: Option<&str>) -> Self {
         Self { client, url: url.trim_end_matches('/').to_owned(), token: token.map(Arc::from) }
     }
@@ -53,7 +53,7 @@ impl Control {
 
     async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(u16, Value), String> {
         let mut request = self.client.request(method, format!("{}{path}", self.url));
-        // A call that moves the clock by a day is answered once every webhook try on the way has ended.
+        // A call that moves the clock by a day is answered once every webhook attempt on the way has ended.
         request = request.timeout(Duration::from_secs(60));
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
@@ -68,50 +68,51 @@ impl Control {
     }
 
     /// A call that must succeed, or the rule cannot be tried.
-    async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Stop> {
+    async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, EarlyEnd> {
         match self.send(method.clone(), path, body).await {
             Ok((200..=299, body)) => Ok(body),
-            Ok((status, body)) => Err(Stop::not_tried(format!(
+            Ok((status, body)) => Err(EarlyEnd::not_tried(format!(
                 "the control API answered {status} to {method} {path}: {}",
                 body["error"].as_str().unwrap_or("no reason given")
             ))),
-            Err(reason) => Err(Stop::not_tried(format!("the control API: {reason}"))),
+            Err(reason) => Err(EarlyEnd::not_tried(format!("the control API: {reason}"))),
         }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Result<Value, Stop> {
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, EarlyEnd> {
         self.call(Method::GET, path, None).await
     }
 
-    pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>, Stop> {
+    pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>, EarlyEnd> {
         Ok(self.get(path).await?.as_array().cloned().unwrap_or_default())
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, Stop> {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, EarlyEnd> {
         self.call(Method::POST, path, Some(&body)).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: Value) -> Result<Value, Stop> {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Result<Value, EarlyEnd> {
         self.call(Method::PUT, path, Some(&body)).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Result<Value, Stop> {
+    pub(crate) async fn delete(&self, path: &str) -> Result<Value, EarlyEnd> {
         self.call(Method::DELETE, path, None).await
     }
 
     /// Returns the status of a call that may be refused.
-    pub(crate) async fn status_of(&self, path: &str, body: Value) -> Result<u16, Stop> {
+    pub(crate) async fn status_of(&self, path: &str, body: Value) -> Result<u16, EarlyEnd> {
         let sent = self.send(Method::POST, path, Some(&body)).await;
-        sent.map(|(status, _)| status).map_err(|reason| Stop::not_tried(format!("the control API: {reason}")))
+        sent.map(|(status, _)| status)
+            .map_err(|reason| EarlyEnd::not_tried(format!("the control API: {reason}")))
     }
 
     /// Moves the clock; everything that falls due on the way has happened when this returns.
-    pub(crate) async fn advance(&self, seconds: u64) -> Result<(), Stop> {
+    pub(crate) async fn advance(&self, seconds: u64) -> Result<(), EarlyEnd> {
         self.post("/clock", json!({ "advanceSeconds": seconds })).await.map(drop)
     }
 
     /// Returns a new world with nothing in it and a clock that stands still.
-    pub(crate) async fn new_world(&self) -> Result<World, Stop> {
+    pub(crate) async fn new_world(&self) -> Result<TestWorld, EarlyEnd> {
         let ready = self.post("/worlds", json!({ "empty": true, "clock": "manual" })).await?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let id = text(&ready["id"]).or_else(|| {
@@ -119,13 +120,13 @@ impl Control {
         });
         let made = id.zip(text(&ready["keys"]["live"])).zip(text(&ready["keys"]["test"]));
         let ((id, live_key), test_key) =
-            made.ok_or_else(|| Stop::not_tried("the control API's new world has no id or no keys"))?;
+            made.ok_or_else(|| EarlyEnd::not_tried("the control API's new world has no id or no keys"))?;
         let control = Self { url: format!("{}/worlds/{id}", self.url), ..self.clone() };
-        Ok(World { control, live_key, test_key, id })
+        Ok(TestWorld { control, live_key, test_key, id })
     }
 
     /// Ends a world; whether that worked changes nothing any more.
-    pub(crate) async fn end_world(&self, world: &World) {
+    pub(crate) async fn end_world(&self, world: &TestWorld) {
         let _ = self.delete(&format!("/worlds/{}", world.id)).await;
     }
 }
@@ -133,12 +134,12 @@ impl Control {
 /// The clock of a world: it waits by moving the world's clock.
 #[derive(Debug)]
 pub(crate) struct WorldClock {
-    control: Control,
+    control: ControlApi,
     now: Mutex<Instant>,
 }
 
 impl WorldClock {
-    pub(crate) fn new(control: Control) -> Self {
+    pub(crate) fn new(control: ControlApi) -> Self {
         Self { control, now: Mutex::new(Instant::now()) }
     }
 }

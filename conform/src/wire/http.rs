@@ -12,7 +12,7 @@ use std::{
 use reqwest::{Client, Method, header::HeaderMap, redirect};
 use serde_json::Value;
 
-use crate::{stop::Stop, wire::pace::Pace, wire::reply::Reply};
+use crate::{early_end::EarlyEnd, wire::pace::Pace, wire::reply::Reply};
 
 /// How long one response may take.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -199,16 +199,16 @@ impl Api {
         self.pace.reserve(requests).await;
     }
 
-    pub(crate) async fn get(&self, path: impl Into<String>) -> Result<Reply, Stop> {
+    pub(crate) async fn get(&self, path: impl Into<String>) -> Result<Reply, EarlyEnd> {
         self.send(&Call::get(path)).await
     }
 
-    pub(crate) async fn post(&self, path: impl Into<String>, body: &Value) -> Result<Reply, Stop> {
+    pub(crate) async fn post(&self, path: impl Into<String>, body: &Value) -> Result<Reply, EarlyEnd> {
         self.send(&Call::post(path, body)).await
     }
 
     /// Returns a JSON-RPC request to the MCP server.
-    pub(crate) async fn mcp(&self, method: &str, params: Value) -> Result<Reply, Stop> {
+    pub(crate) async fn mcp(&self, method: &str, params: Value) -> Result<Reply, EarlyEnd> {
         let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let call = Call::post(format!("{}/mcp", self.http.root()), &body)
             .header("accept", "application/json, text/event-stream")
@@ -217,7 +217,7 @@ impl Api {
     }
 
     /// Sends a request within the rate limit; a 429 is waited out.
-    pub(crate) async fn send(&self, call: &Call) -> Result<Reply, Stop> {
+    pub(crate) async fn send(&self, call: &Call) -> Result<Reply, EarlyEnd> {
         let mut throttled = 0;
         loop {
             let permit = self.pace.acquire().await;
@@ -226,7 +226,7 @@ impl Api {
                     permit.throttled(retry_after(&reply.headers));
                     throttled += 1;
                     if throttled > MAX_THROTTLED {
-                        return Err(Stop::Gone(
+                        return Err(EarlyEnd::Gone(
                             "the service answers 429 (rate limit) again and again".into(),
                         ));
                     }
@@ -245,20 +245,20 @@ impl Api {
     }
 
     /// Sends a request at once, whatever the rate limit, and takes whatever is answered.
-    pub(crate) async fn burst(&self, call: &Call) -> Result<Reply, Stop> {
+    pub(crate) async fn burst(&self, call: &Call) -> Result<Reply, EarlyEnd> {
         let sent = self.http.once(self.key.as_deref(), call).await;
-        sent.map_err(|reason| Stop::differs(call.described(), "a response", reason))
+        sent.map_err(|reason| EarlyEnd::differs(call.described(), "a response", reason))
     }
 
     /// Tells an endpoint that fails from a service that is gone.
-    async fn failed(&self, call: &Call, reason: String) -> Stop {
+    async fn failed(&self, call: &Call, reason: String) -> EarlyEnd {
         if self.http.failures.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_FAILURES {
             if self.http.once(self.key.as_deref(), &Call::get("/me")).await.is_err() {
-                return Stop::Gone(format!("the service has stopped answering ({reason})"));
+                return EarlyEnd::Gone(format!("the service has stopped answering ({reason})"));
             }
             self.http.failures.store(0, Ordering::Relaxed);
         }
-        Stop::differs(call.described(), "a response", reason)
+        EarlyEnd::differs(call.described(), "a response", reason)
     }
 }
 

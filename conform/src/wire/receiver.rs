@@ -18,17 +18,17 @@ use serde_json::Value;
 use sha2::Sha256;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::stop::Stop;
+use crate::early_end::EarlyEnd;
 
 /// One request that came in.
 #[derive(Debug, Clone)]
-pub(crate) struct Delivery {
+pub(crate) struct ReceivedWebhook {
     pub(crate) method: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Delivery {
+impl ReceivedWebhook {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -78,7 +78,7 @@ pub(crate) enum Answer {
 
 #[derive(Debug)]
 struct Shared {
-    got: Vec<Delivery>,
+    got: Vec<ReceivedWebhook>,
     answer: Answer,
 }
 
@@ -91,8 +91,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) async fn start(answer: Answer) -> Result<Self, Stop> {
-        let failed = |error: std::io::Error| Stop::not_tried(format!("cannot listen on loopback: {error}"));
+    pub(crate) async fn start(answer: Answer) -> Result<Self, EarlyEnd> {
+        let failed =
+            |error: std::io::Error| EarlyEnd::not_tried(format!("cannot listen on loopback: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Mutex::new(Shared { got: Vec::new(), answer }));
@@ -113,7 +114,7 @@ impl Receiver {
         self.shared().answer = Answer::Status(status);
     }
 
-    pub(crate) fn got(&self) -> Vec<Delivery> {
+    pub(crate) fn got(&self) -> Vec<ReceivedWebhook> {
         self.shared().got.clone()
     }
 }
@@ -143,7 +144,7 @@ async fn take(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let delivery = Delivery { method: head.method.to_string(), headers: head.headers, body };
+    let delivery = ReceivedWebhook { method: head.method.to_string(), headers: head.headers, body };
     let answer = {
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.got.push(delivery);

@@ -3,7 +3,7 @@
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::stop::Stop;
+use crate::early_end::EarlyEnd;
 
 /// A response of the service.
 #[derive(Debug, Clone)]
@@ -40,23 +40,23 @@ impl Reply {
     }
 
     /// This response where something else was expected.
-    pub(crate) fn differs(&self, expected: impl Into<String>) -> Stop {
-        Stop::differs(&self.request, expected, self.described())
+    pub(crate) fn differs(&self, expected: impl Into<String>) -> EarlyEnd {
+        EarlyEnd::differs(&self.request, expected, self.described())
     }
 
     /// Returns a part of this response where something else was expected.
-    pub(crate) fn differs_in(&self, expected: impl Into<String>, part: &str, value: &Value) -> Stop {
+    pub(crate) fn differs_in(&self, expected: impl Into<String>, part: &str, value: &Value) -> EarlyEnd {
         let value = if self.private { outline(value) } else { cut(&value.to_string(), 300) };
-        Stop::differs(&self.request, expected, format!("{part}: {value}"))
+        EarlyEnd::differs(&self.request, expected, format!("{part}: {value}"))
     }
 
     /// Holds unless `ok` is false.
-    pub(crate) fn must(&self, ok: bool, expected: impl Into<String>) -> Result<(), Stop> {
+    pub(crate) fn must(&self, ok: bool, expected: impl Into<String>) -> Result<(), EarlyEnd> {
         if ok { Ok(()) } else { Err(self.differs(expected)) }
     }
 
     /// Returns the JSON of a response with this status.
-    pub(crate) fn is(&self, status: u16) -> Result<&Value, Stop> {
+    pub(crate) fn is(&self, status: u16) -> Result<&Value, EarlyEnd> {
         match &self.json {
             Some(json) if self.status == status => Ok(json),
             _ => Err(self.differs(format!("{status} with a JSON body"))),
@@ -64,7 +64,7 @@ impl Reply {
     }
 
     /// Returns the JSON of a response that says that it was done, for what comes before the check itself.
-    pub(crate) fn done(&self) -> Result<&Value, Stop> {
+    pub(crate) fn done(&self) -> Result<&Value, EarlyEnd> {
         match &self.json {
             Some(json) if (200..300).contains(&self.status) => Ok(json),
             _ => Err(self.differs("2xx with a JSON body")),
@@ -72,12 +72,12 @@ impl Reply {
     }
 
     /// Returns the entries of a list.
-    pub(crate) fn list(&self) -> Result<&Vec<Value>, Stop> {
+    pub(crate) fn list(&self) -> Result<&Vec<Value>, EarlyEnd> {
         self.done()?.as_array().ok_or_else(|| self.differs("a JSON array"))
     }
 
     /// Returns the sentence of an error with this status.
-    pub(crate) fn refused(&self, status: u16) -> Result<&str, Stop> {
+    pub(crate) fn refused(&self, status: u16) -> Result<&str, EarlyEnd> {
         let sentence = self.json.as_ref().and_then(|json| json["error"].as_str());
         match sentence {
             Some(sentence) if self.status == status => Ok(sentence),
@@ -86,7 +86,7 @@ impl Reply {
     }
 
     /// Returns a 400 whose sentence names these fields, each at the start of a problem.
-    pub(crate) fn names(&self, fields: &[&str]) -> Result<(), Stop> {
+    pub(crate) fn names(&self, fields: &[&str]) -> Result<(), EarlyEnd> {
         let sentence = self.refused(400)?;
         let named = |field: &str| sentence.split(';').any(|problem| starts_with_field(problem.trim(), field));
         match fields.iter().find(|field| !named(field)) {
@@ -96,7 +96,7 @@ impl Reply {
     }
 
     /// Returns a value in this response.
-    pub(crate) fn equals(&self, pointer: &str, expected: &Value) -> Result<(), Stop> {
+    pub(crate) fn equals(&self, pointer: &str, expected: &Value) -> Result<(), EarlyEnd> {
         let value = self.done()?.pointer(pointer).unwrap_or(&Value::Null);
         if value == expected {
             return Ok(());
@@ -105,7 +105,7 @@ impl Reply {
     }
 
     /// Returns a string in this response.
-    pub(crate) fn text_at(&self, pointer: &str) -> Result<String, Stop> {
+    pub(crate) fn text_at(&self, pointer: &str) -> Result<String, EarlyEnd> {
         let value = self.done()?.pointer(pointer);
         let text = value.and_then(Value::as_str);
         text.map(str::to_owned).ok_or_else(|| self.differs(format!("a string at `{pointer}`")))

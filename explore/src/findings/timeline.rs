@@ -5,7 +5,7 @@ use crate::{
     plan::schedule::Schedule,
     plan::step::{Act, Place, Step, Trouble, What},
     run::calls::second_mail,
-    run::record::{AppRequest, Event, Execution, Fired},
+    run::record::{AppRequest, Event, Execution, StepEffect},
     scenario::Scenario,
     under_test::app::RunEnd,
     verdict::oracles::quoted,
@@ -47,7 +47,7 @@ pub(crate) fn timeline(scenario: &Scenario, schedule: &Schedule, execution: &Exe
             }
         }
         let Some(request) = execution.requests.get(index) else { break };
-        let strikes = |(step, fired): &(&Step, &Fired)| {
+        let strikes = |(step, fired): &(&Step, &StepEffect)| {
             fired.effective && step.request().is_some() && step.act().is_none() && fired.at == Some(index)
         };
         let struck = schedule.steps.iter().zip(&execution.fired).find(strikes).map(|(step, _)| step);

@@ -10,7 +10,7 @@ use crate::{
     plan::schedule::Schedule,
     plan::step::{Act, Moment, Place, Step, What},
     run::calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
-    run::record::{Event, Execution, Fired},
+    run::record::{Event, Execution, StepEffect},
     run::world::{Server, World},
     scenario::{Mode, Scenario},
     under_test::state_dir::StateRoot,
@@ -72,7 +72,7 @@ pub(crate) struct Run<'d> {
     pub(crate) events: Vec<(usize, Timestamp, Event)>,
     /// Events for the webhook that came when the driver did something, by their numbers, and where that is in `events`.
     pub(crate) caused: Vec<(Range<usize>, usize)>,
-    pub(crate) fired: Vec<Fired>,
+    pub(crate) fired: Vec<StepEffect>,
     pub(crate) runs: Vec<RunEnd>,
 }
 
@@ -131,7 +131,7 @@ impl Driver {
             webhook: String::new(),
             events: Vec::new(),
             caused: Vec::new(),
-            fired: vec![Fired::default(); schedule.steps.len()],
+            fired: vec![StepEffect::default(); schedule.steps.len()],
             runs: Vec::new(),
         };
         let execution = run.execute().await;
@@ -325,7 +325,7 @@ impl Run<'_> {
                 Some(seconds) => self.pass(seconds).await.is_ok(),
                 None => self.world.call(&path, &body).await?.0 < 400,
             };
-            self.fired[n] = Fired { at: Some(mark.requests), effective };
+            self.fired[n] = StepEffect { at: Some(mark.requests), effective };
             if effective {
                 self.note_since(mark, Event::Step(n)).await?;
             }

@@ -13,7 +13,7 @@ use crate::{
     plan::schedule::Schedule,
     plan::step::{Place, What},
     run::driver::{POLL_INTERVAL, Run},
-    run::record::{AppRequest, DeliveryTry, End, Event, Execution, Fired, time},
+    run::record::{AppRequest, DeliveryTry, End, Event, Execution, StepEffect, time},
     run::world::World,
     under_test::app::App,
 };
@@ -51,7 +51,7 @@ impl Run<'_> {
         for (n, id) in &self.rules {
             let Some(fault) = faults.iter().find(|fault| fault.id == *id) else { continue };
             let effective = fault.fired != 0 && fault.acted.iter().all(|status| *status < 400);
-            self.fired[*n] = Fired { at: None, effective };
+            self.fired[*n] = StepEffect { at: None, effective };
         }
         self.world.clear_faults().await;
         if !self.schedule.steps.is_empty() {

@@ -161,7 +161,7 @@ pub(crate) enum Event {
 
 /// Whether a step happened.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Fired {
+pub(crate) struct StepEffect {
     /// The first request that comes after it, or that it strikes.
     pub(crate) at: Option<usize>,
     /// Whether it did anything.
@@ -177,7 +177,7 @@ pub(crate) struct Execution {
     pub(crate) server: bool,
     /// What happened beside them, each with the number of requests before it.
     pub(crate) events: Vec<(usize, Event)>,
-    pub(crate) fired: Vec<Fired>,
+    pub(crate) fired: Vec<StepEffect>,
     pub(crate) runs: Vec<RunEnd>,
     pub(crate) ends: Vec<End>,
     /// For each expectation of the scenario, why it was not met.

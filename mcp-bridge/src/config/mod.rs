@@ -70,7 +70,7 @@ pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
 }
 
 /// What writing changed.
-pub(crate) struct Changed {
+pub(crate) struct WrittenSettings {
     /// The copy of the file as it was, if there was one.
     pub(crate) backup: Option<PathBuf>,
     /// What is different, a line each, without the value of any variable.
@@ -153,7 +153,7 @@ impl For {
     }
 
     /// Merges the settings into the client's file, which is copied before, unless it has them already. The error says why nothing was written.
-    pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Option<Changed>, String> {
+    pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Option<WrittenSettings>, String> {
         let key = match launch.key {
             false => None,
             true if self.asks_for_key() => Some(self.key()),
@@ -176,7 +176,7 @@ impl For {
         let holds_key = new["env"].get(API_KEY).is_some() && !self.asks_for_key();
         let replaced = files::replace(&target, &after, holds_key)?;
         let changes = entry::changes(old.as_ref(), &new);
-        Ok(Some(Changed { backup: replaced.backup, changes, closed: holds_key && replaced.was_open }))
+        Ok(Some(WrittenSettings { backup: replaced.backup, changes, closed: holds_key && replaced.was_open }))
     }
 
     fn merged(self, text: &str, launch: &Launch, key: Option<&str>) -> Result<Merged, String> {

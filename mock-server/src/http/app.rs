@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The state of a server.
-pub(crate) struct App {
+pub(crate) struct ServerState {
     pub(crate) registry: Arc<WorldRegistry>,
     pub(crate) guard: Guard,
     pub(crate) addresses: Arc<Addresses>,
@@ -34,7 +34,7 @@ pub(crate) struct App {
     pub(crate) openapi: OnceLock<Bytes>,
 }
 
-impl App {
+impl ServerState {
     /// Returns the control of the main world.
     pub(crate) fn control(&self) -> Control {
         self.control_of(&self.registry.main)

@@ -41,14 +41,17 @@ use http::Request;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
-pub(crate) use app::App;
+pub(crate) use app::ServerState;
 use connection::HttpReply;
 use service::ServiceTarget;
 
 /// Serves until the server stops.
 ///
 /// Boxed, so that it is compiled here, and not again in every program and test that starts a server.
-pub(crate) fn serve(app: Arc<App>, listener: TcpListener) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+pub(crate) fn serve(
+    app: Arc<ServerState>,
+    listener: TcpListener,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     let (stop, routes) = (app.stop.clone(), control::routes());
     Box::pin(connection::serve(listener, app.limits, stop, control::is_control_path, move |request| {
         let (app, routes) = (Arc::clone(&app), routes.clone());
@@ -56,7 +59,7 @@ pub(crate) fn serve(app: Arc<App>, listener: TcpListener) -> Pin<Box<dyn Future<
     }))
 }
 
-async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> HttpReply {
+async fn handle(app: &ServerState, routes: &Router, request: Request<Incoming>) -> HttpReply {
     let path = request.uri().path();
     if ServiceTarget::parse(path).is_some() {
         return service::handle(app, routes, request).await;

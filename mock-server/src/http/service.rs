@@ -14,7 +14,7 @@ use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 
 use super::{
-    app::App,
+    app::ServerState,
     body,
     caller::Caller,
     connection::{HttpReply, Phase, stopped},
@@ -62,7 +62,7 @@ impl<'a> ServiceTarget<'a> {
     }
 }
 
-pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> HttpReply {
+pub(crate) async fn handle(app: &ServerState, routes: &Router, request: Request<Incoming>) -> HttpReply {
     let (parts, body) = request.into_parts();
     let (caller, mut record) = RequestRecord::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.client_timeout).await;
@@ -124,7 +124,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
 
 /// Makes the control calls of a fault for this moment, as a part of the trace of the request with this number.
 async fn make_control_calls(
-    app: &App,
+    app: &ServerState,
     routes: &Router,
     runtime: &Arc<WorldRuntime>,
     number: u64,
@@ -149,7 +149,12 @@ async fn make_control_calls(
 }
 
 /// Performs a request. A panic becomes a 500.
-async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<Bytes>) -> Response<Bytes> {
+async fn perform(
+    app: &ServerState,
+    caller: Result<Caller>,
+    parts: Parts,
+    body: Result<Bytes>,
+) -> Response<Bytes> {
     if let Ok(caller) = &caller
         && ServiceTarget::parse(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
@@ -206,7 +211,7 @@ struct RequestRecord {
 
 impl RequestRecord {
     /// Returns the caller and the record of a request. Without a valid key the request belongs to the main world.
-    fn begin(app: &App, parts: &Parts) -> (Result<Caller>, Self) {
+    fn begin(app: &ServerState, parts: &Parts) -> (Result<Caller>, Self) {
         let (caller, runtime, number, at) = match Caller::authenticate(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
                 let (runtime, number) = (Arc::clone(&caller.runtime), caller.request);

@@ -63,7 +63,7 @@ impl CallInput<'_> {
 
 /// The response to a change that creates nothing.
 #[derive(Serialize)]
-struct Done {
+struct Acknowledgement {
     ok: bool,
 }
 
@@ -146,7 +146,7 @@ impl World {
                 Operation::RecordSent => {
                     let mail = input.read::<RecordSent>()?;
                     self.record_sent(self.keys[key].livemode, mail, now);
-                    ServiceResponse::json(201, &Done { ok: true })
+                    ServiceResponse::json(201, &Acknowledgement { ok: true })
                 }
                 Operation::SandboxInbound => {
                     let receipt = self.sandbox_inbound(key, input.read::<SandboxInbound>()?, now)?;
@@ -165,22 +165,22 @@ impl World {
             Operation::AddNote => {
                 let (at, note) = self.locate(key, id, input.read::<AddNote>())?;
                 self.add_note(at, self.agent_of(key).as_ref(), note, now);
-                ServiceResponse::json(201, &Done { ok: true })
+                ServiceResponse::json(201, &Acknowledgement { ok: true })
             }
             Operation::SetStatus => {
                 let (at, change) = self.locate(key, id, input.read::<SetStatus>())?;
                 self.set_status(at, self.agent_of(key).as_ref(), change.status, now);
-                ServiceResponse::json(200, &Done { ok: true })
+                ServiceResponse::json(200, &Acknowledgement { ok: true })
             }
             Operation::TagConversation => {
                 let (at, change) = self.locate(key, id, input.read::<TagConversation>())?;
                 self.tag(at, self.agent_of(key).as_ref(), change, now);
-                ServiceResponse::json(200, &Done { ok: true })
+                ServiceResponse::json(200, &Acknowledgement { ok: true })
             }
             Operation::AssignConversation => {
                 let (at, change) = self.locate(key, id, input.read::<AssignConversation>())?;
                 self.assign(at, change.to, self.agent_of(key).as_ref(), now)?;
-                ServiceResponse::json(200, &Done { ok: true })
+                ServiceResponse::json(200, &Acknowledgement { ok: true })
             }
             Operation::Reply => {
                 let (at, reply) = self.locate(key, id, input.read::<Reply>())?;

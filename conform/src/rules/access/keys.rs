@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::rules::requests::operations::OPERATIONS;
 use crate::{
+    early_end::EarlyEnd,
     rule::{DRAFT, READS, Table, WORLD, WRITE},
-    stop::Stop,
     wire::http::Call,
 };
 
@@ -53,7 +53,7 @@ fn keys(table: &mut Table) {
                 let api = s.scoped(&["read"], livemode).await?;
                 let rest = api.key().strip_prefix(prefix).unwrap_or_default();
                 if rest.len() != 48 || !rest.chars().all(|c| c.is_ascii_alphanumeric()) {
-                    return Err(Stop::differs(
+                    return Err(EarlyEnd::differs(
                         "a new key",
                         format!("{prefix} and 48 letters and digits"),
                         "another form",

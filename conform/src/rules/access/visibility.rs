@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::rules::requests::operations::OPERATIONS;
 use crate::{
     check::session::{Session, text},
+    early_end::EarlyEnd,
     rule::{Table, WORLD, WRITE},
-    stop::Stop,
     wire::http::Api,
     wire::reply::Reply,
 };
@@ -18,7 +18,7 @@ pub(crate) fn add(table: &mut Table) {
 }
 
 /// Returns a private inbox with a mail in it: the conversation, its owner, and a key of that person.
-async fn private(s: &Session) -> Result<(String, String, Api), Stop> {
+async fn private(s: &Session) -> Result<(String, String, Api), EarlyEnd> {
     let control = s.control()?;
     let owner = text(&control.post("/users", json!({ "name": "Ben" })).await?["id"]);
     let inbox = json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner });
@@ -32,7 +32,7 @@ async fn private(s: &Session) -> Result<(String, String, Api), Stop> {
     Ok((id, owner, api))
 }
 
-fn same(hidden: &Reply, never: &Reply) -> Result<(), Stop> {
+fn same(hidden: &Reply, never: &Reply) -> Result<(), EarlyEnd> {
     hidden.refused(404)?;
     match hidden.status == never.status && hidden.text == never.text {
         true => Ok(()),

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use crate::{
     check::kept::timeline,
     check::session::Session,
+    early_end::EarlyEnd,
     rule::{DRAFT, Found, SEND, Table},
     shape::{
         Field,
         Type::{Id, OneOf, Text, Time},
         field, optional,
     },
-    stop::Stop,
     wire::http::Api,
 };
 
@@ -72,21 +72,21 @@ pub(crate) fn refused(
 }
 
 /// Returns the message in the timeline of a conversation.
-pub(crate) async fn message(api: &Api, conversation: &str, id: &str) -> Result<Value, Stop> {
+pub(crate) async fn message(api: &Api, conversation: &str, id: &str) -> Result<Value, EarlyEnd> {
     let read = api.get(format!("/conversations/{conversation}")).await?;
     let found = timeline(&read)?.into_iter().find(|it| it["id"] == id);
     found.ok_or_else(|| read.differs(format!("{id} in the timeline")))
 }
 
 /// Returns a live conversation with a reply or request in it; gives the conversation and the answer.
-pub(crate) async fn live(s: &Session, what: &str, body: Value) -> Result<(String, Value), Stop> {
+pub(crate) async fn live(s: &Session, what: &str, body: Value) -> Result<(String, Value), EarlyEnd> {
     let id = s.live_conversation().await?;
     let made = s.live()?.post(format!("/conversations/{id}/{what}"), &body).await?;
     Ok((id, made.done()?.clone()))
 }
 
-pub(crate) fn unlike(request: &str, expected: &str, received: impl std::fmt::Display) -> Stop {
-    Stop::differs(request, expected, received.to_string())
+pub(crate) fn unlike(request: &str, expected: &str, received: impl std::fmt::Display) -> EarlyEnd {
+    EarlyEnd::differs(request, expected, received.to_string())
 }
 
 pub(crate) fn add(table: &mut Table) {

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use crate::{
     check::kept::timeline,
     check::session::text,
+    early_end::EarlyEnd,
     rule::{READS, Table, WORLD, WRITE},
     shape::{
         Field,
         Type::{Id, Integer, List, Nullable, Object, OneOf, Text, Time},
         field, optional, time,
     },
-    stop::Stop,
 };
 
 const STATUS: &[&str] = &["open", "waiting", "closed"];
@@ -165,7 +165,7 @@ pub(crate) fn add(table: &mut Table) {
             shown.iter().filter_map(|it| time(it["at"].as_str().unwrap_or_default())).collect();
         match order == ["", "first", "second"] && times.is_sorted() {
             true => Ok(()),
-            false => Err(Stop::differs(
+            false => Err(EarlyEnd::differs(
                 &read.request,
                 "the mail, then the first note, then the second",
                 format!("{order:?} at {times:?}"),
@@ -287,7 +287,7 @@ pub(crate) fn add(table: &mut Table) {
             let length = text(&message["text"]).chars().count();
             match (7_900..=8_010).contains(&length) {
                 true => Ok(()),
-                false => Err(Stop::differs(
+                false => Err(EarlyEnd::differs(
                     &read.request,
                     "a text of 8,000 characters",
                     format!("{length} characters"),
@@ -338,7 +338,7 @@ pub(crate) fn add(table: &mut Table) {
     );
 }
 
-fn assignees(items: &[Value], reply: &crate::wire::reply::Reply) -> Result<(), Stop> {
+fn assignees(items: &[Value], reply: &crate::wire::reply::Reply) -> Result<(), EarlyEnd> {
     let fits = |it: &Value| {
         let prefix = if it["type"] == "user" { "usr_" } else { "agt_" };
         it.is_null() || text(&it["id"]).starts_with(prefix)

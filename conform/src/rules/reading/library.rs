@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use super::lists::statuses;
 use crate::{
     check::session::text,
+    early_end::EarlyEnd,
     rule::{Found, READS, Table, WORLD, WRITE},
     shape::{
         Field,
         Type::{Id, Integer, Nullable, Number, Object, OneOf, Text, Time},
         field, optional, time,
     },
-    stop::Stop,
 };
 
 const KINDS: &[&str] = &["invoice", "receipt", "statement", "contract", "id", "tax", "photo", "other"];
@@ -42,7 +42,7 @@ pub(crate) fn add(table: &mut Table) {
     table.fields("mailbox", MAILBOX, READS, |s| s.listed("/mailboxes"));
     table.demand("mailbox.open.count", "`open` is the number of open conversations", WRITE, |s| async move {
         let id = s.conversation().await?;
-        let open = async || -> Result<i64, Stop> {
+        let open = async || -> Result<i64, EarlyEnd> {
             let list = s.api().get("/mailboxes").await?;
             list.done()?[0]["open"].as_i64().ok_or_else(|| list.differs("an integer in `open`"))
         };
@@ -51,7 +51,7 @@ pub(crate) fn add(table: &mut Table) {
         let without = open().await?;
         match with == without + 1 {
             true => Ok(()),
-            false => Err(Stop::differs(
+            false => Err(EarlyEnd::differs(
                 "GET /mailboxes, before and after one is closed",
                 "`open` one less",
                 format!("{with}, then {without}"),
@@ -156,7 +156,7 @@ fn plain(table: &mut Table, group: &str, path: &'static str) {
 }
 
 /// Returns a live mail with an attachment: the conversation, and the document that was made of it.
-async fn filed(s: &crate::check::session::Session) -> Result<(String, String), Stop> {
+async fn filed(s: &crate::check::session::Session) -> Result<(String, String), EarlyEnd> {
     let attached = json!([{ "filename": "scan-2.pdf", "contentType": "application/pdf", "size": 7 }]);
     let mail = s.mail(json!({ "attachments": attached })).await?;
     let id = text(&mail["conversationId"]);

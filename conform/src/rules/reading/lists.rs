@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 
 use crate::{
     check::session::text,
+    early_end::EarlyEnd,
     rule::{READS, Table, WORLD, WRITE},
     shape::time,
-    stop::Stop,
     wire::reply::Reply,
 };
 
-pub(crate) fn ids(list: &Reply) -> Result<Vec<String>, Stop> {
+pub(crate) fn ids(list: &Reply) -> Result<Vec<String>, EarlyEnd> {
     Ok(list.list()?.iter().map(|it| text(&it["id"])).collect())
 }
 
-pub(crate) fn contains(list: &Reply, id: &str, expected: bool) -> Result<(), Stop> {
+pub(crate) fn contains(list: &Reply, id: &str, expected: bool) -> Result<(), EarlyEnd> {
     let words = if expected { "the conversation in the list" } else { "a list without the conversation" };
     list.must(ids(list)?.iter().any(|it| it == id) == expected, format!("{words} ({id})"))
 }
@@ -220,7 +220,7 @@ fn narrowed(table: &mut Table) {
         match times.is_sorted_by(|one, next| one >= next) {
             true => Ok(()),
             false => {
-                Err(Stop::differs(&found.reply.request, "`lastMessageAt` falling", format!("{times:?}")))
+                Err(EarlyEnd::differs(&found.reply.request, "`lastMessageAt` falling", format!("{times:?}")))
             }
         }
     });

@@ -5,12 +5,12 @@ use serde_json::json;
 use super::lists::{contains, ids};
 use crate::{
     check::session::Session,
+    early_end::EarlyEnd,
     rule::{READS, SEND, Table, WRITE},
-    stop::Stop,
 };
 
 /// Returns a conversation whose mail has these words, and what a search for `q` finds.
-async fn found(s: &Session, words: &str, q: &str) -> Result<String, Stop> {
+async fn found(s: &Session, words: &str, q: &str) -> Result<String, EarlyEnd> {
     let mail = json!({ "from": s.address("customer"), "text": format!("I look for a {words} in the hay.") });
     let id = s.inbound(mail).await?.text_at("/conversationId")?;
     let list = s.api().get(format!("/conversations?limit=100&q={q}")).await?;

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::errors::limited;
 use crate::{
+    early_end::EarlyEnd,
     rule::{DRAFT, READS, Table, WORLD, WRITE},
-    stop::Stop,
     wire::http::Call,
 };
 
@@ -173,7 +173,7 @@ fn order(table: &mut Table) {
     ] {
         table.observe(id, says, mock, WORLD, move |s| async move {
             let (api, _, Some(_)) = limited(&s).await? else {
-                return Err(Stop::not_tried("no 429 was to be had"));
+                return Err(EarlyEnd::not_tried("no 429 was to be had"));
             };
             let call = if free {
                 s.control()?.put("/plan", json!({ "plan": "free" })).await?;

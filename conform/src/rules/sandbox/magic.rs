@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::{
     check::kept::{inbound, timeline},
     check::session::text,
+    early_end::EarlyEnd,
     rule::{SEND, Table, WORLD},
     shape::time,
-    stop::Stop,
 };
 
 pub(crate) fn add(table: &mut Table) {
@@ -83,7 +83,7 @@ pub(crate) fn add(table: &mut Table) {
                     Some("scheduled" | "sending") => {}
                     Some("failed") => return Ok(()),
                     _ => {
-                        return Err(Stop::differs(
+                        return Err(EarlyEnd::differs(
                             &later.request,
                             "`status`: failed",
                             item["status"].to_string(),
@@ -91,7 +91,7 @@ pub(crate) fn add(table: &mut Table) {
                     }
                 }
             }
-            Err(Stop::differs(&later.request, "`status`: failed", "scheduled for more than 30 seconds"))
+            Err(EarlyEnd::differs(&later.request, "`status`: failed", "scheduled for more than 30 seconds"))
         },
     );
     table.observe(
@@ -130,7 +130,7 @@ pub(crate) fn add(table: &mut Table) {
             let late = inbound(&s.read(&id).await?)?;
             match (early, late) {
                 (1, 2) => Ok(()),
-                _ => Err(Stop::differs(
+                _ => Err(EarlyEnd::differs(
                     "a send to reply, 7 and 15 seconds later",
                     "one inbound message, then two",
                     format!("{early}, then {late}"),
@@ -174,7 +174,7 @@ pub(crate) fn add(table: &mut Table) {
         // `at` may be when it was written or when it left.
         match (-2.0..=8.0).contains(&(leaves - at)) {
             true => Ok(()),
-            false => Err(Stop::differs(
+            false => Err(EarlyEnd::differs(
                 &send.sent.request,
                 "`sendsAt` 5 seconds on",
                 format!("{} seconds", leaves - at),

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::{
     check::kept::inbound,
     check::session::text,
+    early_end::EarlyEnd,
     rule::{Needs, SEND, Table, WORLD, WRITE},
-    stop::Stop,
     wire::receiver::{Answer, Receiver},
 };
 
@@ -89,7 +89,7 @@ fn simulated(table: &mut Table) {
         let kinds: Vec<String> = receiver.got().iter().map(|it| it.kind()).collect();
         match kinds.iter().any(|kind| kind == "client.replied") {
             true => Ok(()),
-            false => Err(Stop::differs(
+            false => Err(EarlyEnd::differs(
                 "POST /sandbox/inbound with conversationId",
                 "a `client.replied` event",
                 kinds.join(", "),
@@ -154,7 +154,7 @@ fn around(table: &mut Table) {
                     false => {
                         let expected =
                             if expected { format!("a `{kind}` event") } else { format!("no `{kind}` event") };
-                        Err(Stop::differs(format!("a send to {local}"), expected, kinds.join(", ")))
+                        Err(EarlyEnd::differs(format!("a send to {local}"), expected, kinds.join(", ")))
                     }
                 }
             });
@@ -215,7 +215,7 @@ fn around(table: &mut Table) {
         let outside = outbox.iter().find(|it| !text(&it["to"]).ends_with(".test"));
         match outside {
             None => Ok(()),
-            Some(_) => Err(Stop::differs(
+            Some(_) => Err(EarlyEnd::differs(
                 "a send in the sandbox",
                 "no mail outside `.test`",
                 "a mail to another domain",
@@ -281,7 +281,7 @@ fn around(table: &mut Table) {
         let (one, other) = (s.api().get("/tags").await?, s.live()?.get("/tags").await?);
         match (id(one.done()?), id(other.done()?)) {
             (Some(one), Some(other)) if one == other => Ok(()),
-            (one, two) => Err(Stop::differs(
+            (one, two) => Err(EarlyEnd::differs(
                 "GET /tags with both keys",
                 "the same id for the same name",
                 format!("{one:?}, {two:?}"),
@@ -293,7 +293,7 @@ fn around(table: &mut Table) {
         let draft = s.act(&id, "replies", &json!({ "body": "Hello" })).await?.text_at("/messageId")?;
         let status = s.control()?.status_of(&format!("/messages/{draft}/approve"), json!({})).await?;
         match status {
-            200..=299 => Err(Stop::differs(
+            200..=299 => Err(EarlyEnd::differs(
                 "a person approves a draft of the sandbox",
                 "a refusal",
                 status.to_string(),

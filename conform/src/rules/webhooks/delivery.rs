@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::{
     check::session::{Session, text},
+    early_end::EarlyEnd,
     rule::{SHARED, Table, WORLD},
-    stop::Stop,
-    wire::receiver::{Answer, Delivery, Receiver},
+    wire::receiver::{Answer, ReceivedWebhook, Receiver},
 };
 
 /// Returns a webhook, its receiver and its secret.
@@ -16,7 +16,7 @@ pub(crate) async fn hooked(
     s: &Session,
     answer: Answer,
     more: Value,
-) -> Result<(Receiver, String, String), Stop> {
+) -> Result<(Receiver, String, String), EarlyEnd> {
     let receiver = Receiver::start(answer).await?;
     let (id, secret) = s.hook(&receiver, more).await?;
     Ok((receiver, id, secret))
@@ -26,8 +26,8 @@ pub(crate) fn unlike<T>(
     request: &str,
     expected: impl Into<String>,
     received: impl Into<String>,
-) -> Result<T, Stop> {
-    Err(Stop::differs(request, expected, received))
+) -> Result<T, EarlyEnd> {
+    Err(EarlyEnd::differs(request, expected, received))
 }
 
 /// Adds a rule that every delivery of the scene must keep.
@@ -36,8 +36,8 @@ fn each(
     id: &str,
     says: &str,
     expected: &'static str,
-    fits: fn(&Delivery, &str) -> bool,
-    shown: fn(&Delivery) -> String,
+    fits: fn(&ReceivedWebhook, &str) -> bool,
+    shown: fn(&ReceivedWebhook) -> String,
 ) {
     table.demand(id, says, SHARED, move |s| async move {
         let scene = s.scene().await?;
@@ -116,8 +116,8 @@ fn requests(table: &mut Table) {
         }
     });
     table.demand(
-        "webhook.timestamp.try",
-        "`webhook-timestamp` is when this try was sent",
+        "webhook.timestamp.attempt",
+        "`webhook-timestamp` is when this attempt was sent",
         WORLD,
         |s| async move {
             let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
@@ -128,7 +128,7 @@ fn requests(table: &mut Table) {
             match times.as_slice() {
                 [first, second] if (20..=40).contains(&(second - first)) => Ok(()),
                 times => unlike(
-                    "two tries, about 30 seconds apart",
+                    "two attempts, about 30 seconds apart",
                     "timestamps as far apart",
                     format!("{times:?}"),
                 ),
@@ -196,7 +196,7 @@ fn signatures(table: &mut Table) {
     }
 }
 
-async fn rotate(s: &Session, hook: &str) -> Result<String, Stop> {
+async fn rotate(s: &Session, hook: &str) -> Result<String, EarlyEnd> {
     Ok(text(&s.control()?.post(&format!("/webhooks/{hook}/rotate"), json!({})).await?["secret"]))
 }
 
@@ -215,7 +215,7 @@ fn rotations(table: &mut Table) {
             match signed == [(true, false), (true, true)] {
                 true => Ok(()),
                 false => unlike(
-                    "a try before a rotation and one after it",
+                    "an attempt before a rotation and one after it",
                     "the old secret, then both",
                     format!("(old, new): {signed:?}"),
                 ),
@@ -253,10 +253,10 @@ fn answers(table: &mut Table) {
                 s.advance(3_600).await?;
                 match receiver.got().len() {
                     1 => Ok(()),
-                    tries => unlike(
+                    attempts => unlike(
                         &format!("a receiver that answers {status}"),
-                        "one try",
-                        format!("{tries} tries"),
+                        "one attempt",
+                        format!("{attempts} attempts"),
                     ),
                 }
             },
@@ -273,10 +273,10 @@ fn answers(table: &mut Table) {
                 s.advance(40).await?;
                 match receiver.got().len() {
                     2 => Ok(()),
-                    tries => unlike(
+                    attempts => unlike(
                         &format!("a receiver that answers {status}"),
-                        "two tries in 40 seconds",
-                        format!("{tries} tries"),
+                        "two attempts in 40 seconds",
+                        format!("{attempts} attempts"),
                     ),
                 }
             },
@@ -294,9 +294,11 @@ fn answers(table: &mut Table) {
             s.advance(40).await?;
             match receiver.got().len() {
                 2 => Ok(()),
-                tries => {
-                    unlike("a receiver that takes 11.5 seconds", "a second try", format!("{tries} tries"))
-                }
+                attempts => unlike(
+                    "a receiver that takes 11.5 seconds",
+                    "a second attempt",
+                    format!("{attempts} attempts"),
+                ),
             }
         },
     );

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::occasions::{equal, stage};
 use crate::{
     check::session::text,
+    early_end::EarlyEnd,
     rule::{Table, WORLD},
     shape::time,
-    stop::Stop,
-    wire::receiver::{Answer, Delivery, Receiver},
+    wire::receiver::{Answer, ReceivedWebhook, Receiver},
 };
 
 pub(crate) fn add(table: &mut Table) {
@@ -174,7 +174,7 @@ pub(crate) fn add(table: &mut Table) {
             let mut told = stage.of_kind(&s, "turn.changed").await?;
             told.sort_by_key(|event| text(&event["created_at"]));
             let [.., closed, opened] = &told[..] else {
-                return Err(Stop::differs(
+                return Err(EarlyEnd::differs(
                     "closing and reopening",
                     "two `turn.changed`",
                     format!("{}", told.len()),
@@ -192,7 +192,7 @@ pub(crate) fn add(table: &mut Table) {
                 let receiver = Receiver::start(Answer::Status(200)).await?;
                 let (hook, _) = s.hook(&receiver, json!({ "livemode": livemode })).await?;
                 s.test_event(&hook).await?;
-                let event = receiver.got().first().map(Delivery::event).unwrap_or_default();
+                let event = receiver.got().first().map(ReceivedWebhook::event).unwrap_or_default();
                 equal("a test event", "endpoint_id", &event["data"]["endpoint_id"], &json!(hook))?;
                 equal("a test event", "livemode", &event["livemode"], &json!(livemode))?;
             }
@@ -217,7 +217,7 @@ pub(crate) fn add(table: &mut Table) {
         equal("a booking", "conversation_id", &data["conversation_id"], &json!(stage.conversation))?;
         let at = |value: &Value| time(&text(value));
         if (at(&data["starts_at"]), at(&data["ends_at"])) != (at(&json!(starts)), at(&json!(ends))) {
-            return Err(Stop::differs("a booking", format!("{starts} to {ends}"), format!("{} to {}", data["starts_at"], data["ends_at"])));
+            return Err(EarlyEnd::differs("a booking", format!("{starts} to {ends}"), format!("{} to {}", data["starts_at"], data["ends_at"])));
         }
         s.control()?.post(&format!("/bookings/{}/cancel", text(&made["id"])), json!({})).await?;
         let cancelled = stage.one(&s, "booking.cancelled", "a booking that was cancelled").await?;

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::{
+    early_end::EarlyEnd,
     rule::{SHARED, Table},
     shape::{
         Field,
         Type::{Bool, Id, Integer, Nullable, Object, OneOf, Text, Time},
         field, optional,
     },
-    stop::Stop,
 };
 
 const ENVELOPE: &[Field] = &[
@@ -135,7 +135,7 @@ pub(crate) fn add(table: &mut Table) {
             for delivery in &scene.got {
                 let data = delivery.event()["data"].to_string();
                 if let Some(word) = scene.words.iter().find(|word| data.contains(word.as_str())) {
-                    return Err(Stop::differs(
+                    return Err(EarlyEnd::differs(
                         delivery.described(),
                         "no words of a mail, a note or a file",
                         format!("the words of a {word}"),

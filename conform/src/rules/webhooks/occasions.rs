@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::{
     check::session::{Session, text},
+    early_end::EarlyEnd,
     rule::{Table, WORLD},
-    stop::Stop,
-    wire::receiver::{Answer, Delivery, Receiver},
+    wire::receiver::{Answer, ReceivedWebhook, Receiver},
 };
 
 /// A live webhook, and a conversation that was there before it.
@@ -15,7 +15,7 @@ pub(crate) struct Stage {
     pub(crate) conversation: String,
 }
 
-pub(crate) async fn stage(s: &Session) -> Result<Stage, Stop> {
+pub(crate) async fn stage(s: &Session) -> Result<Stage, EarlyEnd> {
     let receiver = Receiver::start(Answer::Status(200)).await?;
     let conversation = s.live_conversation().await?;
     s.hook(&receiver, json!({})).await?;
@@ -27,33 +27,35 @@ impl Stage {
         format!("/conversations/{}/{what}", self.conversation)
     }
 
-    pub(crate) async fn of_kind(&self, s: &Session, kind: &str) -> Result<Vec<Value>, Stop> {
+    pub(crate) async fn of_kind(&self, s: &Session, kind: &str) -> Result<Vec<Value>, EarlyEnd> {
         s.settle().await?;
-        Ok(self.receiver.got().iter().map(Delivery::event).filter(|it| it["type"] == kind).collect())
+        Ok(self.receiver.got().iter().map(ReceivedWebhook::event).filter(|it| it["type"] == kind).collect())
     }
 
     /// Returns the `data` of the only event of this kind.
-    pub(crate) async fn one(&self, s: &Session, kind: &'static str, after: &str) -> Result<Value, Stop> {
+    pub(crate) async fn one(&self, s: &Session, kind: &'static str, after: &str) -> Result<Value, EarlyEnd> {
         match self.of_kind(s, kind).await?.as_slice() {
             [event] => Ok(event["data"].clone()),
-            events => {
-                Err(Stop::differs(after, format!("one `{kind}` event"), format!("{} of them", events.len())))
-            }
+            events => Err(EarlyEnd::differs(
+                after,
+                format!("one `{kind}` event"),
+                format!("{} of them", events.len()),
+            )),
         }
     }
 
-    async fn none(&self, s: &Session, kind: &'static str, after: &str) -> Result<(), Stop> {
+    async fn none(&self, s: &Session, kind: &'static str, after: &str) -> Result<(), EarlyEnd> {
         match self.of_kind(s, kind).await?.len() {
             0 => Ok(()),
-            count => Err(Stop::differs(after, format!("no `{kind}` event"), format!("{count} of them"))),
+            count => Err(EarlyEnd::differs(after, format!("no `{kind}` event"), format!("{count} of them"))),
         }
     }
 }
 
-pub(crate) fn equal(after: &str, name: &str, value: &Value, expected: &Value) -> Result<(), Stop> {
+pub(crate) fn equal(after: &str, name: &str, value: &Value, expected: &Value) -> Result<(), EarlyEnd> {
     match value == expected {
         true => Ok(()),
-        false => Err(Stop::differs(after, format!("`{name}`: {expected}"), value.to_string())),
+        false => Err(EarlyEnd::differs(after, format!("`{name}`: {expected}"), value.to_string())),
     }
 }
 
@@ -105,7 +107,7 @@ fn occasions(table: &mut Table) {
             let told = stage.of_kind(&s, "conversation.assigned").await?;
             match told.iter().any(|it| it["data"]["assignee"].is_null()) {
                 true => Ok(()),
-                false => Err(Stop::differs(
+                false => Err(EarlyEnd::differs(
                     "POST …/assign to none",
                     "`assignee`: null",
                     format!("{} events", told.len()),
@@ -165,7 +167,7 @@ fn occasions(table: &mut Table) {
             let stage = stage(&s).await?;
             s.mail(json!({ "conversationId": stage.conversation, "held": true })).await?;
             s.settle().await?;
-            let mut kinds: Vec<String> = stage.receiver.got().iter().map(Delivery::kind).collect();
+            let mut kinds: Vec<String> = stage.receiver.got().iter().map(ReceivedWebhook::kind).collect();
             kinds.sort();
             Ok(kinds.join(", "))
         },

@@ -5,15 +5,15 @@ use serde_json::json;
 use super::delivery::{hooked, unlike};
 use crate::{
     check::session::{Session, text},
+    early_end::EarlyEnd,
     rule::{Table, WORLD},
-    stop::Stop,
     wire::receiver::{Answer, Receiver},
 };
 
-/// The waits between tries, in seconds.
+/// The waits between attempts, in seconds.
 const WAITS: [f64; 8] = [30.0, 120.0, 600.0, 1_800.0, 3_600.0, 10_800.0, 21_600.0, 43_200.0];
 
-async fn state(s: &Session, hook: &str) -> Result<String, Stop> {
+async fn state(s: &Session, hook: &str) -> Result<String, EarlyEnd> {
     let hooks = s.control()?.list("/webhooks").await?;
     Ok(hooks.iter().find(|it| it["id"] == hook).map(|it| text(&it["state"])).unwrap_or_default())
 }
@@ -55,15 +55,15 @@ fn retries(table: &mut Table) {
         s.advance(40).await?;
         let mut waits: Vec<String> =
             receiver.got()[10..].iter().map(|it| it.header("webhook-timestamp").to_owned()).collect();
-        let tries = waits.len();
+        let attempts = waits.len();
         waits.sort();
         waits.dedup();
-        match tries == 10 && waits.len() >= 4 {
+        match attempts == 10 && waits.len() >= 4 {
             true => Ok(()),
             false => unlike(
                 "ten events that fail at the same moment",
                 "ten retries, spread over the range",
-                format!("{tries} retries, at {} different times", waits.len()),
+                format!("{attempts} retries, at {} different times", waits.len()),
             ),
         }
     });
@@ -71,19 +71,19 @@ fn retries(table: &mut Table) {
         let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
         s.test_event(&hook).await?;
         s.advance(40 * 3_600).await?;
-        let tries = receiver.got().len();
+        let attempts = receiver.got().len();
         receiver.answer(200);
         s.advance(10 * 86_400).await?;
-        match receiver.got().len() == tries {
+        match receiver.got().len() == attempts {
             true => Ok(()),
             false => unlike(
-                "ten days after the last try",
+                "ten days after the last attempt",
                 "nothing more",
-                format!("{} more", receiver.got().len() - tries),
+                format!("{} more", receiver.got().len() - attempts),
             ),
         }
     });
-    table.demand("retry.same", "`id` and body are identical on every try", WORLD, |s| async move {
+    table.demand("retry.same", "`id` and body are identical on every attempt", WORLD, |s| async move {
         let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
         s.test_event(&hook).await?;
         s.advance(3_600).await?;
@@ -94,18 +94,20 @@ fn retries(table: &mut Table) {
                 .all(|it| it.header("webhook-id") == got[0].header("webhook-id") && it.body == got[0].body)
         {
             true => Ok(()),
-            false => {
-                unlike("an hour of tries", "the same id and body", format!("{} tries that differ", got.len()))
-            }
+            false => unlike(
+                "an hour of attempts",
+                "the same id and body",
+                format!("{} attempts that differ", got.len()),
+            ),
         }
     });
-    table.demand("retry.signed", "Each try is signed anew", WORLD, |s| async move {
+    table.demand("retry.signed", "Each attempt is signed anew", WORLD, |s| async move {
         let (receiver, hook, secret) = hooked(&s, Answer::Status(500), json!({})).await?;
         s.test_event(&hook).await?;
         s.advance(3_600).await?;
         match receiver.got().iter().all(|it| it.is_signed_with(&secret)) {
             true => Ok(()),
-            false => unlike("an hour of tries", "a signature that fits on each", "one that does not fit"),
+            false => unlike("an hour of attempts", "a signature that fits on each", "one that does not fit"),
         }
     });
     table.demand("retry.until", "Nothing follows a 2xx", WORLD, |s| async move {
@@ -115,7 +117,7 @@ fn retries(table: &mut Table) {
         s.advance(86_400).await?;
         match receiver.got().len() {
             2 => Ok(()),
-            tries => unlike("a receiver that recovers", "two tries", format!("{tries} tries")),
+            attempts => unlike("a receiver that recovers", "two attempts", format!("{attempts} attempts")),
         }
     });
     table.demand("redelivery", "An event can be redelivered with the same `id`", WORLD, |s| async move {
@@ -135,14 +137,14 @@ fn retries(table: &mut Table) {
             ),
         }
     });
-    table.demand("log.tries", "The delivery log shows every try", WORLD, |s| async move {
+    table.demand("log.attempts", "The delivery log shows every attempt", WORLD, |s| async move {
         let (_receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
         s.test_event(&hook).await?;
         s.advance(40).await?;
         let log = s.control()?.list(&format!("/webhooks/{hook}/deliveries")).await?;
         match log.first().and_then(|it| it["attempts"].as_array()).map(Vec::len) {
             Some(2) => Ok(()),
-            tries => unlike("the log after two tries", "two tries", format!("{tries:?}")),
+            attempts => unlike("the log after two attempts", "two attempts", format!("{attempts:?}")),
         }
     });
     table.demand("log.filter", "The delivery log is filtered by outcome and event", WORLD, |s| async move {
@@ -191,10 +193,10 @@ fn endings(table: &mut Table) {
         s.advance(86_400).await?;
         match (state(&s, &hook).await?.as_str(), receiver.got().len()) {
             ("off", 1) => Ok(()),
-            (state, tries) => unlike(
+            (state, attempts) => unlike(
                 "a receiver that answers 410",
-                "off, and one try",
-                format!("{state}, and {tries} tries"),
+                "off, and one attempt",
+                format!("{state}, and {attempts} attempts"),
             ),
         }
     });
@@ -209,11 +211,11 @@ fn endings(table: &mut Table) {
         WORLD,
         |s| async move {
             let (receiver, hook, _) = failing_for_a_day(&s).await?;
-            let tries = receiver.got().len();
+            let attempts = receiver.got().len();
             receiver.answer(200);
             s.mail(json!({})).await?;
             s.advance(86_400).await?;
-            match (state(&s, &hook).await?.as_str(), receiver.got().len() - tries) {
+            match (state(&s, &hook).await?.as_str(), receiver.got().len() - attempts) {
                 ("paused", 0) => Ok(()),
                 (state, more) => unlike(
                     "a day of failures",
@@ -240,11 +242,11 @@ fn endings(table: &mut Table) {
     });
     table.demand("day.resumed", "Someone can resume a paused webhook", WORLD, |s| async move {
         let (receiver, hook, _) = failing_for_a_day(&s).await?;
-        let tries = receiver.got().len();
+        let attempts = receiver.got().len();
         receiver.answer(200);
         s.control()?.post(&format!("/webhooks/{hook}/resume"), json!({})).await?;
         s.test_event(&hook).await?;
-        match receiver.got().len() - tries {
+        match receiver.got().len() - attempts {
             1 => Ok(()),
             more => unlike("a test event after the resume", "one delivery", format!("{more}")),
         }
@@ -264,7 +266,7 @@ fn endings(table: &mut Table) {
 }
 
 /// Returns a webhook whose receiver fails every hour for more than a day.
-async fn failing_for_a_day(s: &Session) -> Result<(Receiver, String, String), Stop> {
+async fn failing_for_a_day(s: &Session) -> Result<(Receiver, String, String), EarlyEnd> {
     let hook = hooked(s, Answer::Status(500), json!({})).await?;
     for _ in 0..27 {
         s.mail(json!({})).await?;
@@ -273,7 +275,7 @@ async fn failing_for_a_day(s: &Session) -> Result<(Receiver, String, String), St
     Ok(hook)
 }
 
-async fn notices(s: &Session, expected: usize, after: &str) -> Result<(), Stop> {
+async fn notices(s: &Session, expected: usize, after: &str) -> Result<(), EarlyEnd> {
     let outbox = s.control()?.list("/outbox").await?;
     let notices = outbox.iter().filter(|it| it["kind"] == "notice").count();
     match notices == expected {

@@ -5,10 +5,10 @@ use serde_json::json;
 use super::delivery::{hooked, unlike};
 use crate::{
     check::session::{Session, text},
+    early_end::EarlyEnd,
     rule::{Table, WORLD},
     shape::time,
-    stop::Stop,
-    wire::receiver::{Answer, Delivery, Receiver},
+    wire::receiver::{Answer, ReceivedWebhook, Receiver},
 };
 
 pub(crate) fn add(table: &mut Table) {
@@ -175,17 +175,18 @@ pub(crate) fn add(table: &mut Table) {
         let now = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
         s.test_event(&hook).await?;
         s.advance(3_600).await?;
-        let apart =
-            |it: &Delivery| time(&text(&it.event()["created_at"])).map_or(f64::MAX, |at| (at - now).abs());
+        let apart = |it: &ReceivedWebhook| {
+            time(&text(&it.event()["created_at"])).map_or(f64::MAX, |at| (at - now).abs())
+        };
         match receiver.got().iter().all(|it| apart(it) < 2.0) {
             true => Ok(()),
-            false => unlike("an hour of tries", "`created_at` of the event itself", "another time"),
+            false => unlike("an hour of attempts", "`created_at` of the event itself", "another time"),
         }
     });
 }
 
 /// Returns a private inbox; a receiver of the team's webhook, and one of its owner's private webhook.
-async fn private(s: &Session) -> Result<(Receiver, Receiver), Stop> {
+async fn private(s: &Session) -> Result<(Receiver, Receiver), EarlyEnd> {
     let owner = text(&s.control()?.post("/users", json!({ "name": "Ben" })).await?["id"]);
     let inbox = json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner });
     s.control()?.post("/mailboxes", inbox).await?;

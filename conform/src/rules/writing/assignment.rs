@@ -6,8 +6,8 @@ use super::writes::{answers, count, is_event, not_found, refused};
 use crate::{
     check::kept::timeline,
     check::session::text,
+    early_end::EarlyEnd,
     rule::{Table, WORLD, WRITE},
-    stop::Stop,
     wire::http::Api,
 };
 
@@ -122,7 +122,7 @@ pub(crate) fn add(table: &mut Table) {
 }
 
 /// Assigns a conversation to each of its team, ten at the most.
-async fn give_to(api: &Api, id: &str, part: &str, kind: &str) -> Result<(), Stop> {
+async fn give_to(api: &Api, id: &str, part: &str, kind: &str) -> Result<(), EarlyEnd> {
     let read = api.get(format!("/conversations/{id}")).await?;
     let members = read.done()?["team"][part].as_array().cloned().unwrap_or_default();
     read.must(!members.is_empty(), format!("somebody in `team.{part}`"))?;

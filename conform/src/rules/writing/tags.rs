@@ -6,8 +6,8 @@ use super::writes::{answers, border, count, not_found, refused};
 use crate::{
     check::kept::timeline,
     check::session::text,
+    early_end::EarlyEnd,
     rule::{Table, WRITE},
-    stop::Stop,
     wire::http::Call,
     wire::reply::Reply,
 };
@@ -151,7 +151,7 @@ pub(crate) fn add(table: &mut Table) {
     );
 }
 
-fn has_tag(read: &Reply, tag: &str, times: usize) -> Result<(), Stop> {
+fn has_tag(read: &Reply, tag: &str, times: usize) -> Result<(), EarlyEnd> {
     let tags = &read.done()?["tags"];
     let count = tags.as_array().map_or(0, |tags| tags.iter().filter(|it| *it == tag).count());
     match count == times {

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use crate::{
     check::kept::timeline,
     check::session::{Session, text},
+    early_end::EarlyEnd,
     rule::{Table, WORLD, WRITE},
     shape::time,
-    stop::Stop,
 };
 
 /// Returns the items of a conversation's timeline that fit.
-pub(crate) async fn count(s: &Session, id: &str, fits: impl Fn(&Value) -> bool) -> Result<usize, Stop> {
+pub(crate) async fn count(s: &Session, id: &str, fits: impl Fn(&Value) -> bool) -> Result<usize, EarlyEnd> {
     Ok(timeline(&s.read(id).await?)?.iter().filter(|it| fits(it)).count())
 }
 
@@ -277,7 +277,7 @@ fn notes(table: &mut Table) {
         s.advance(86_400).await?;
         match s.control()?.list("/outbox").await?.as_slice() {
             [] => Ok(()),
-            mails => Err(Stop::differs(
+            mails => Err(EarlyEnd::differs(
                 "POST …/notes, and a day later",
                 "no mail",
                 format!("{} mails", mails.len()),

@@ -42,7 +42,7 @@ use bytes::Bytes;
 use http::request::Parts;
 
 use self::input::RawBody;
-use super::{app::App, body, response};
+use super::{app::ServerState, body, response};
 use crate::{
     control::Control,
     faults::ControlCall,
@@ -57,7 +57,7 @@ pub(crate) fn is_control_path(path: &str) -> bool {
 }
 
 /// Handles a request below the prefix.
-pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http::Response<Body> {
+pub(crate) async fn handle(app: &ServerState, routes: &Router, request: Request) -> http::Response<Body> {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path().strip_prefix(CONTROL_PREFIX).unwrap_or_default();
     // A container's health check has no token.
@@ -86,7 +86,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
 
 /// Makes a control call in a world, caused by a step of a trace; returns the status of its response.
 pub(crate) async fn make_call(
-    app: &App,
+    app: &ServerState,
     routes: &Router,
     runtime: &Arc<WorldRuntime>,
     cause: u64,
@@ -101,7 +101,7 @@ pub(crate) async fn make_call(
 
 /// Routes a request to its call.
 async fn route(
-    app: &App,
+    app: &ServerState,
     routes: &Router,
     control: Control,
     mut parts: Parts,
@@ -117,7 +117,7 @@ async fn route(
 }
 
 /// Returns the world of a path below the prefix, and the rest of the path.
-fn find_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str)> {
+fn find_world<'p>(app: &ServerState, path: &'p str) -> Result<(Control, &'p str)> {
     let main = app.control();
     let Some(rest) = path.strip_prefix("/worlds/") else { return Ok((main, path)) };
     match rest.split_once('/') {

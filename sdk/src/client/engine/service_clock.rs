@@ -31,14 +31,14 @@ pub(crate) struct ServiceClock {
 
 #[derive(Debug, Default)]
 struct ClockState {
-    reading: Option<Reading>,
+    reading: Option<ClockReading>,
     /// Whether the latest response had no `Date`.
     is_silent: bool,
 }
 
 /// How far ahead of this client's clock the service's is, in milliseconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ClockReading {
     origin: Instant,
     /// When the window began.
     since: Instant,
@@ -71,7 +71,7 @@ impl ServiceClock {
         let Some(date) = date.map(|date| date.timestamp().as_millisecond()) else { return };
         let low = date - millis(now, self.origin);
         let high = date + span(DATE_TICK) - millis(sent, self.origin);
-        let new = Reading { origin: self.origin, since: now, last: now, low, high, stamped: i64::MIN };
+        let new = ClockReading { origin: self.origin, since: now, last: now, low, high, stamped: i64::MIN };
         state.reading = Some(state.reading.map_or(new, |before| before.then(new)));
     }
 
@@ -84,7 +84,7 @@ impl ServiceClock {
     }
 
     /// Returns `None` when the clock was never observed.
-    pub(crate) fn reading(&self) -> Option<Reading> {
+    pub(crate) fn reading(&self) -> Option<ClockReading> {
         self.state().reading
     }
 
@@ -94,7 +94,7 @@ impl ServiceClock {
     }
 }
 
-impl Reading {
+impl ClockReading {
     /// Combines this reading with that of the next response.
     fn then(self, new: Self) -> Self {
         // Either clock may have been wrong, before or now; the dates of items will show which.

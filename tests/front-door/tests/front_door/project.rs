@@ -29,8 +29,9 @@ impl Project {
         let home = tempfile::tempdir().expect("a directory");
         let mock = home.path().join("mock");
         symlink(program("shared-inbox-mock"), &mock).expect("a link");
-        for file in
-            fs::read_dir(root().join("tests/front-door/tests/front_door/runs")).expect("they are there").flatten()
+        for file in fs::read_dir(root().join("tests/front-door/tests/front_door/runs"))
+            .expect("they are there")
+            .flatten()
         {
             fs::copy(file.path(), home.path().join(file.file_name())).expect("a copy");
         }

@@ -16,7 +16,11 @@ use shared_inbox_tests::peers::skip;
 
 /// The root of the workspace, where a newcomer stands.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package lies two folders below").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("the package lies two folders below")
+        .to_owned()
 }
 
 /// A program that knows nothing of an inbox or a terminal in this environment.
@@ -75,7 +79,8 @@ pub(crate) fn forget_package(command: &mut Command) {
 ///
 /// With `--workspace` and an example, cargo chooses the same features as for the tests, and finds everything built already.
 fn build(what: &[&str]) -> String {
-    let chosen = if what.iter().any(|name| WITH_FEATURES.contains(name)) { FEATURED } else { &["--workspace"] };
+    let chosen =
+        if what.iter().any(|name| WITH_FEATURES.contains(name)) { FEATURED } else { &["--workspace"] };
     let cargo = cargo().args(["build", "--message-format=json"]).args(chosen).args(what).output();
     let cargo = cargo.expect("cargo runs");
     assert!(cargo.status.success(), "cargo build {what:?}\n{}", text(&cargo.stderr));

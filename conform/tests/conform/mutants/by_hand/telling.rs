@@ -36,7 +36,7 @@ pub(super) fn webhooks() -> Named {
                 1
             }),
         ),
-        ("webhook.timestamp.try", header("webhook-timestamp", |_| "1800000000".into())),
+        ("webhook.timestamp.attempt", header("webhook-timestamp", |_| "1800000000".into())),
         ("webhook.redirect", relay(|_| 2)),
         ("webhook.url.private", status("POST /_mock/worlds/*/webhooks", 400, 201)),
         ("webhook.url.link-local", status("POST /_mock/worlds/*/webhooks", 400, 201)),
@@ -78,7 +78,7 @@ pub(super) fn webhooks() -> Named {
             let count = AtomicU32::new(0);
             relay(move |_| usize::from(count.fetch_add(1, Ordering::Relaxed) == 0))
         }),
-        ("log.tries", edit(log, |it| it[0]["attempts"] = json!([]))),
+        ("log.attempts", edit(log, |it| it[0]["attempts"] = json!([]))),
         ("log.filter", ignoring(log, "outcome")),
         ("log.kept", edit(log, |it| *it = json!([]))),
         ("log.dropped", edit(log, |it| *it = json!([{}]))),

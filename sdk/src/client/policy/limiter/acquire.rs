@@ -48,9 +48,9 @@ pub(super) struct BulkQueue {
     turn: tokio::sync::Mutex<()>,
 }
 
-struct Waiting<'a>(&'a AtomicUsize);
+struct WaitingCall<'a>(&'a AtomicUsize);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -78,7 +78,7 @@ pub(super) async fn acquire<L: Slots>(limiter: &L, request: AcquireRequest) -> R
             Reservation::ComeBack { after } if turn.is_some() => clock.sleep(after.min(left)).await,
             Reservation::ComeBack { .. } => {
                 queue.waiting.fetch_add(1, Ordering::Relaxed);
-                let waiting = Waiting(&queue.waiting);
+                let waiting = WaitingCall(&queue.waiting);
                 tokio::select! {
                     biased;
                     first = queue.turn.lock() => turn = Some((first, waiting)),

@@ -11,7 +11,7 @@ pub(super) struct Difference {
 
 /// Why a check ended before its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum EarlyEnd {
     /// The implementation differs from the rule.
     Differs(Box<Difference>),
     /// The rule cannot be tried here, and why.
@@ -20,7 +20,7 @@ pub(super) enum Stop {
     Gone(String),
 }
 
-impl Stop {
+impl EarlyEnd {
     pub(super) fn differs(
         request: impl Into<String>,
         expected: impl Into<String>,
