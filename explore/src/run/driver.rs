@@ -345,7 +345,7 @@ impl Run<'_> {
     }
 
     /// Returns the control call of a step.
-    fn control_call(&self, act: Act, mail: usize) -> Option<(String, Value)> {
+    pub(crate) fn control_call(&self, act: Act, mail: usize) -> Option<(String, Value)> {
         let conversation = self.conversation(mail)?;
         control_call(act, self.scenario, mail, conversation, &self.world.inbox, &self.world.person)
     }

@@ -135,13 +135,10 @@ impl Run<'_> {
             .map(|(n, (requests, at, event))| ((*requests, NOTED, *at, n, false), event.clone()))
             .collect();
         let first_from = |at: Timestamp| requests.iter().take_while(|request| request.at < at).count();
-        for mail in self.world.outbox().await.iter().filter(|mail| mail["kind"] != "notice") {
-            let at = time(&mail["at"]);
-            let sent = Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) };
-            events.push(((first_from(at), NOTED, at, usize::MAX, false), sent));
-        }
         // What somebody does at a request comes before it, or right after it.
         let mut acts = Vec::new();
+        // Before which request the clock was moved, and from when to when.
+        let mut moved = Vec::new();
         for (n, (step, fired)) in self.schedule.steps.iter().zip(&self.fired).enumerate() {
             let (Some(request), Some(index), true) = (step.request(), fired.at, fired.effective) else {
                 continue;
@@ -151,7 +148,24 @@ impl Run<'_> {
                 let side = if matches!(step.place, Place::After(_)) { AFTER } else { BEFORE };
                 acts.push((index, side, at));
                 events.push(((index, side, at, 0, false), Event::Step(n)));
+                let seconds = step
+                    .act()
+                    .and_then(|(act, mail)| self.control_call(act, mail)?.1["advanceSeconds"].as_u64());
+                if let (BEFORE, Some(seconds)) = (side, seconds) {
+                    moved.push((index, at, at + Duration::from_secs(seconds)));
+                }
             }
+        }
+        // What falls due while the clock moves before a request comes before that request, which began when it had not moved yet.
+        let place = |at: Timestamp| match moved.iter().find(|(_, from, to)| *from < at && at <= *to) {
+            Some((index, ..)) => (*index, BEFORE),
+            None => (first_from(at), NOTED),
+        };
+        for mail in self.world.outbox().await.iter().filter(|mail| mail["kind"] != "notice") {
+            let at = time(&mail["at"]);
+            let sent = Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) };
+            let (index, side) = place(at);
+            events.push(((index, side, at, usize::MAX, false), sent));
         }
         let tries = self.tries(&journal).await?;
         for (n, attempt) in tries.iter().enumerate() {
@@ -174,7 +188,10 @@ impl Run<'_> {
                 (Some(next), ..) => (next.max(earliest), AFTER, attempt.at, usize::MAX, true),
                 (None, Some(n), _) => (noted[n].0.max(earliest), NOTED, attempt.at, n, true),
                 (None, None, Some((index, side, _))) => (*index, *side, attempt.at, 0, true),
-                (None, None, None) => (earliest, NOTED, attempt.at, usize::MAX, true),
+                (None, None, None) => {
+                    let (index, side) = place(attempt.at);
+                    (index, side, attempt.at, usize::MAX, true)
+                }
             };
             events.push((order, Event::Try(n)));
         }

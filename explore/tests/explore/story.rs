@@ -43,6 +43,21 @@ async fn a_delivery_stands_before_the_requests_that_it_caused_and_after_what_bro
 }
 
 #[tokio::test]
+async fn what_falls_due_while_the_clock_moves_before_a_request_is_told_before_it() {
+    let app = |context: AppContext| async {
+        let api = Api::new(context);
+        for entry in api.open().await? {
+            api.send(id(&entry), "It is on its way.").await?;
+            api.set_status(id(&entry), "waiting").await?;
+        }
+        Ok(())
+    };
+    let explore = Explore::function(Scenario::new(["Where is my order 1042?"]), app);
+    let story = told(explore, "1_0_advance:0@set_status.0").await;
+    assert_order(&story, &["/replies", "11 minutes pass", "service   mails customer1", "/status → 200"]);
+}
+
+#[tokio::test]
 async fn a_kill_after_a_request_took_effect_is_told_as_such() {
     let before = told(server("correct"), "1_1_kill@set_status.0").await;
     assert_order(&before, &["/status → was under way when the app was killed", "app       is killed"]);
