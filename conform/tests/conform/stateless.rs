@@ -69,6 +69,6 @@ async fn a_stateless_mock_is_told_from_the_service_in_plain_words_without_a_cras
         assert_eq!(result(id), Some(RuleResult::Differs), "{id}: {report}");
     }
     let notes = report.of(Kind::Demanded, RuleResult::Differs).find(|rule| rule.id == "notes.each");
-    let said = json!(notes.expect("there"));
-    assert_eq!(said["expected"], "two notes", "{said}");
+    let found = json!(notes.expect("there"));
+    assert_eq!(found["expected"], "two notes", "{found}");
 }
