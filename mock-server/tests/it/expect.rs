@@ -8,7 +8,7 @@ use shared_inbox_mock::{ClockMode, Expectation, MockServer, NewWorld};
 use crate::{
     kit::{Api, Kit},
     mcp::{Era, Mcp},
-    webhooks::kit::hooked,
+    webhooks::kit::start_with_hook,
 };
 
 async fn send(api: &Api, id: &str) {
@@ -103,7 +103,7 @@ async fn what_came_nearest_is_told_with_every_field_that_differs() {
 
 #[tokio::test]
 async fn deliveries_are_waited_for_until_the_last_retry() {
-    let (kit, _receiver, hook) = hooked(500).await;
+    let (kit, _receiver, hook) = start_with_hook(500).await;
     kit.act_on(&hook, "test").await;
     let wanted = json!({ "webhookId": hook.id, "type": "webhook.test", "outcome": "failed" });
     let met =

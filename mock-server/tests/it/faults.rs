@@ -141,7 +141,7 @@ async fn of_two_rules_that_fit_the_first_strikes_until_it_is_used_up() {
 }
 
 /// A draft of the app in a conversation.
-async fn drafted(kit: &Kit, id: &str) -> String {
+async fn create_draft(kit: &Kit, id: &str) -> String {
     text(&kit.live().act(id, "replies", json!({ "body": "On its way." })).await["messageId"])
 }
 
@@ -152,7 +152,7 @@ async fn an_act_before_a_request_is_seen_by_that_request() {
     let rule = json!({ "method": "GET", "path": "/conversations/*",
         "effect": { "act": [{ "method": "POST", "path": format!("/messages/{id}/discard") }] } });
     kit.act("/faults", rule.clone()).await;
-    drafted(&kit, &id).await;
+    create_draft(&kit, &id).await;
     let timeline = kit.live().timeline(&id).await;
     let events: Vec<_> = timeline.iter().filter(|item| item["type"] == "event").collect();
     assert_eq!(timeline.iter().filter(|item| item["direction"] == "outbound").count(), 0);
@@ -173,9 +173,9 @@ async fn an_act_after_a_request_comes_once_it_took_effect_and_before_its_answer(
         json!({ "path": "/conversations/*/replies", "effect": { "act": [discard], "when": "after" } }),
     )
     .await;
-    drafted(&kit, &id).await;
+    create_draft(&kit, &id).await;
     assert_eq!(kit.look("/approvals").await, json!([]), "thrown away when the app hears of it");
-    drafted(&kit, &id).await;
+    create_draft(&kit, &id).await;
     assert_eq!(kit.list("/approvals").await.len(), 1, "only the first");
 }
 

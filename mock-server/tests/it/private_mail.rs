@@ -240,10 +240,11 @@ async fn whatever_happens_in_a_private_inbox_changes_nothing_for_anybody_else() 
     kit.advance(0).await;
 
     assert_eq!(seen().await, before);
-    let heard: Vec<String> = office.event_kinds(&private).await.into_iter().nth(1).expect("the private one");
+    let kinds_heard: Vec<String> =
+        office.event_kinds(&private).await.into_iter().nth(1).expect("the private one");
     let kinds = "turn.changed scout.held conversation.assigned draft.approved message.sent ask.completed booking.created";
     for kind in kinds.split(' ') {
-        assert!(heard.iter().any(|it| it == kind), "the owner's webhook hears {kind}: {heard:?}");
+        assert!(kinds_heard.iter().any(|it| it == kind), "the owner's webhook hears {kind}: {kinds_heard:?}");
     }
     // Nobody else can do anything there either, and is told what someone is told who names nothing.
     for (what, body) in [

@@ -32,12 +32,12 @@ fn entries(what: &'static str, change: impl Fn(&mut Value) + Send + Sync + 'stat
 }
 
 /// Such a request gets a response and does nothing.
-fn swallowed(what: &'static str) -> Changes {
+fn swallow(what: &'static str) -> Changes {
     before(what, |_| Route::respond(201, &success()))
 }
 
 /// A request comes without this parameter.
-fn ignoring(what: &'static str, parameter: &'static str) -> Changes {
+fn without_parameter(what: &'static str, parameter: &'static str) -> Changes {
     before(what, move |request| {
         request.drop_parameter(parameter);
         Route::Forward
@@ -61,7 +61,7 @@ pub(super) fn events(
 }
 
 /// Events of this kind arrive so often.
-fn arriving(kind: impl Into<String>, times: usize) -> Changes {
+fn deliver_times(kind: impl Into<String>, times: usize) -> Changes {
     let kind = kind.into();
     relay(move |request| if request.json()["type"] == kind.as_str() { times } else { 1 })
 }
@@ -104,7 +104,7 @@ fn first_only(what: &'static str, status: u16, body: Value) -> Changes {
 }
 
 /// Such a request gets an empty response and does nothing.
-fn ignored(what: &'static str) -> Changes {
+fn ignore(what: &'static str) -> Changes {
     before(what, |_| Route::respond(200, &json!({})))
 }
 
@@ -174,7 +174,7 @@ fn status_only(what: &'static str, to: u16) -> Changes {
 }
 
 /// Every response is another.
-fn counting(what: &'static str) -> Changes {
+fn count_responses(what: &'static str) -> Changes {
     let count = AtomicU32::new(0);
     edit(what, move |it| it["changed"] = json!(count.fetch_add(1, Ordering::Relaxed)))
 }

@@ -20,9 +20,9 @@ fn program() -> Command {
 }
 
 /// Ends with its test, whatever becomes of that.
-struct Running(Child);
+struct RunningProgram(Child);
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -30,20 +30,20 @@ impl Drop for Running {
 }
 
 /// The program on a free port, with these flags; its ready document.
-fn start(flags: &[&str]) -> (Running, Value) {
+fn start(flags: &[&str]) -> (RunningProgram, Value) {
     start_with(program().args(["--listen", "127.0.0.1:0", "--json"]).args(flags))
 }
 
 /// A program that is started with `--json`; its ready document.
-fn start_with(command: &mut Command) -> (Running, Value) {
-    let mut running = Running(command.spawn().expect("it runs"));
+fn start_with(command: &mut Command) -> (RunningProgram, Value) {
+    let mut running = RunningProgram(command.spawn().expect("it runs"));
     let mut line = String::new();
     BufReader::new(running.0.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
     (running, serde_json::from_str(&line).expect("one line of JSON"))
 }
 
 #[cfg(unix)]
-fn signal(running: &Running, name: &str) {
+fn signal(running: &RunningProgram, name: &str) {
     let id = running.0.id().to_string();
     assert!(Command::new("kill").args([name, &id]).status().expect("kill runs").success());
 }
@@ -118,7 +118,7 @@ fn sigterm_and_sigint_end_it_with_status_0() {
 
 /// A mock that ends with its parent, and the parent's end of its stdin.
 #[cfg(unix)]
-fn running_with_parent() -> (Running, Value, std::process::ChildStdin) {
+fn running_with_parent() -> (RunningProgram, Value, std::process::ChildStdin) {
     let mut command = program();
     command.args(["--listen", "127.0.0.1:0", "--json", "--quiet", "--exit-with-parent"]);
     let (mut running, ready) = start_with(command.stdin(Stdio::piped()));
@@ -153,7 +153,7 @@ fn with_exit_with_parent_the_end_of_the_parent_ends_it_although_stdin_stays_open
     let script = r#""$MOCK" --listen 127.0.0.1:0 --json --quiet --exit-with-parent <&3 & read -r _"#;
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec 3<&0; {script}")]).env("MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"));
-    let mut shell = Running(
+    let mut shell = RunningProgram(
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs"),
     );
     let stdin = shell.0.stdin.take().expect("a pipe");
@@ -204,7 +204,7 @@ async fn two_thousand_idle_connections_keep_nobody_out_and_are_told_of() {
 
 #[tokio::test]
 async fn the_banner_shows_addresses_keys_and_a_command_to_try() {
-    let mut running = Running(program().args(["--listen", "127.0.0.1:0"]).spawn().expect("it runs"));
+    let mut running = RunningProgram(program().args(["--listen", "127.0.0.1:0"]).spawn().expect("it runs"));
     let mut banner = String::new();
     let mut lines = BufReader::new(running.0.stdout.take().expect("a pipe"));
     while !banner.contains("curl") {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    kit::{extended, hooked, hours},
+    kit::{extended, hours, start_with_hook},
     receiver::Receiver,
 };
 use crate::kit::Kit;
@@ -25,7 +25,7 @@ async fn only_subscribed_kinds_are_sent_and_a_test_event_always() {
 
 #[tokio::test]
 async fn on_the_free_plan_nothing_is_sent() {
-    let (kit, receiver, hook) = hooked(500).await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
     kit.send_test(&hook).await;
     kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
     kit.mail_in(true, None).await;
@@ -61,7 +61,7 @@ async fn a_webhook_that_makes_no_sense_is_refused_with_every_problem() {
 
 #[tokio::test]
 async fn the_secret_is_shown_once_and_in_no_list() {
-    let (kit, receiver, hook) = hooked(200).await;
+    let (kit, receiver, hook) = start_with_hook(200).await;
     let secret = hook.secret.strip_prefix("whsec_").unwrap();
     assert!(secret.len() >= 32, "at least 24 bytes");
     kit.send_test(&hook).await;
@@ -74,7 +74,7 @@ async fn the_secret_is_shown_once_and_in_no_list() {
 /// For a receiver that looks at its own clock, wherever the mock's stands.
 #[tokio::test]
 async fn timestamps_of_this_machine_can_be_had_when_the_clock_was_moved() {
-    let (kit, receiver, by_mock) = hooked(200).await;
+    let (kit, receiver, by_mock) = start_with_hook(200).await;
     let by_machine = kit.hook_with(json!({ "url": receiver.url(), "timestamps": "real" })).await;
     kit.advance(hours(5)).await;
     kit.send_test(&by_mock).await;

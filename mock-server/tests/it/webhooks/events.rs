@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::kit::{extended, hooked, minutes};
+use super::kit::{extended, minutes, start_with_hook};
 use crate::kit::text;
 
 /// Every text that people, customers and helpers can put in, marked; none may come out.
 #[tokio::test]
 async fn an_event_has_exactly_its_fields_and_no_word_of_a_mail_a_note_or_a_file_name() {
     const MARK: &str = "zebra";
-    let (kit, receiver, hook) = hooked(200).await;
+    let (kit, receiver, hook) = start_with_hook(200).await;
     let (live, person) = (kit.live(), kit.person().await);
     let mail = json!({
         "to": kit.inbox().await, "from": format!("{MARK}@customer.example"), "name": format!("{MARK} name"),

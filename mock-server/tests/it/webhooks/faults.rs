@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    kit::{hooked_in, minutes, tries},
+    kit::{minutes, start_with_hook_in, tries},
     receiver::Receiver,
 };
 use crate::{
@@ -21,7 +21,7 @@ const LIVEMODES: [bool; 2] = [true, false];
 #[tokio::test]
 async fn a_webhook_comes_twice_and_the_log_knows_of_one_try() {
     for livemode in LIVEMODES {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         add_fault(&kit, json!({ "twice": true })).await;
         let event = kit.send_test(&hook).await;
         let received = receiver.received();
@@ -36,7 +36,7 @@ async fn a_webhook_comes_twice_and_the_log_knows_of_one_try() {
 #[tokio::test]
 async fn a_webhook_comes_after_the_next_one() {
     for livemode in LIVEMODES {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         add_fault(&kit, json!({ "swap": true })).await;
         let first = kit.send_test(&hook).await;
         assert_eq!(receiver.count(), 0, "it waits for the next one");
@@ -55,7 +55,7 @@ async fn a_webhook_comes_after_the_next_one() {
 #[tokio::test]
 async fn a_webhook_is_late_on_the_worlds_clock_and_only_once() {
     for livemode in LIVEMODES {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         let rule = json!({ "webhook": hook.id, "times": null, "effect": { "lateSeconds": 120 } });
         kit.act("/faults", rule).await;
         kit.send_test(&hook).await;
@@ -70,7 +70,7 @@ async fn a_webhook_is_late_on_the_worlds_clock_and_only_once() {
 #[tokio::test]
 async fn a_webhook_that_is_cut_arrives_whole_at_the_second_try() {
     for livemode in LIVEMODES {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         add_fault(&kit, json!({ "truncate": 20 })).await;
         kit.send_test(&hook).await;
         let log = kit.deliveries(&hook).await;
@@ -85,7 +85,7 @@ async fn a_webhook_that_is_cut_arrives_whole_at_the_second_try() {
 #[tokio::test]
 async fn a_dead_address_and_a_lost_answer_are_tried_again() {
     for livemode in LIVEMODES {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         add_fault(&kit, json!({ "drop": "before" })).await;
         kit.send_test(&hook).await;
         assert_eq!(receiver.count(), 0, "nothing was sent");
@@ -113,7 +113,7 @@ async fn a_dead_address_and_a_lost_answer_are_tried_again() {
 #[tokio::test]
 async fn a_rule_strikes_one_webhook_and_one_kind_of_event() {
     for livemode in LIVEMODES {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         let other = Receiver::start().await;
         kit.hook_in(livemode, &other).await;
         let rule = json!({ "webhook": hook.id, "event": "client.replied", "times": null, "effect": { "drop": "before" } });
@@ -129,7 +129,7 @@ async fn a_rule_strikes_one_webhook_and_one_kind_of_event() {
 #[tokio::test]
 async fn what_a_request_or_a_tool_causes_is_struck_alike() {
     for livemode in LIVEMODES {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         let api = if livemode { kit.live() } else { kit.sandbox() };
         let id = kit.mail_in(livemode, None).await;
         kit.settle().await;

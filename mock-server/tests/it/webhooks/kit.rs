@@ -13,12 +13,12 @@ pub(crate) struct Hook {
 }
 
 /// A server, a receiver with this status for everything, and a webhook for the live events of team inboxes.
-pub(crate) async fn hooked(status: u16) -> (Kit, Receiver, Hook) {
-    hooked_in(true, status).await
+pub(crate) async fn start_with_hook(status: u16) -> (Kit, Receiver, Hook) {
+    start_with_hook_in(true, status).await
 }
 
 /// The same for live events, or for those of the sandbox.
-pub(crate) async fn hooked_in(livemode: bool, status: u16) -> (Kit, Receiver, Hook) {
+pub(crate) async fn start_with_hook_in(livemode: bool, status: u16) -> (Kit, Receiver, Hook) {
     let (kit, receiver) = (Kit::start().await, Receiver::answering(status).await);
     let hook = kit.hook_in(livemode, &receiver).await;
     (kit, receiver, hook)

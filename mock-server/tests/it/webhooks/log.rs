@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::kit::{Hook, hooked, hooked_in, hours, seconds, tries};
+use super::kit::{Hook, hours, seconds, start_with_hook, start_with_hook_in, tries};
 
 fn redeliver(hook: &Hook, event: &str) -> String {
     format!("/webhooks/{}/deliveries/{event}/redeliver", hook.id)
@@ -10,7 +10,7 @@ fn redeliver(hook: &Hook, event: &str) -> String {
 
 #[tokio::test]
 async fn the_log_is_newest_first_and_can_be_filtered() {
-    let (kit, receiver, hook) = hooked(200).await;
+    let (kit, receiver, hook) = start_with_hook(200).await;
     let delivered = kit.send_test(&hook).await;
     receiver.answer(500);
     let pending = kit.send_test(&hook).await;
@@ -21,6 +21,8 @@ async fn the_log_is_newest_first_and_can_be_filtered() {
     assert_eq!((&all[1]["eventId"], &all[2]["eventId"]), (&json!(pending), &json!(delivered)));
     assert_eq!((all.len(), &all[0]["type"]), (3, &json!("turn.changed")));
     assert_eq!(seconds(&all[0]["createdAt"]), kit.now().await);
+    let shown: Vec<&String> = all[0]["attempts"][0].as_object().unwrap().keys().collect();
+    assert_eq!(shown, ["at", "durationMs", "error", "status"], "headers and bodies are in no list");
     let path = |query: &str| format!("/webhooks/{}/deliveries{query}", hook.id);
     for (query, expected) in [
         ("?outcome=delivered", &all[2..]),
@@ -40,7 +42,7 @@ async fn the_log_is_newest_first_and_can_be_filtered() {
 #[tokio::test]
 async fn every_try_of_the_last_30_days_is_in_the_log_however_old_its_event() {
     for livemode in [true, false] {
-        let (kit, receiver, hook) = hooked_in(livemode, 200).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
         let other = kit.hook_in(livemode, &receiver).await;
         kit.mail_in(livemode, None).await;
         kit.settle().await;
@@ -66,7 +68,7 @@ async fn every_try_of_the_last_30_days_is_in_the_log_however_old_its_event() {
 
 #[tokio::test]
 async fn a_redelivery_that_fails_is_tried_by_the_whole_schedule() {
-    let (kit, receiver, hook) = hooked(500).await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
     let event = kit.send_test(&hook).await;
     kit.advance(hours(23)).await;
     kit.act_on(&hook, "pause").await;
@@ -86,7 +88,7 @@ async fn a_redelivery_that_fails_is_tried_by_the_whole_schedule() {
 
 #[tokio::test]
 async fn a_pending_event_can_be_sent_at_once_and_its_queued_try_is_gone() {
-    let (kit, receiver, hook) = hooked(500).await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
     let event = kit.send_test(&hook).await;
     receiver.answer(200);
     kit.act(&redeliver(&hook, &event), json!({})).await;
@@ -98,7 +100,7 @@ async fn a_pending_event_can_be_sent_at_once_and_its_queued_try_is_gone() {
 
 #[tokio::test]
 async fn what_cannot_be_redelivered_says_why() {
-    let (kit, receiver, hook) = hooked(200).await;
+    let (kit, receiver, hook) = start_with_hook(200).await;
     let other = kit.hook(&receiver).await;
     let event = kit.send_test(&hook).await;
     let post = async |path: &str| kit.control("POST", path, Value::Null).await;

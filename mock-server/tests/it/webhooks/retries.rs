@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    kit::{hooked, hours, minutes, seconds},
+    kit::{hours, minutes, seconds, start_with_hook},
     receiver::{Receiver, Reply},
 };
 use crate::kit::Kit;
@@ -23,7 +23,7 @@ async fn a_connection_that_closes_and_one_that_is_refused_are_failures_with_a_re
 
 #[tokio::test]
 async fn the_list_of_webhooks_says_since_when_one_fails_and_why() {
-    let (kit, receiver, hook) = hooked(500).await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
     assert_eq!(kit.look("/webhooks").await[0]["failingSince"], json!(null));
     kit.send_test(&hook).await;
     let since = kit.deliveries(&hook).await[0]["attempts"][0]["at"].clone();
@@ -49,7 +49,7 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
 
 #[tokio::test]
 async fn a_410_drops_what_is_queued_for_that_webhook_alone_and_tells_the_owner() {
-    let (kit, receiver, other) = hooked(500).await;
+    let (kit, receiver, other) = start_with_hook(500).await;
     let owner = kit.person().await;
     let hook = kit.hook_with(json!({ "url": receiver.url(), "owner": owner })).await;
     for hook in [&hook, &hook, &other] {
@@ -76,7 +76,7 @@ async fn a_410_drops_what_is_queued_for_that_webhook_alone_and_tells_the_owner()
 
 #[tokio::test]
 async fn the_first_failure_after_a_day_of_them_pauses_the_webhook() {
-    let (kit, _receiver, hook) = hooked(500).await;
+    let (kit, _receiver, hook) = start_with_hook(500).await;
     kit.send_test(&hook).await;
     let started = kit.now().await;
     kit.advance(hours(23)).await;
@@ -99,7 +99,7 @@ async fn the_first_failure_after_a_day_of_them_pauses_the_webhook() {
 
 #[tokio::test]
 async fn a_resume_starts_the_day_anew() {
-    let (kit, _receiver, hook) = hooked(500).await;
+    let (kit, _receiver, hook) = start_with_hook(500).await;
     kit.send_test(&hook).await;
     kit.advance(hours(20)).await;
     kit.act_on(&hook, "pause").await;
@@ -111,7 +111,7 @@ async fn a_resume_starts_the_day_anew() {
 
 #[tokio::test]
 async fn pausing_and_deleting_drop_what_is_queued() {
-    let (kit, receiver, paused) = hooked(500).await;
+    let (kit, receiver, paused) = start_with_hook(500).await;
     let deleted = kit.hook(&receiver).await;
     kit.mail_in(true, None).await;
     kit.settle().await;
@@ -130,7 +130,7 @@ async fn pausing_and_deleting_drop_what_is_queued() {
 
 #[tokio::test]
 async fn an_advance_names_the_tries_that_were_made_on_the_way_in_order() {
-    let (kit, _receiver, hook) = hooked(500).await;
+    let (kit, _receiver, hook) = start_with_hook(500).await;
     kit.send_test(&hook).await;
     kit.send_test(&hook).await;
     let moved = kit.advance(hours(1)).await;

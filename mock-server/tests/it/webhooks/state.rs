@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::{
-    kit::{hooked, hours, minutes},
+    kit::{hours, minutes, start_with_hook},
     receiver::Receiver,
 };
 use crate::kit::Kit;
 
 #[tokio::test]
 async fn a_restored_world_has_the_same_webhooks_secrets_log_and_queue() {
-    let (kit, receiver, hook) = hooked(500).await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
     kit.act_on(&hook, "rotate").await;
     kit.send_test(&hook).await;
     let saved = kit.look("/state").await;
@@ -55,7 +55,7 @@ async fn the_same_calls_give_the_same_schedule() {
 
 #[tokio::test]
 async fn a_document_whose_webhooks_do_not_fit_together_is_refused() {
-    let (kit, _receiver, hook) = hooked(200).await;
+    let (kit, _receiver, hook) = start_with_hook(200).await;
     kit.send_test(&hook).await;
     let mut saved = kit.look("/state").await;
     saved["webhooks"]["endpoints"][&hook.id]["owner"] = json!("usr_nobody");

@@ -8,7 +8,7 @@ use std::{
 use serde_json::json;
 use shared_inbox_mock::{MockServer, WebhookTargets};
 
-use super::{kit::hooked, receiver::Receiver};
+use super::{kit::start_with_hook, receiver::Receiver};
 use crate::kit::Kit;
 
 /// The name is public when the webhook is added, and points to this machine when the event is sent.
@@ -49,7 +49,7 @@ async fn a_receiver_on_this_machine_may_have_a_certificate_of_its_own_making() {
 
 #[tokio::test]
 async fn a_receiver_that_does_not_speak_tls_is_named_as_such() {
-    let (kit, receiver, _) = hooked(200).await;
+    let (kit, receiver, _) = start_with_hook(200).await;
     let hook = kit.hook_with(json!({ "url": receiver.url().replace("http://", "https://") })).await;
     kit.send_test(&hook).await;
     let tried = &kit.deliveries(&hook).await[0]["attempts"][0];
@@ -60,7 +60,7 @@ async fn a_receiver_that_does_not_speak_tls_is_named_as_such() {
 type Names = &'static [(&'static str, &'static [&'static str])];
 
 /// A resolver that knows these names only.
-fn knowing(names: Names) -> impl Fn(&str) -> Vec<IpAddr> {
+fn resolver(names: Names) -> impl Fn(&str) -> Vec<IpAddr> {
     move |name| {
         let found = names.iter().filter(|(known, _)| *known == name);
         found.flat_map(|(_, ips)| ips.iter().map(|ip| ip.parse().expect("an address"))).collect()
@@ -76,7 +76,7 @@ async fn public_mode_admits_public_https_addresses_only() {
         ("mapped.example.com", &["::ffff:192.168.0.1"]),
         ("meta.example.com", &["169.254.169.254"]),
     ];
-    let targets = WebhookTargets::public().names(knowing(names));
+    let targets = WebhookTargets::public().names(resolver(names));
     let accepted = [
         "https://hooks.example.com/in",
         "https://HOOKS.example.com:8443/in?x=1",
@@ -171,7 +171,7 @@ async fn loopback_mode_admits_this_machine_too_and_nothing_else() {
         ("lan.example.com", &["192.168.0.7"]),
         ("mixed.example.com", &["93.184.216.34", "127.0.0.1"]),
     ];
-    let targets = WebhookTargets::loopback().names(knowing(names));
+    let targets = WebhookTargets::loopback().names(resolver(names));
     let local = [
         "http://127.0.0.1:8080/in",
         "https://127.0.0.1:8443/in",

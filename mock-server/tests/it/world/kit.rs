@@ -105,7 +105,7 @@ impl Kit {
 }
 
 /// The world of a document.
-pub(crate) fn restored(document: &Value) -> World {
+pub(crate) fn restore_world(document: &Value) -> World {
     let mut world: World = serde_json::from_value(document.clone()).expect("a good document");
     world.prepare().expect("a good world");
     world

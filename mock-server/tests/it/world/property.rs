@@ -9,7 +9,7 @@ use shared_inbox_mock::{
     Approval, Assignment, InboundMail, NewKey, NewMailbox, NewUser, Snooze, StopMessage, Upload, World,
 };
 
-use super::kit::{Kit, restored};
+use super::kit::{Kit, restore_world};
 
 /// Something that someone does. Numbers pick one of what is there.
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ impl Run {
         Some((id, agent))
     }
 
-    fn came(&mut self, id: String, place: Place) {
+    fn add(&mut self, id: String, place: Place) {
         if self.there.insert(id.clone(), place).is_none() {
             self.ids.push(id);
         }
@@ -126,7 +126,7 @@ impl Run {
                     assert_eq!(result.is_ok(), self.there[&id] == place);
                 } else {
                     let received = self.kit.inbound(mail);
-                    self.came(received.conversation_id.to_string(), place);
+                    self.add(received.conversation_id.to_string(), place);
                 }
             }
             Step::Simulated { magic, joins } => {
@@ -143,7 +143,7 @@ impl Run {
                     Some(id) => assert_eq!(result.is_ok(), self.there[&id] == Place::Sandbox),
                     None => {
                         let id = result.unwrap()["conversationId"].as_str().unwrap().to_owned();
-                        self.came(id, Place::Sandbox);
+                        self.add(id, Place::Sandbox);
                     }
                 }
             }
@@ -208,7 +208,7 @@ impl Run {
             }
             Step::Advance { seconds } => self.advance(*seconds),
             Step::Restore => {
-                self.kit.world = restored(&document(&self.kit.world));
+                self.kit.world = restore_world(&document(&self.kit.world));
                 self.kit.world.set_rate_limit(None);
             }
         }
@@ -243,7 +243,11 @@ impl Run {
 
     fn check(&mut self) {
         let document = document(&self.kit.world);
-        assert_eq!(self::document(&restored(&document)), document, "snapshot then restore is the identity");
+        assert_eq!(
+            self::document(&restore_world(&document)),
+            document,
+            "snapshot then restore is the identity"
+        );
         self.check_jobs(&document);
         for it in document["conversations"].as_array().unwrap() {
             assert_eq!(it["status"] == "closed", it["turn"] == "done", "a closed conversation is done: {it}");

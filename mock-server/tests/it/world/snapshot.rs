@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, Conversation, Timestamp};
 use shared_inbox_mock::{KeyHash, LIVE_KEY, ReadyKeys, World};
 
-use super::kit::{Kit, START, restored};
+use super::kit::{Kit, START, restore_world};
 
 #[test]
 fn the_demo_shows_every_state_and_survives_a_restore() {
     let world = World::demo(Timestamp::from_millis(START));
     let document = serde_json::to_value(&world).unwrap();
-    assert_eq!(serde_json::to_value(restored(&document)).unwrap(), document);
+    assert_eq!(serde_json::to_value(restore_world(&document)).unwrap(), document);
     assert_eq!(
         serde_json::to_value(World::demo(Timestamp::from_millis(START))).unwrap(),
         document,
@@ -141,7 +141,7 @@ fn a_document_written_by_hand_needs_little_more_than_inboxes_and_mail() {
         }],
     });
     let mut kit = Kit::new();
-    kit.world = restored(&document);
+    kit.world = restore_world(&document);
     let live = kit.world.authenticate(&KeyHash::from_key(LIVE_KEY)).expect("the fixed keys are added");
     assert_eq!(kit.list(&live, &[])[0]["snippet"], "Please");
 }
@@ -161,7 +161,7 @@ fn a_document_need_not_list_the_jobs_that_follow_from_the_rest() {
     let before = jobs.len();
     jobs.retain(|job| !follows(job));
     assert!(jobs.len() + 2 < before, "the demo has some of each kind");
-    assert_eq!(serde_json::to_value(restored(&without)).unwrap()["jobs"], good["jobs"]);
+    assert_eq!(serde_json::to_value(restore_world(&without)).unwrap()["jobs"], good["jobs"]);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_conversation_without_mail_is_placed_by_its_beginning_and_notes_do_not_move_
         { "id": "cnv_3", "mailbox": inbox, "subject": "Three", "contact": {}, "timeline": [] },
     ]);
     let mut kit = Kit::new();
-    kit.world = restored(&document);
+    kit.world = restore_world(&document);
     let live = kit.world.authenticate(&KeyHash::from_key(LIVE_KEY)).expect("the fixed keys are added");
     for (op, body) in [
         (Operation::AddNote, json!({ "body": "Seen" })),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{LIST, Named, READ, as_text, counting, first_only, ignored, items, list, named, remove};
+use super::{LIST, Named, READ, as_text, count_responses, first_only, ignore, items, list, named, remove};
 use crate::{
     mutants::{after, before, edit, rules_below, status, success},
     proxy::{ProxyRequest, ProxyResponse, Route},
@@ -28,8 +28,8 @@ pub(super) fn access() -> Named {
         ("scope.read.enough", status("GET /documents", 200, 403)),
         ("scope.read.needed", status(me, 403, 200)),
         ("scope.read.needed", status("GET /documents", 403, 200)),
-        ("scope.no-effect", counting(READ)),
-        ("private.no-effect", counting(READ)),
+        ("scope.no-effect", count_responses(READ)),
+        ("private.no-effect", count_responses(READ)),
         ("private.lists.filters", seen(LIST)),
         ("private.own", status(READ, 200, 404)),
         ("private.team", status(READ, 200, 404)),
@@ -84,7 +84,7 @@ pub(super) fn errors() -> Named {
         ("error.403", more("POST /conversations/*/notes", 403)),
         ("input.all-problems.body", first_problem("POST /conversations/*/replies")),
         ("input.all-problems.query", first_problem(LIST)),
-        ("input.no-effect", counting(READ)),
+        ("input.no-effect", count_responses(READ)),
         ("no-idempotency-header", first_only("POST /conversations/*/notes", 201, success())),
         ("rate.limited", status("GET /me", 429, 200)),
         ("rate.limited", early()),
@@ -99,7 +99,7 @@ pub(super) fn errors() -> Named {
                 }
             })
         }),
-        ("rate.minute", ignored("POST /_mock/worlds/*/clock")),
+        ("rate.minute", ignore("POST /_mock/worlds/*/clock")),
         ("rate.shared", status("POST /mcp", 429, 200)),
         ("rate.shared.tools", {
             let count = AtomicU32::new(0);

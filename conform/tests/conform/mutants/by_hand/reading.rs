@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{LIST, Named, READ, as_text, entries, events, ignoring, items, list, named, remove, status_only};
+use super::{
+    LIST, Named, READ, as_text, entries, events, items, list, named, remove, status_only, without_parameter,
+};
 use crate::{
     mutants::{after, before, edit, rules_below, status},
     proxy::{Changes, Route},
@@ -105,7 +107,8 @@ pub(super) fn forms() -> Named {
 }
 
 pub(super) fn lists() -> Named {
-    let unfiltered = |rule: &str, parameter: &'static str| (rule.to_owned(), ignoring(LIST, parameter));
+    let unfiltered =
+        |rule: &str, parameter: &'static str| (rule.to_owned(), without_parameter(LIST, parameter));
     let mut mutants = named([
         ("list.status", status_only(LIST, 206)),
         (
@@ -183,12 +186,12 @@ pub(super) fn library() -> Named {
         ("mailboxes.all", edit("GET /mailboxes", |it| list(it).truncate(25))),
         ("tags.list.all", edit("GET /tags", |it| list(it).truncate(100))),
         ("documents.attachments", edit("GET /documents", |it| *it = json!([]))),
-        ("documents.kind", ignoring("GET /documents", "kind")),
-        ("documents.q", ignoring("GET /documents", "q")),
-        ("documents.together", ignoring("GET /documents", "q")),
-        ("documents.together", ignoring("GET /documents", "kind")),
+        ("documents.kind", without_parameter("GET /documents", "kind")),
+        ("documents.q", without_parameter("GET /documents", "q")),
+        ("documents.together", without_parameter("GET /documents", "q")),
+        ("documents.together", without_parameter("GET /documents", "kind")),
         ("documents.newest-first", edit("GET /documents", |it| list(it).reverse())),
-        ("documents.limit.default", ignoring("GET /documents", "limit")),
+        ("documents.limit.default", without_parameter("GET /documents", "limit")),
     ]);
     for (rule, _) in rules_below("documents.kind.").into_iter().filter(|(_, kind)| kind != "values") {
         mutants.push((rule, status("GET /documents", 200, 400)));

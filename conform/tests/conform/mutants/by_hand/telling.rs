@@ -8,7 +8,8 @@ use std::sync::{
 use serde_json::{Value, json};
 
 use super::{
-    Named, arriving, body, events, header, ignored, ignoring, named, outbox, receiver_status, remove,
+    Named, body, deliver_times, events, header, ignore, named, outbox, receiver_status, remove,
+    without_parameter,
 };
 use crate::{
     mutants::{before, edit, relay, rules_below, status},
@@ -82,7 +83,7 @@ pub(super) fn webhooks() -> Named {
             relay(move |_| usize::from(count.fetch_add(1, Ordering::Relaxed) == 0))
         }),
         ("log.tries", edit(log, |it| it[0]["attempts"] = json!([]))),
-        ("log.filter", ignoring(log, "outcome")),
+        ("log.filter", without_parameter(log, "outcome")),
         ("log.kept", edit(log, |it| *it = json!([]))),
         ("log.dropped", edit(log, |it| *it = json!([{}]))),
         ("gone.off", receiver_status(|status| if status == 410 { 500 } else { status })),
@@ -102,7 +103,7 @@ pub(super) fn webhooks() -> Named {
         ("scoping.bookings", relay(|_| 2)),
         ("scoping.sandbox", events("", |it| it["livemode"] = json!(true))),
         ("scoping.live", events("", |it| it["livemode"] = json!(false))),
-        ("scoping.plan", ignored("PUT /_mock/worlds/*/plan")),
+        ("scoping.plan", ignore("PUT /_mock/worlds/*/plan")),
         ("created_at", events("", |it| it["created_at"] = json!("2001-01-01T00:00:00.000Z"))),
         ("envelope.version.one", events("", |it| it["version"] = json!(2))),
         ("envelope.livemode.live", events("", |it| it["livemode"] = json!(false))),
@@ -145,7 +146,7 @@ pub(super) fn occasions() -> Named {
     for kind in rules_below("").iter().filter_map(|(rule, _)| rule.strip_suffix(".told")) {
         let long = events(kind, |it| it["data"]["summary"] = json!("x".repeat(201)));
         list.extend([
-            (format!("{kind}.told"), arriving(kind, 0)),
+            (format!("{kind}.told"), deliver_times(kind, 0)),
             (format!("{kind}.summary"), long),
             (format!("{kind}.url"), events(kind, |it| it["data"]["url"] = json!(7))),
         ]);
@@ -155,17 +156,17 @@ pub(super) fn occasions() -> Named {
     };
     list.extend(named([
         ("client.replied.auto", body("POST /_mock/worlds/*/inbound", |it| remove(it, "autoReply"))),
-        ("client.replied.once", arriving("client.replied", 2)),
-        ("assigned.once", arriving("conversation.assigned", 2)),
-        ("assigned.none", arriving("conversation.assigned", 0)),
-        ("draft.approved.then-sent", arriving("message.sent", 0)),
-        ("draft.approved.then-sent", arriving("draft.approved", 0)),
-        ("message.sent.stopped", ignored("POST /_mock/worlds/*/messages/*/stop")),
-        ("message.sent.once", arriving("message.sent", 2)),
-        ("message.sent.once", arriving("message.sent", 0)),
-        ("ask.completed.all", arriving("ask.completed", 2)),
+        ("client.replied.once", deliver_times("client.replied", 2)),
+        ("assigned.once", deliver_times("conversation.assigned", 2)),
+        ("assigned.none", deliver_times("conversation.assigned", 0)),
+        ("draft.approved.then-sent", deliver_times("message.sent", 0)),
+        ("draft.approved.then-sent", deliver_times("draft.approved", 0)),
+        ("message.sent.stopped", ignore("POST /_mock/worlds/*/messages/*/stop")),
+        ("message.sent.once", deliver_times("message.sent", 2)),
+        ("message.sent.once", deliver_times("message.sent", 0)),
+        ("ask.completed.all", deliver_times("ask.completed", 2)),
         ("ask.completed.all", data("ask.completed", "kind", json!("files"))),
-        ("ask.completed.optional", arriving("ask.completed", 0)),
+        ("ask.completed.optional", deliver_times("ask.completed", 0)),
         ("client.replied.values", data("client.replied", "message_id", json!("msg_1"))),
         ("client.replied.values", data("client.replied", "mailbox_id", json!("mbx_1"))),
         ("client.replied.insecure", data("client.replied", "secure", json!(true))),

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::{Value, json};
 
 use super::{
-    Named, READ, arriving, body, counting, entries, events, first_only, ignored, items, list, named,
-    outbound, outbox, reminder, remove, status_only, swallowed,
+    Named, READ, body, count_responses, deliver_times, entries, events, first_only, ignore, items, list,
+    named, outbound, outbox, reminder, remove, status_only, swallow,
 };
 use crate::{
     mutants::{after, before, edit, status, success},
@@ -38,7 +38,7 @@ pub(super) fn writes() -> Named {
         ("assign.agent", "POST /conversations/*/assign"),
         ("assign.user", "POST /conversations/*/assign"),
     ] {
-        mutants.push((rule.into(), swallowed(what)));
+        mutants.push((rule.into(), swallow(what)));
     }
     mutants.extend(named([
         (
@@ -48,7 +48,7 @@ pub(super) fn writes() -> Named {
                 false => Route::Forward,
             }),
         ),
-        ("status.same", counting(READ)),
+        ("status.same", count_responses(READ)),
         ("status.same.untold", {
             let count = AtomicU32::new(0);
             before("POST /conversations/*/status", move |request| {
@@ -124,7 +124,7 @@ pub(super) fn replies() -> Named {
         ("reply.undo.live", outbound("scheduled")),
         ("reply.undo.live", outbound("sent")),
         ("reply.sendsAt.live", edit(reply, |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z"))),
-        ("reply.stop", ignored("POST /_mock/worlds/*/messages/*/stop")),
+        ("reply.stop", ignore("POST /_mock/worlds/*/messages/*/stop")),
         ("draft.silent", outbox(|it| it.push(reminder()))),
         ("draft.queue", edit("GET /_mock/worlds/*/approvals", |it| *it = json!([]))),
         ("draft.approved", outbound("draft")),
@@ -165,7 +165,7 @@ pub(super) fn app_mail() -> Named {
         ("reference.characters", reference("order.17")),
         ("reference.none", reference("a1")),
         ("app-mail.repeat", first_only(app, 409, json!({ "error": "Recorded already." }))),
-        ("app-mail.answer", swallowed(app)),
+        ("app-mail.answer", swallow(app)),
         ("app-mail.answer", edit(READ, |it| remove(it, "appSent"))),
         ("app-mail.answer.joins", mail(apart)),
         ("app-mail.answer.stranger", mail(|it| it["from"] = json!("vera@customer.example"))),
@@ -180,7 +180,7 @@ pub(super) fn app_mail() -> Named {
         }),
         ("app-mail.sandbox", reference("order-1042")),
         ("app-mail.forgotten", reference("order-1042")),
-        ("app-mail.remembered", swallowed(app)),
+        ("app-mail.remembered", swallow(app)),
         ("app-mail.kept", edit(READ, |it| remove(it, "appSent"))),
     ])
 }
@@ -209,7 +209,7 @@ pub(super) fn sandbox() -> Named {
         ("inbound.new", edit(inbound, |it| it["conversationId"] = json!("cnv_1"))),
         ("inbound.joins", body(inbound, |it| remove(it, "conversationId"))),
         ("inbound.live", status(inbound, 403, 201)),
-        ("inbound.webhook", arriving("client.replied", 0)),
+        ("inbound.webhook", deliver_times("client.replied", 0)),
         ("inbound.scam", edit(READ, |it| it["risk"] = json!(null))),
         ("inbound.harmless", edit(READ, |it| it["risk"] = json!("phishing"))),
         ("magic.delivered", echo()),
@@ -234,11 +234,11 @@ pub(super) fn sandbox() -> Named {
             "magic.sendsAt",
             edit("POST /conversations/*/replies", |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z")),
         ),
-        ("magic.delivered.event", arriving("message.sent", 0)),
-        ("magic.complaint.told", arriving("message.sent", 0)),
-        ("magic.docs.event", arriving("client.replied", 0)),
+        ("magic.delivered.event", deliver_times("message.sent", 0)),
+        ("magic.complaint.told", deliver_times("message.sent", 0)),
+        ("magic.docs.event", deliver_times("client.replied", 0)),
         ("magic.bounce.event", events("", |it| it["type"] = json!("message.sent"))),
-        ("magic.reply.event", arriving("client.replied", 0)),
+        ("magic.reply.event", deliver_times("client.replied", 0)),
         ("magic.ooo.event", events("", |it| it["type"] = json!("client.replied"))),
         ("sandbox.silent", outbox(|it| it.push(reminder()))),
         ("sandbox.helpers.documents", entries("GET /documents", |it| it["kind"] = json!("invoice"))),
