@@ -28,7 +28,7 @@ async fn receiver() -> (String, mpsc::UnboundedReceiver<CipherSuite>) {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (tell, told) = mpsc::unbounded_channel();
+    let (send, ciphers) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((connection, _)) = listener.accept().await {
             // A client that does not like the certificate goes away.
@@ -36,13 +36,13 @@ async fn receiver() -> (String, mpsc::UnboundedReceiver<CipherSuite>) {
             let mut request = [0; 16 * 1024];
             if connection.read(&mut request).await.is_ok_and(|read| read > 0) {
                 let suite = connection.get_ref().1.negotiated_cipher_suite().unwrap().suite();
-                _ = tell.send(suite);
+                _ = send.send(suite);
                 _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
             }
             _ = connection.shutdown().await;
         }
     });
-    (format!("https://localhost:{}", address.port()), told)
+    (format!("https://localhost:{}", address.port()), ciphers)
 }
 
 #[tokio::test]
@@ -53,18 +53,18 @@ async fn the_provider_that_a_program_installed_is_used_and_stays() {
     chosen.install_default().expect("the first in this process");
 
     let mock = MockServer::builder().empty().manual_clock().start().await;
-    let (url, mut told) = receiver().await;
+    let (url, mut ciphers) = receiver().await;
     let webhook = mock.control().create_webhook(CreateWebhook::new(&url)).await.unwrap();
     mock.control().test_webhook(&webhook.id).await.unwrap();
     mock.control().expect(Expectation::deliveries(&webhook.id).field("outcome", "delivered")).await.unwrap();
-    assert_eq!(told.recv().await, Some(CHOSEN), "of the three that ring knows");
+    assert_eq!(ciphers.recv().await, Some(CHOSEN), "of the three that ring knows");
 
     // The client goes by the same provider; and unlike the mock it looks at certificates.
     let inbox = Client::builder(format!("{url}/api/v1"), mock.live_key());
     let inbox = inbox.retry(RetryPolicy::never()).build().unwrap();
     let error = inbox.me().await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
-    assert!(told.try_recv().is_err(), "no request went to a stranger");
+    assert!(ciphers.try_recv().is_err(), "no request went to a server without a trusted certificate");
     let log = mock.control().deliveries(webhook.id.as_str(), DeliveryFilter::default()).await.unwrap();
     assert_eq!(log.len(), 1);
 }

@@ -87,8 +87,4 @@ fn ids_are_unique_and_sections_are_those_of_the_document() {
             "{rule:?}"
         );
     }
-    println!(
-        "{}",
-        rules.iter().map(|rule| format!("{} {}", rule.section, rule.id)).collect::<Vec<_>>().join("\n")
-    );
 }

@@ -16,7 +16,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 /// A request on its way to the mock.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ProxyRequest {
     pub(crate) method: Method,
     /// With the query.
     pub(crate) path: String,
@@ -24,7 +24,7 @@ pub(crate) struct Asked {
     pub(crate) body: Bytes,
 }
 
-impl Asked {
+impl ProxyRequest {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -56,13 +56,13 @@ impl Asked {
 
 /// A response on its way back.
 #[derive(Debug, Clone)]
-pub(crate) struct Answered {
+pub(crate) struct ProxyResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Answered {
+impl ProxyResponse {
     pub(crate) fn new(status: u16, body: &Value) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -79,21 +79,27 @@ impl Answered {
 }
 
 /// What becomes of a request.
-pub(crate) enum Way {
+pub(crate) enum Route {
     /// It goes on to the mock.
-    On,
+    Forward,
     /// It goes on twice; the second response counts.
-    Twice,
-    /// It never arrives, and this is answered.
-    Not(Answered),
+    ForwardTwice,
+    /// It never arrives; the proxy responds itself.
+    Respond(ProxyResponse),
 }
 
-type Before = dyn Fn(&mut Asked) -> Way + Send + Sync;
-type After = dyn Fn(&Asked, &mut Answered) + Send + Sync;
+impl Route {
+    pub(crate) fn respond(status: u16, body: &Value) -> Self {
+        Self::Respond(ProxyResponse::new(status, body))
+    }
+}
+
+type Before = dyn Fn(&mut ProxyRequest) -> Route + Send + Sync;
+type After = dyn Fn(&ProxyRequest, &mut ProxyResponse) + Send + Sync;
 /// A webhook on its way to the receiver; how often it arrives.
-type Relay = dyn Fn(&mut Asked) -> usize + Send + Sync;
-/// The receiver's answer, as the mock hears it.
-type Heard = dyn Fn(u16) -> u16 + Send + Sync;
+type Relay = dyn Fn(&mut ProxyRequest) -> usize + Send + Sync;
+/// The receiver's status, as the mock sees it.
+type ReceiverStatus = dyn Fn(u16) -> u16 + Send + Sync;
 
 /// What a proxy changes.
 #[derive(Clone, Default)]
@@ -101,7 +107,7 @@ pub(crate) struct Changes {
     pub(crate) before: Option<Arc<Before>>,
     pub(crate) after: Option<Arc<After>>,
     pub(crate) relay: Option<Arc<Relay>>,
-    pub(crate) heard: Option<Arc<Heard>>,
+    pub(crate) receiver_status: Option<Arc<ReceiverStatus>>,
 }
 
 struct Shared {
@@ -180,72 +186,69 @@ async fn handle(
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let path = head.uri.path_and_query().map(|it| it.as_str().to_owned()).unwrap_or_default();
-    let mut asked = Asked { method: head.method, path, headers: head.headers, body };
+    let mut request = ProxyRequest { method: head.method, path, headers: head.headers, body };
     let changes = shared.changes.lock().unwrap().clone();
-    let answered = match asked.path.strip_prefix("/relay/").map(str::to_owned) {
-        Some(to) => relay(&shared, &changes, asked, &to).await,
+    let sent_back = match request.path.strip_prefix("/relay/").map(str::to_owned) {
+        Some(to) => relay(&shared, &changes, request, &to).await,
         None => {
-            shared.seen.lock().unwrap().push((asked.method.clone(), asked.path.clone()));
+            shared.seen.lock().unwrap().push((request.method.clone(), request.path.clone()));
             // Webhooks come by here too.
-            if asked.method == Method::POST
-                && asked.path.starts_with("/_mock/")
-                && asked.path.ends_with("/webhooks")
-            {
-                let mut hook = asked.json();
+            if request.is("POST /_mock/worlds/*/webhooks") {
+                let mut hook = request.json();
                 let url = hook["url"].as_str().unwrap_or_default().to_owned();
                 if let Some(at) = url.strip_prefix("http://127.0.0.1:") {
                     hook["url"] = format!("{}/relay/{at}", shared.own).into();
-                    asked.set_json(&hook);
+                    request.set_json(&hook);
                 }
             }
-            forward(&shared, &changes, asked).await
+            forward(&shared, &changes, request).await
         }
     };
-    let mut response = Response::new(Full::new(answered.body));
-    *response.status_mut() = answered.status.try_into().expect("a status");
-    *response.headers_mut() = answered.headers;
+    let mut response = Response::new(Full::new(sent_back.body));
+    *response.status_mut() = sent_back.status.try_into().expect("a status");
+    *response.headers_mut() = sent_back.headers;
     Ok(response)
 }
 
-async fn forward(shared: &Shared, changes: &Changes, mut asked: Asked) -> Answered {
-    let way = changes.before.as_ref().map_or(Way::On, |before| before(&mut asked));
-    let url = format!("{}{}", shared.target, asked.path);
-    let mut answered = match way {
-        Way::Not(answered) => return answered,
-        Way::On => send(&shared.client, &url, &asked).await,
-        Way::Twice => {
-            send(&shared.client, &url, &asked).await;
-            send(&shared.client, &url, &asked).await
+async fn forward(shared: &Shared, changes: &Changes, mut request: ProxyRequest) -> ProxyResponse {
+    let route = changes.before.as_ref().map_or(Route::Forward, |before| before(&mut request));
+    let url = format!("{}{}", shared.target, request.path);
+    let mut response = match route {
+        Route::Respond(response) => return response,
+        Route::Forward => send(&shared.client, &url, &request).await,
+        Route::ForwardTwice => {
+            send(&shared.client, &url, &request).await;
+            send(&shared.client, &url, &request).await
         }
     };
     if let Some(after) = &changes.after {
-        after(&asked, &mut answered);
+        after(&request, &mut response);
     }
-    answered
+    response
 }
 
-async fn relay(shared: &Shared, changes: &Changes, mut asked: Asked, to: &str) -> Answered {
-    let times = changes.relay.as_ref().map_or(1, |relay| relay(&mut asked));
-    let mut answered = Answered::new(200, &Value::Null);
+async fn relay(shared: &Shared, changes: &Changes, mut request: ProxyRequest, to: &str) -> ProxyResponse {
+    let times = changes.relay.as_ref().map_or(1, |relay| relay(&mut request));
+    let mut response = ProxyResponse::new(200, &Value::Null);
     for _ in 0..times {
-        answered = send(&shared.client, &format!("http://127.0.0.1:{to}"), &asked).await;
+        response = send(&shared.client, &format!("http://127.0.0.1:{to}"), &request).await;
     }
-    if let Some(heard) = &changes.heard {
-        answered.status = heard(answered.status);
+    if let Some(change) = &changes.receiver_status {
+        response.status = change(response.status);
     }
-    answered
+    response
 }
 
-async fn send(client: &reqwest::Client, url: &str, asked: &Asked) -> Answered {
-    let mut headers = asked.headers.clone();
+async fn send(client: &reqwest::Client, url: &str, request: &ProxyRequest) -> ProxyResponse {
+    let mut headers = request.headers.clone();
     for name in [header::HOST, header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION] {
         headers.remove(name);
     }
-    let request = client.request(asked.method.clone(), url).headers(headers).body(asked.body.clone());
-    let Ok(response) = request.send().await else { return Answered::new(502, &Value::Null) };
+    let request = client.request(request.method.clone(), url).headers(headers).body(request.body.clone());
+    let Ok(response) = request.send().await else { return ProxyResponse::new(502, &Value::Null) };
     let (status, mut headers) = (response.status().as_u16(), response.headers().clone());
     for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION] {
         headers.remove(name);
     }
-    Answered { status, headers, body: response.bytes().await.unwrap_or_default() }
+    ProxyResponse { status, headers, body: response.bytes().await.unwrap_or_default() }
 }

@@ -14,9 +14,9 @@ use shared_inbox_tests::peers;
 
 use crate::clock::Leaping;
 
-struct Running(Child);
+struct Prism(Child);
 
-impl Drop for Running {
+impl Drop for Prism {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -24,7 +24,7 @@ impl Drop for Running {
 }
 
 /// Prism with this document; its address, once it accepts connections.
-async fn prism(document: &Value) -> Option<(Running, String)> {
+async fn prism(document: &Value) -> Option<(Prism, String)> {
     let modules = peers::npm(&["@stoplight/prism-cli@5.16.0"])?;
     let node = peers::node22()?;
     let folder = modules.parent()?.join(format!("document-{}.json", std::process::id()));
@@ -39,7 +39,7 @@ async fn prism(document: &Value) -> Option<(Running, String)> {
         .stderr(Stdio::null())
         .spawn()
         .expect("node runs");
-    let mut running = Running(child);
+    let mut running = Prism(child);
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         assert!(running.0.try_wait().expect("a child").is_none(), "Prism has ended");
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -69,6 +69,6 @@ async fn a_stateless_mock_is_told_from_the_service_in_plain_words_without_a_cras
         assert_eq!(result(id), Some(RuleResult::Differs), "{id}: {report}");
     }
     let notes = report.of(Kind::Demanded, RuleResult::Differs).find(|rule| rule.id == "notes.each");
-    let said = json!(notes.expect("there"));
-    assert_eq!(said["expected"], "two notes", "{said}");
+    let found = json!(notes.expect("there"));
+    assert_eq!(found["expected"], "two notes", "{found}");
 }

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::kit::{Kit, text};
+use crate::{
+    kit::{Kit, text, texts},
+    webhooks::receiver::{Receiver, Reply},
+};
 
 #[tokio::test]
 async fn the_journal_is_oldest_first_although_a_slow_request_ends_last() {
@@ -18,65 +20,36 @@ async fn the_journal_is_oldest_first_although_a_slow_request_ends_last() {
     // The clock stands still: no time tells them apart.
     kit.live().get("/me").await.expect(200);
     assert_eq!(slow.await.expect("it ends"), 200);
-    let journal = kit.look("/requests").await;
-    let paths: Vec<&str> =
-        journal.as_array().expect("a list").iter().filter_map(|it| it["path"].as_str()).collect();
-    let place = |path: &str| paths.iter().position(|it| *it == path).expect("it is there");
-    assert!(place("/api/v1/tags") < place("/api/v1/me"), "{paths:?}");
+    assert_eq!(texts(&kit.look("/requests").await, "path"), ["/api/v1/tags", "/api/v1/me"]);
 }
 
-/// A receiver that answers nobody before it is let go; its address, and what lets it go.
-async fn slow_receiver() -> (String, tokio::sync::watch::Sender<bool>) {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/in", listener.local_addr().expect("an address"));
-    let (let_go, gone) = tokio::sync::watch::channel(false);
-    tokio::spawn(async move {
-        while let Ok((mut connection, _)) = listener.accept().await {
-            let mut gone = gone.clone();
-            tokio::spawn(async move {
-                let mut request = [0; 4_096];
-                let _ = connection.read(&mut request).await;
-                let _ = gone.wait_for(|gone| *gone).await;
-                let _ = connection
-                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-                    .await;
-            });
-        }
-    });
-    (url, let_go)
+/// A receiver that answers nobody before it is released; what releases it.
+async fn holding_receiver() -> (Receiver, tokio::sync::watch::Sender<bool>) {
+    let (release, released) = tokio::sync::watch::channel(false);
+    (Receiver::scripted(move |_| Reply::Held(released.clone())).await, release)
 }
 
 #[tokio::test]
 async fn what_fired_is_named_in_the_order_of_its_time_although_a_receiver_is_slow() {
     let kit = Kit::start().await;
     let api = kit.sandbox();
-    let (url, let_go) = slow_receiver().await;
-    kit.act("/webhooks", json!({ "url": url, "livemode": false, "scope": "team" })).await;
+    let (receiver, release) = holding_receiver().await;
+    kit.hook_in(false, &receiver).await;
     // Two events at the same time: the try of the second waits for that of the first.
-    let mail = || json!({ "from": "delivered@x.test", "text": "Hi" });
-    api.post("/sandbox/inbound", mail()).await.expect(201);
-    let id = text(&api.post("/sandbox/inbound", mail()).await.expect(201)["conversationId"]);
-    api.post(&format!("/conversations/{id}/replies"), json!({ "body": "x", "send": true })).await.expect(201);
+    kit.sandbox_mail("delivered@x.test").await;
+    let id = kit.sandbox_mail("delivered@x.test").await;
+    api.act(&id, "replies", json!({ "body": "x", "send": true })).await;
     let (moved, ()) = tokio::join!(kit.advance(5), async {
         while api.timeline(&id).await[1]["status"] != "sent" {
             tokio::task::yield_now().await;
         }
-        let_go.send_replace(true);
+        release.send_replace(true);
     });
     let fired = moved["fired"].as_array().expect("a list");
-    let times: Vec<String> = fired.iter().map(|it| text(&it["at"])).collect();
+    let times = texts(&moved["fired"], "at");
     assert!(fired.iter().any(|it| it["job"] == "send") && fired.len() >= 4, "{moved}");
     assert!(times.is_sorted(), "{moved}");
     assert_eq!(times.last(), Some(&text(&moved["now"])));
-}
-
-/// A webhook whose receiver answers nobody before it is let go, and a test event on its way there.
-async fn waiting_for_an_answer(kit: &Kit) -> (String, tokio::sync::watch::Sender<bool>) {
-    let (url, let_go) = slow_receiver().await;
-    let hook =
-        text(&kit.act("/webhooks", json!({ "url": url, "livemode": true, "scope": "team" })).await["id"]);
-    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
-    (hook, let_go)
 }
 
 /// Moves the clock by a minute, on which something happens right away: that shows that it has begun to move.
@@ -100,7 +73,9 @@ async fn a_world_that_is_replaced_while_its_clock_moves_answers_409() {
     let patient = std::time::Duration::from_secs(600);
     let kit = Kit::with(MockServer::builder().manual_clock().empty().webhook_timeout(patient)).await;
     let before = kit.look("/clock").await;
-    let (_hook, _held) = waiting_for_an_answer(&kit).await;
+    let (receiver, _release) = holding_receiver().await;
+    let hook = kit.hook(&receiver).await;
+    kit.act_on(&hook, "test").await;
     let moving = begin_to_move(&kit).await;
     kit.control("POST", "/reset", Value::Null).await.expect(200);
     let moved = tokio::time::timeout(std::time::Duration::from_secs(20), moving).await;
@@ -113,11 +88,13 @@ async fn a_world_that_is_replaced_while_its_clock_moves_answers_409() {
 async fn the_clock_moves_once_for_each_call_also_when_they_come_together() {
     let kit = Kit::start().await;
     let before = kit.mock.control().clock().await.now;
-    let (_hook, let_go) = waiting_for_an_answer(&kit).await;
+    let (receiver, release) = holding_receiver().await;
+    let hook = kit.hook(&receiver).await;
+    kit.act_on(&hook, "test").await;
     let first = begin_to_move(&kit).await;
     let (second, ()) = tokio::join!(kit.advance(60), async {
         kit.look("/clock").await;
-        let_go.send_replace(true);
+        release.send_replace(true);
     });
     let first = first.await.expect("no panic").expect("moved");
     assert_eq!(first.now.duration_since(before).as_secs(), 60);
@@ -127,18 +104,20 @@ async fn the_clock_moves_once_for_each_call_also_when_they_come_together() {
 #[tokio::test]
 async fn a_try_that_had_to_wait_is_dated_by_when_it_was_sent() {
     let kit = Kit::with(MockServer::builder().empty().no_rate_limit()).await;
-    let (hook, let_go) = waiting_for_an_answer(&kit).await;
-    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
-    let log = || async { kit.look(&format!("/webhooks/{hook}/deliveries")).await };
-    let second = text(&log().await[0]["createdAt"]);
+    let (receiver, release) = holding_receiver().await;
+    let hook = kit.hook(&receiver).await;
+    for _ in 0..2 {
+        kit.act_on(&hook, "test").await;
+    }
+    let second = text(&kit.deliveries(&hook).await[0]["createdAt"]);
     let mut now = second.clone();
     while now == second {
         now = text(&kit.look("/clock").await["now"]);
     }
-    let_go.send_replace(true);
-    while log().await[0]["outcome"] != "delivered" {
+    release.send_replace(true);
+    while kit.deliveries(&hook).await[0]["outcome"] != "delivered" {
         tokio::task::yield_now().await;
     }
-    let sent = text(&log().await[0]["attempts"][0]["at"]);
+    let sent = text(&kit.deliveries(&hook).await[0]["attempts"][0]["at"]);
     assert!(sent >= now, "sent at {sent}, and it could not be before {now}");
 }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 
-use crate::kit::Kit;
+use crate::kit::{Follower, Kit, texts};
 
 /// The server's own name.
 fn host(kit: &Kit) -> &str {
@@ -25,12 +25,13 @@ fn connect(kit: &Kit) -> TcpStream {
     stream
 }
 
-/// What comes back to each of these, all at the same time.
-fn exchange_all(kit: &Kit, requests: &[String]) -> Vec<String> {
+/// What comes back to each of these, all at the same time, and how long it took.
+fn exchange_all(kit: &Kit, requests: &[String]) -> Vec<(String, Duration)> {
+    let started = Instant::now();
+    let timed = |request| (exchange(kit, request), started.elapsed());
     std::thread::scope(|scope| {
-        let asked: Vec<_> =
-            requests.iter().map(|request| scope.spawn(move || exchange(kit, request))).collect();
-        asked.into_iter().map(|answer| answer.join().expect("an answer")).collect()
+        let threads: Vec<_> = requests.iter().map(|request| scope.spawn(move || timed(request))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("an answer")).collect()
     })
 }
 
@@ -85,46 +86,16 @@ async fn a_connection_is_kept_for_the_next_request() {
 async fn a_request_whose_client_has_gone_took_effect_and_is_in_the_journal() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    kit.control("POST", "/faults", json!({ "method": "POST", "effect": { "delayMs": 600_000 } }))
-        .await
-        .expect(201);
-    let note = kit
-        .http()
-        .post(format!("{}/conversations/{id}/notes", kit.mock.base_url()))
-        .bearer_auth(kit.mock.live_key())
-        .header("content-type", "application/json")
-        .body(r#"{"body":"Seen"}"#)
-        .send();
-    let noted = async { while !kit.live().timeline(&id).await.iter().any(|it| it["type"] == "note") {} };
+    kit.act("/faults", json!({ "method": "POST", "effect": { "delayMs": 600_000 } })).await;
+    let live = kit.live();
+    let noted = async { while !live.timeline(&id).await.iter().any(|it| it["type"] == "note") {} };
     tokio::select! {
-        answer = note => panic!("ten minutes early: {answer:?}"),
+        answer = live.act(&id, "notes", json!({ "body": "Seen" })) => panic!("ten minutes early: {answer}"),
         () = noted => {} // and the client goes
     }
-    loop {
-        let journal = kit.look("/requests").await;
-        if journal.as_array().expect("a list").iter().any(|it| it["method"] == "POST") {
-            break;
-        }
+    while kit.look("/requests?method=POST").await == json!([]) {
         tokio::task::yield_now().await;
     }
-}
-
-#[tokio::test]
-async fn half_open_clients_do_not_keep_others_out() {
-    let kit = Kit::start().await;
-    let mut idle = Vec::new();
-    for i in 0..200 {
-        let mut stream = connect(&kit);
-        if i % 2 == 0 {
-            stream
-                .write_all(
-                    b"POST /api/v1/app-mail HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{",
-                )
-                .expect("written");
-        }
-        idle.push(stream);
-    }
-    kit.live().get("/me").await.expect(200);
 }
 
 /// A server that gives up on slow clients at once.
@@ -138,15 +109,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[tokio::test]
 async fn half_a_head_and_an_idle_connection_are_closed_without_an_answer() {
     let kit = impatient().await;
-    let started = Instant::now();
-    assert_eq!(exchange(&kit, "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\nauthori"), "");
-    assert_eq!(exchange(&kit, ""), "", "nothing was ever asked");
-    assert!(started.elapsed() >= 2 * PATIENCE);
-    let answer = exchange(&kit, &get_me(&kit, ""));
-    assert!(
-        answer.starts_with("HTTP/1.1 200 OK"),
-        "a connection that is kept and not used ends too: {answer}"
-    );
+    let half = "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\nauthori".to_owned();
+    let answers = exchange_all(&kit, &[half, String::new(), get_me(&kit, "")]);
+    for (answer, took) in &answers[..2] {
+        assert_eq!(answer, "", "nothing was ever asked");
+        assert!(*took >= PATIENCE, "{took:?}");
+    }
+    let (kept, _) = &answers[2];
+    assert!(kept.starts_with("HTTP/1.1 200 OK"), "a connection that is kept and not used ends too: {kept}");
 }
 
 #[tokio::test]
@@ -170,7 +140,7 @@ async fn half_a_body_answers_408_and_nothing_happened() {
     ]
     .into_iter()
     .unzip();
-    for (answer, status) in exchange_all(&kit, &requests).iter().zip(statuses) {
+    for ((answer, _), status) in exchange_all(&kit, &requests).iter().zip(statuses) {
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
         assert!(status != 408 || body == r#"{"error":"The body did not arrive in time."}"#, "{body}");
@@ -224,51 +194,35 @@ async fn a_client_that_takes_no_answer_is_given_up() {
 async fn changes_are_followed_as_server_sent_events() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    let mut events =
-        kit.http().get(format!("{}/events", kit.mock.control_url())).send().await.expect("an answer");
-    assert_eq!(events.headers()["content-type"], "text/event-stream");
-    // The opening line says that the server listens from here on.
-    let mut seen =
-        String::from_utf8(events.chunk().await.expect("bytes").expect("a line").to_vec()).expect("text");
-    kit.live()
-        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true }))
-        .await
-        .expect(201);
+    let mut events = Follower::start(&kit, "").await;
+    kit.live().act(&id, "replies", json!({ "body": "Hi", "send": true })).await;
     kit.advance(600).await;
     kit.control("POST", "/reset", Value::Null).await.expect(200);
-    while !seen.contains("\"reset\"") {
-        seen.push_str(
-            std::str::from_utf8(&events.chunk().await.expect("bytes").expect("an event")).expect("text"),
-        );
-    }
-    let causes: Vec<String> = seen
+    let seen = events.until("\"reset\"").await;
+    let changes: Vec<Value> = seen
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
-        .map(|data| {
-            serde_json::from_str::<Value>(data).expect("JSON")["cause"].as_str().expect("a cause").to_owned()
-        })
+        .map(|data| serde_json::from_str(data).expect("JSON"))
         .collect();
-    assert_eq!(causes, ["request", "job", "clock", "state"], "{seen}");
+    assert_eq!(texts(&json!(changes), "cause"), ["request", "job", "clock", "state"], "{seen}");
     let numbers: Vec<u64> = seen.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
-    assert_eq!(numbers.len(), causes.len());
+    assert_eq!(numbers.len(), changes.len());
     assert!(numbers.is_sorted_by(|a, b| a + 1 == *b), "a gap would show: {numbers:?}");
-    assert_eq!(seen.lines().filter(|line| *line == "event: change").count(), causes.len());
+    assert_eq!(seen.lines().filter(|line| *line == "event: change").count(), changes.len());
 }
 
 #[tokio::test]
 async fn followers_hear_when_a_webhook_is_tried_and_when_the_try_has_ended() {
     let kit = Kit::start().await;
-    let hook = json!({ "url": "http://127.0.0.1:9/in", "livemode": true, "scope": "team" });
-    let hook = kit.act("/webhooks", hook).await["id"].as_str().expect("an id").to_owned();
+    let hook = kit.hook_with(json!({ "url": "http://127.0.0.1:9/in" })).await;
     let mut changes = kit.mock.control().changes();
-    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
-    kit.advance(0).await;
-    let mut heard = Vec::new();
-    while heard.last().is_none_or(|what| what != "advance") {
-        heard.push(changes.recv().await.expect("a change").what);
+    kit.send_test(&hook).await;
+    let mut kinds = Vec::new();
+    while kinds.last().is_none_or(|what| what != "advance") {
+        kinds.push(changes.recv().await.expect("a change").what);
     }
-    heard.sort();
-    assert_eq!(heard, ["advance", "webhook-attempt", "webhook-attempt-ended", "webhooks"]);
+    kinds.sort();
+    assert_eq!(kinds, ["advance", "webhook-attempt", "webhook-attempt-ended", "webhooks"]);
 }
 
 #[tokio::test]
@@ -284,16 +238,10 @@ async fn a_follower_that_is_too_slow_is_told_what_it_missed() {
             })
         })
         .collect();
-    let mut events =
-        kit.http().get(format!("{}/events", kit.mock.control_url())).send().await.expect("an answer");
+    let mut events = Follower::start(&kit, "").await;
     kit.control("PUT", "/state", document).await.expect(200);
     kit.advance(0).await;
-    let mut seen = String::new();
-    while !seen.contains("\"advance\"") {
-        seen.push_str(
-            std::str::from_utf8(&events.chunk().await.expect("bytes").expect("an event")).expect("text"),
-        );
-    }
+    let seen = events.until("\"advance\"").await;
     let missed =
         seen.split("event: missed\ndata: {\"missed\":").nth(1).and_then(|rest| rest.split('}').next());
     let missed: usize = missed.expect("it is told").parse().expect("a number");

@@ -82,10 +82,8 @@ async fn the_helper_reads_a_document_after_it_was_filed() {
 #[tokio::test]
 async fn nothing_reads_documents_in_the_sandbox() {
     let kit = Kit::start().await;
-    let mail = json!({ "from": "docs@customer.test", "text": "Hello" });
-    let received = kit.sandbox().post("/sandbox/inbound", mail).await.expect(201);
-    let reply = format!("/conversations/{}/replies", text(&received["conversationId"]));
-    kit.sandbox().post(&reply, json!({ "body": "Send it", "send": true })).await.expect(201);
+    let id = kit.sandbox_mail("docs@customer.test").await;
+    kit.sandbox().act(&id, "replies", json!({ "body": "Send it", "send": true })).await;
     kit.advance(60).await;
     let filed = kit.sandbox().get("/documents").await.expect(200)[0].clone();
     assert_eq!((&filed["kind"], &filed["fields"]), (&Value::Null, &json!({})));
@@ -97,32 +95,21 @@ async fn nothing_reads_documents_in_the_sandbox() {
 #[tokio::test]
 async fn a_person_files_a_document_without_a_conversation_for_those_who_see_the_inbox() {
     let kit = Kit::start().await;
-    let boxes = kit.look("/mailboxes").await;
-    let of = |sandbox: bool| {
-        boxes
-            .as_array()
-            .expect("a list")
-            .iter()
-            .find(|it| it["sandbox"] == sandbox)
-            .expect("an inbox")
-            .clone()
-    };
+    let inboxes = kit.list("/mailboxes").await;
+    let inbox = |sandbox: bool| inboxes.iter().find(|it| it["sandbox"] == sandbox).expect("an inbox").clone();
     let anna = kit.look("/users").await[0]["id"].clone();
     let private =
         kit.act("/mailboxes", json!({ "address": "anna@acme.example", "name": "Anna", "owner": anna })).await;
     let file = |mailbox: &Value, filename: &str| json!({ "mailbox": mailbox["id"], "filename": filename, "kind": "contract" });
-    let filed = kit.act("/documents", file(&of(false), "terms.pdf")).await;
+    let filed = kit.act("/documents", file(&inbox(false), "terms.pdf")).await;
     kit.act("/documents", file(&private, "salary.pdf")).await;
     let contracts = found(&kit, json!({ "kind": "contract" })).await;
     assert_eq!((&contracts[0]["id"], &contracts[0]["conversationId"]), (&filed["id"], &Value::Null));
     assert_eq!((contracts.len(), &contracts[0]["title"]), (1, &json!("terms.pdf")), "nobody else's");
     assert_eq!(kit.sandbox().get("/documents").await.expect(200), json!([]));
 
-    assert!(
-        kit.control("POST", "/documents", file(&of(true), "a.pdf")).await.error(400).starts_with("mailbox")
-    );
-    assert!(
-        kit.control("POST", "/documents", file(&of(false), " ")).await.error(400).starts_with("filename")
-    );
+    for (wrong, named) in [(file(&inbox(true), "a.pdf"), "mailbox"), (file(&inbox(false), " "), "filename")] {
+        assert!(kit.control("POST", "/documents", wrong).await.error(400).starts_with(named), "{named}");
+    }
     kit.control("POST", "/documents", json!({ "mailbox": "mbx_none", "filename": "a.pdf" })).await.error(404);
 }

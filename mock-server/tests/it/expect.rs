@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use shared_inbox_mock::{ClockMode, Expectation, MockServer, NewWorld};
 
 use crate::{
-    kit::{Api, Kit, text},
+    kit::{Api, Kit},
     mcp::{Era, Mcp},
+    webhooks::kit::start_with_hook,
 };
 
 async fn send(api: &Api, id: &str) {
-    let reply = json!({ "body": "On its way.", "send": true });
-    api.post(&format!("/conversations/{id}/replies"), reply).await.expect(201);
+    api.act(id, "replies", json!({ "body": "On its way.", "send": true })).await;
 }
 
 #[tokio::test]
@@ -45,10 +45,7 @@ async fn in_virtual_time_the_clock_stops_when_it_is_met() {
     let kit = Kit::start().await;
     for (api, window, id) in [
         (kit.live(), 600, kit.mail("kim@example.com", "Hello").await),
-        (kit.sandbox(), 5, {
-            let mail = json!({ "from": "delivered@customer.test", "text": "Hello" });
-            text(&kit.sandbox().post("/sandbox/inbound", mail).await.expect(201)["conversationId"])
-        }),
+        (kit.sandbox(), 5, kit.sandbox_mail("delivered@customer.test").await),
     ] {
         let before = kit.look("/clock").await["now"].clone();
         send(&api, &id).await;
@@ -57,11 +54,8 @@ async fn in_virtual_time_the_clock_stops_when_it_is_met() {
         let time =
             |value: &Value| shared_inbox::Timestamp::parse(value.as_str().expect("a time")).expect("a time");
         assert_eq!(time(&met["now"]).duration_since(time(&before)), Duration::from_secs(window));
-        assert_eq!(
-            met["matches"][0]["livemode"],
-            json!(api.key().starts_with("rk_live_")),
-            "no webhook need hear it"
-        );
+        let live = api.key().starts_with("rk_live_");
+        assert_eq!(met["matches"][0]["livemode"], live, "no webhook need hear it");
     }
     let outbox =
         json!({ "of": "outbox", "where": { "outcome": "sent" }, "count": { "atLeast": 2, "atMost": 2 } });
@@ -75,10 +69,8 @@ async fn an_exact_number_is_decided_when_the_span_is_over() {
     send(&kit.live(), &id).await;
     // Nothing has gone out yet, and within a minute nothing will.
     kit.act("/expect", json!({ "of": "outbox", "count": 0, "withinSeconds": 60 })).await;
-    let error = kit
-        .control("POST", "/expect", json!({ "of": "outbox", "count": 0, "withinSeconds": 3600 }))
-        .await
-        .error(409);
+    let never = json!({ "of": "outbox", "count": 0, "withinSeconds": 3600 });
+    let error = kit.control("POST", "/expect", never).await.error(409);
     assert!(error.contains("exactly 0") && error.contains("reply to kim@example.com"), "{error}");
     let met = kit.act("/expect", json!({ "of": "outbox", "count": 1, "withinSeconds": 3600 })).await;
     assert_eq!(met["count"], 1);
@@ -89,10 +81,7 @@ async fn what_came_nearest_is_told_with_every_field_that_differs() {
     let kit = Kit::start().await;
     let id = kit.mail("kim@example.com", "Hello").await;
     kit.live().get("/tags").await.expect(200);
-    kit.live()
-        .post(&format!("/conversations/{id}/notes"), json!({ "body": "Refund denied" }))
-        .await
-        .expect(201);
+    kit.live().act(&id, "notes", json!({ "body": "Refund denied" })).await;
     let wanted =
         json!({ "method": "POST", "path": "/conversations/*/notes", "body": { "body": "Refund approved" } });
     let error = kit.control("POST", "/expect", json!({ "of": "requests", "where": wanted })).await.error(409);
@@ -113,23 +102,13 @@ async fn what_came_nearest_is_told_with_every_field_that_differs() {
 }
 
 #[tokio::test]
-async fn deliveries_are_waited_for_until_a_retry_gets_through() {
-    let kit = Kit::start().await;
-    let (listener, address) = {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        (listener, address)
-    };
-    // Each connection is closed without an answer.
-    let closing = tokio::spawn(async move { while listener.accept().await.is_ok() {} });
-    let hook = json!({ "url": format!("http://{address}/"), "livemode": true, "scope": "team" });
-    let hook = text(&kit.act("/webhooks", hook).await["id"]);
-    kit.act(&format!("/webhooks/{hook}/test"), json!({})).await;
-    let wanted = json!({ "webhookId": hook, "type": "webhook.test", "outcome": "failed" });
+async fn deliveries_are_waited_for_until_the_last_retry() {
+    let (kit, _receiver, hook) = start_with_hook(500).await;
+    kit.act_on(&hook, "test").await;
+    let wanted = json!({ "webhookId": hook.id, "type": "webhook.test", "outcome": "failed" });
     let met =
         kit.act("/expect", json!({ "of": "deliveries", "where": wanted, "withinSeconds": 200_000 })).await;
     assert_eq!(met["matches"][0]["attempts"].as_array().map(Vec::len), Some(9));
-    closing.abort();
 }
 
 #[tokio::test]
@@ -206,7 +185,7 @@ async fn a_dot_in_a_name_leads_into_a_field_as_the_misses_write_it() {
     let kit = Kit::start().await;
     let id = kit.mail("kim@example.com", "Hello").await;
     let note = json!({ "body": "Refund denied", "a.b": 1 });
-    kit.live().post(&format!("/conversations/{id}/notes"), note).await.expect(201);
+    kit.live().act(&id, "notes", note).await;
     let expect = |wanted: Value, count: u32| {
         kit.control("POST", "/expect", json!({ "of": "requests", "where": wanted, "count": count }))
     };
@@ -226,10 +205,7 @@ async fn what_happened_before_a_time_can_be_left_out() {
     kit.act("/webhooks", hook).await;
     let id = kit.mail("vera@customer.example", "Hello").await;
     let write = async |body: &str| {
-        kit.live()
-            .post(&format!("/conversations/{id}/replies"), json!({ "body": body, "send": true }))
-            .await
-            .expect(201);
+        kit.live().act(&id, "replies", json!({ "body": body, "send": true })).await;
         kit.advance(600).await;
     };
     write("First").await;

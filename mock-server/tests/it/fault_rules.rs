@@ -1,17 +1,14 @@
-//! Bad luck on demand: whom a rule strikes, for how long, with what, and the bundles.
+//! Rules of faults: which requests they match, for how long, with what effect; and the bundles.
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    kit::{Api, Kit, text},
+    kit::{Api, Kit, texts},
     mcp::{Era, Mcp},
 };
-
-async fn fault(kit: &Kit, rule: Value) -> Value {
-    kit.control("POST", "/faults", rule).await.expect(201)
-}
 
 /// The status of a call, without holding it against the document.
 async fn status(api: &Api, kit: &Kit, path: &str) -> Option<u16> {
@@ -23,14 +20,14 @@ async fn status(api: &Api, kit: &Kit, path: &str) -> Option<u16> {
 async fn a_rule_strikes_one_key_one_query_and_one_body_only() {
     let kit = Kit::start().await;
     let (live, (robot, agent)) = (kit.live(), kit.key("Robot", &["read", "draft"]).await);
-    fault(&kit, json!({ "agentId": agent, "times": null, "effect": { "status": 500 } })).await;
+    kit.act("/faults", json!({ "agentId": agent, "times": null, "effect": { "status": 500 } })).await;
     assert_eq!(status(&robot, &kit, "/me").await, Some(500));
     assert_eq!(status(&live, &kit, "/me").await, Some(200));
     kit.control("DELETE", "/faults", Value::Null).await.expect(204);
 
     let rule =
         json!({ "query": { "view": "wait*", "limit": "5" }, "times": null, "effect": { "status": 500 } });
-    fault(&kit, rule).await;
+    kit.act("/faults", rule).await;
     for (query, expected) in [
         ("?view=waiting&limit=5", 500),
         ("?limit=5&q=x&view=waiting", 500),
@@ -44,7 +41,7 @@ async fn a_rule_strikes_one_key_one_query_and_one_body_only() {
     let id = kit.mail("kim@example.com", "Hello").await;
     let rule =
         json!({ "body": { "send": true, "body": "*refund*" }, "times": null, "effect": { "status": 500 } });
-    fault(&kit, rule).await;
+    kit.act("/faults", rule).await;
     let path = format!("/conversations/{id}/replies");
     live.post(&path, json!({ "body": "Your refund comes.", "send": true })).await.error(500);
     live.post(&path, json!({ "body": "Your refund comes." })).await.expect(201);
@@ -55,8 +52,9 @@ async fn a_rule_strikes_one_key_one_query_and_one_body_only() {
     assert_eq!(mcp.ask(Era::Legacy, "tools/call", call("A refund.")).await.status, 500);
     assert_eq!(mcp.ask(Era::Legacy, "tools/call", call("A word.")).await.status, 200);
     kit.control("DELETE", "/faults", Value::Null).await.expect(204);
-    fault(&kit, json!({ "tool": "list_tags", "times": null, "effect": { "status": 500 } })).await;
-    fault(&kit, json!({ "body": "needle in the text", "times": null, "effect": { "status": 500 } })).await;
+    kit.act("/faults", json!({ "tool": "list_tags", "times": null, "effect": { "status": 500 } })).await;
+    kit.act("/faults", json!({ "body": "needle in the text", "times": null, "effect": { "status": 500 } }))
+        .await;
     let tags = json!({ "name": "list_tags", "arguments": {} });
     assert_eq!(mcp.ask(Era::Legacy, "tools/call", tags).await.status, 500);
     live.get("/tags").await.expect(200);
@@ -66,11 +64,11 @@ async fn a_rule_strikes_one_key_one_query_and_one_body_only() {
 #[tokio::test]
 async fn an_answer_carries_the_headers_that_a_rule_says() {
     let kit = Kit::start().await;
-    fault(&kit, json!({ "effect": { "status": 429, "headers": { "Retry-After": "7" } } })).await;
+    kit.act("/faults", json!({ "effect": { "status": 429, "headers": { "Retry-After": "7" } } })).await;
     let reply = kit.live().get("/me").await;
     reply.error(429);
     assert_eq!(reply.headers["retry-after"], "7");
-    fault(&kit, json!({ "effect": { "headers": { "X-Odd": "yes" } } })).await;
+    kit.act("/faults", json!({ "effect": { "headers": { "X-Odd": "yes" } } })).await;
     let reply = kit.live().get("/me").await;
     assert_eq!((reply.status, &reply.headers["x-odd"]), (200, &"yes".parse().expect("a value")));
     let bad = json!({ "effect": { "status": 429, "headers": { "Retry After": "7" } } });
@@ -79,33 +77,35 @@ async fn an_answer_carries_the_headers_that_a_rule_says() {
 
 #[tokio::test]
 async fn a_share_of_requests_fails_by_seeded_chance_and_each_rule_has_its_own() {
-    let run = async |seed: u64| {
+    let run = async |seed: Option<u64>, requests: usize| {
         let kit = Kit::start().await;
-        let rule = json!({ "probability": 0.3, "times": null, "seed": seed, "effect": { "status": 500 } });
-        fault(&kit, rule).await;
-        // Another rule draws from a chance of its own, and changes nothing.
-        fault(
-            &kit,
-            json!({ "path": "/nowhere", "probability": 0.5, "times": null, "effect": { "status": 500 } }),
-        )
-        .await;
-        let mut struck = Vec::new();
-        for _ in 0..200 {
-            struck.push(status(&kit.live(), &kit, "/me").await == Some(500));
+        let mut rule = json!({ "probability": 0.3, "times": null, "effect": { "status": 500 } });
+        if let Some(seed) = seed {
+            rule["seed"] = json!(seed);
         }
-        struck
+        kit.act("/faults", rule).await;
+        // Another rule draws from a chance of its own, and changes nothing.
+        let other =
+            json!({ "path": "/nowhere", "probability": 0.5, "times": null, "effect": { "status": 500 } });
+        kit.act("/faults", other).await;
+        let mut failed = Vec::new();
+        for _ in 0..requests {
+            failed.push(status(&kit.live(), &kit, "/me").await == Some(500));
+        }
+        failed
     };
-    let (one, again, other) = (run(1).await, run(1).await, run(2).await);
-    assert_eq!(one, again);
-    assert_ne!(one, other);
-    let share = one.iter().filter(|struck| **struck).count();
+    let one = run(Some(1), 200).await;
+    assert_eq!(one, run(Some(1), 200).await);
+    assert_ne!(one, run(Some(2), 200).await);
+    assert_eq!(run(None, 32).await, run(None, 32).await, "without a seed it is the same in every run too");
+    let share = one.iter().filter(|failed| **failed).count();
     assert!((35..=85).contains(&share), "{share} of 200");
 }
 
 #[tokio::test]
 async fn a_rule_lasts_for_a_span_of_the_worlds_clock() {
     let kit = Kit::start().await;
-    let made = fault(&kit, json!({ "forSeconds": 30, "effect": { "status": 500 } })).await;
+    let made = kit.act("/faults", json!({ "forSeconds": 30, "effect": { "status": 500 } })).await;
     assert!(made["until"].is_string() && made["times"].is_null(), "{made}");
     for _ in 0..3 {
         kit.live().get("/me").await.error(500);
@@ -118,40 +118,65 @@ async fn a_rule_lasts_for_a_span_of_the_worlds_clock() {
 }
 
 #[tokio::test]
-async fn delays_are_drawn_from_a_distribution_and_old_forms_stay_valid() {
+async fn delays_are_drawn_from_a_distribution_and_go_with_any_effect() {
     let kit = Kit::start().await;
-    for delay in [json!(30), json!({ "min": 30, "max": 40 }), json!({ "median": 30, "p99": 31 })] {
-        let rule = json!({ "effect": { "delayMs": delay } });
-        assert_eq!(fault(&kit, rule).await["effect"]["delayMs"], delay);
+    for (effect, status) in [
+        (json!({ "delayMs": 30 }), 200),
+        (json!({ "delayMs": 30, "status": 500 }), 500),
+        (json!({ "delayMs": { "min": 30, "max": 40 } }), 200),
+        (json!({ "delayMs": { "median": 30, "p99": 31 } }), 200),
+    ] {
+        assert_eq!(kit.act("/faults", json!({ "effect": effect })).await["effect"], effect);
         let started = Instant::now();
-        kit.live().get("/me").await.expect(200);
-        assert!(started.elapsed() >= Duration::from_millis(25), "{delay}");
-    }
-    for (delay, word) in
-        [(json!({ "min": 9, "max": 3 }), "smaller"), (json!({ "median": 0, "p99": 3 }), "median")]
-    {
-        let error =
-            kit.control("POST", "/faults", json!({ "effect": { "delayMs": delay } })).await.error(400);
-        assert!(error.contains(word), "{error}");
+        assert_eq!(kit.live().get("/me").await.status, status);
+        assert!(started.elapsed() >= Duration::from_millis(25), "{effect}");
     }
 }
 
 #[tokio::test]
 async fn a_rule_that_makes_no_sense_is_refused_with_its_field() {
     let kit = Kit::start().await;
-    for (rule, field) in [
-        (json!({ "webhook": "*", "path": "/me", "effect": { "twice": true } }), "path: "),
-        (json!({ "event": "client.replied", "effect": { "status": 500 } }), "event: "),
-        (json!({ "webhook": "*", "event": "moon.rose", "effect": { "twice": true } }), "event: "),
-        (json!({ "effect": { "twice": true } }), "effect: "),
-        (json!({ "effect": { "lateSeconds": 5 } }), "effect: "),
+    let call = |path: &str| json!([{ "method": "POST", "path": path }]);
+    for (effect, named) in [
+        (json!({}), "effect: "),
+        (json!({ "status": 500, "drop": "before" }), "effect: "),
+        (json!({ "status": 99 }), "effect: `status` must be"),
+        (json!({ "drop": "sometimes" }), "effect"),
+        (json!({ "drop": true }), "effect.drop: must be a string"),
+        (json!({ "when": "after", "delayMs": 5 }), "effect: "),
+        (json!({ "delayMs": -1 }), "effect"),
+        (json!({ "delayMs": 3_600_001 }), "effect"),
+        (json!({ "delayMs": { "min": 9, "max": 3 } }), "smaller"),
+        (json!({ "delayMs": { "median": 0, "p99": 3 } }), "median"),
+        (json!({ "twice": true }), "effect: "),
+        (json!({ "lateSeconds": 5 }), "effect: "),
+        (json!({ "twice": true, "swap": true }), "effect: "),
+        (json!({ "act": call("inbound") }), "effect.act"),
+        (json!({ "act": call("/_mock/inbound") }), "effect.act"),
+        (json!({ "act": [{ "method": "", "path": "/inbound" }] }), "effect.act"),
+        (json!({ "act": [{ "method": "POST" }] }), "path"),
+        (json!({ "act": call("/inbond") }), "`POST /inbond`"),
+        (json!({ "act": call("/messages/msg_1/aprove?now=1") }), "`POST /messages/msg_1/aprove`"),
+        (json!({ "act": [{ "method": "PATCH", "path": "/inbound" }] }), "`PATCH /inbound`"),
+        (json!({ "act": call("/inbound"), "drop": "before" }), "`act`"),
+    ] {
+        let error = kit.control("POST", "/faults", json!({ "effect": effect })).await.error(400);
+        assert!(error.starts_with("effect") && error.contains(named), "{effect}: {error}");
+    }
+    let (status, twice) = (json!({ "status": 500 }), json!({ "twice": true }));
+    for (rule, named) in [
+        (json!({}), "effect"),
+        (json!({ "probability": 2, "effect": status }), "probability"),
+        (json!({ "path": "me", "effect": status }), "path"),
+        (json!({ "forSeconds": -1, "effect": status }), "forSeconds: "),
+        (json!({ "event": "client.replied", "effect": status }), "event: "),
+        (json!({ "webhook": "*", "path": "/me", "effect": twice }), "path: "),
+        (json!({ "webhook": "*", "event": "moon.rose", "effect": twice }), "event: "),
         (json!({ "webhook": "*", "effect": { "body": "x" } }), "effect.body: "),
-        (json!({ "forSeconds": -1, "effect": { "status": 500 } }), "forSeconds: "),
-        (json!({ "effect": { "twice": true, "swap": true } }), "effect: "),
-        (json!({ "effect": {} }), "effect: "),
+        (json!({ "webhook": "*", "effect": { "act": call("/inbound") } }), "effect.act"),
     ] {
         let error = kit.control("POST", "/faults", rule.clone()).await.error(400);
-        assert!(error.starts_with(field), "{rule}: {error}");
+        assert!(error.starts_with(named), "{rule}: {error}");
     }
     assert_eq!(kit.look("/faults").await, json!([]));
 }
@@ -159,25 +184,20 @@ async fn a_rule_that_makes_no_sense_is_refused_with_its_field() {
 #[tokio::test]
 async fn bundles_are_switched_on_and_off_by_name() {
     let kit = Kit::start().await;
-    let bundles = kit.look("/bundles").await;
-    let names: Vec<String> = bundles.as_array().expect("a list").iter().map(|it| text(&it["name"])).collect();
+    let names = texts(&kit.look("/bundles").await, "name");
     assert_eq!(names, ["bad-day", "flaky-network", "deploy"]);
-    fault(&kit, json!({ "path": "/nowhere", "effect": { "status": 500 } })).await;
+    kit.act("/faults", json!({ "path": "/nowhere", "effect": { "status": 500 } })).await;
     for name in &names {
-        let made = kit.control("POST", &format!("/bundles/{name}"), Value::Null).await.expect(201);
-        assert!(made.as_array().expect("rules").iter().all(|rule| rule["bundle"] == json!(name)));
-        let again = kit.control("POST", &format!("/bundles/{name}"), Value::Null).await.expect(201);
-        let faults = kit.look("/faults").await;
-        assert_eq!(
-            faults.as_array().map(Vec::len),
-            again.as_array().map(|rules| rules.len() + 1),
-            "begun anew"
-        );
-        let on = kit.look("/bundles").await;
-        let on: Vec<&Value> = on.as_array().expect("a list").iter().filter(|it| it["on"] == true).collect();
+        let path = format!("/bundles/{name}");
+        let made = kit.act(&path, Value::Null).await;
+        assert!(texts(&made, "bundle").iter().all(|bundle| bundle == name), "{made}");
+        let again = texts(&kit.act(&path, Value::Null).await, "id");
+        assert_eq!(kit.list("/faults").await.len(), again.len() + 1, "begun anew");
+        let mut on = kit.list("/bundles").await;
+        on.retain(|it| it["on"] == true);
         assert_eq!((on.len(), &on[0]["name"]), (1, &json!(name)));
-        kit.control("DELETE", &format!("/bundles/{name}"), Value::Null).await.expect(204);
-        assert_eq!(kit.look("/faults").await.as_array().map(Vec::len), Some(1), "other rules stay");
+        kit.control("DELETE", &path, Value::Null).await.expect(204);
+        assert_eq!(kit.list("/faults").await.len(), 1, "other rules stay");
     }
     let error = kit.control("POST", "/bundles/doom", Value::Null).await.error(404);
     assert!(error.contains("flaky-network"), "{error}");
@@ -188,15 +208,11 @@ async fn a_deploy_is_over_after_half_a_minute_and_a_flaky_network_loses_some() {
     let kit = Kit::start().await;
     let live = kit.live();
     kit.control("POST", "/bundles/deploy", Value::Null).await.expect(201);
-    for _ in 0..10 {
-        assert!(matches!(status(&live, &kit, "/me").await, None | Some(503)));
-    }
+    let requests = async |count| join_all((0..count).map(|_| status(&live, &kit, "/me"))).await;
+    assert!(requests(10).await.iter().all(|status| matches!(status, None | Some(503))));
     kit.advance(30).await;
     assert_eq!(status(&live, &kit, "/me").await, Some(200));
     kit.control("POST", "/bundles/flaky-network", Value::Null).await.expect(201);
-    let mut lost = 0;
-    for _ in 0..60 {
-        lost += usize::from(status(&live, &kit, "/me").await.is_none());
-    }
+    let lost = requests(60).await.iter().filter(|status| status.is_none()).count();
     assert!((1..30).contains(&lost), "{lost} of 60");
 }

@@ -4,7 +4,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use proptest::{
@@ -57,14 +60,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a receiver heard: the webhook, the event and its conversation, once for each try.
-type Heard = Arc<Mutex<Vec<(String, String, Value)>>>;
+/// What arrived at the receiver: the webhook, the event and its conversation, once for each try.
+type DeliveredEvents = Arc<Mutex<Vec<(String, String, Value)>>>;
 
 struct Run {
     kit: Kit,
     callers: Vec<Api>,
     hooks: Vec<String>,
-    heard: Heard,
+    delivered: DeliveredEvents,
     beginning: Value,
     _receiver: Receiver,
 }
@@ -90,11 +93,11 @@ fn ids(list: &Value, field: &str) -> BTreeSet<String> {
 
 impl Run {
     async fn new() -> Self {
-        let heard = Heard::default();
-        let (told, mut number) = (Arc::clone(&heard), 0);
+        let delivered = DeliveredEvents::default();
+        let (events, mut number) = (Arc::clone(&delivered), 0);
         let receiver = Receiver::scripted(move |got| {
             let hook = got.path.trim_start_matches('/').to_owned();
-            told.lock().unwrap().push((
+            events.lock().unwrap().push((
                 hook,
                 got.id().to_owned(),
                 got.json()["data"]["conversation_id"].clone(),
@@ -133,7 +136,7 @@ impl Run {
         let kit = Kit::with(MockServer::builder().manual_clock().no_rate_limit().seed(&document)).await;
         let callers = keys.iter().map(|key| kit.api(key)).collect();
         let beginning = kit.look("/state").await;
-        Self { kit, callers, hooks, heard, beginning, _receiver: receiver }
+        Self { kit, callers, hooks, delivered, beginning, _receiver: receiver }
     }
 
     /// One of the conversations, with its place.
@@ -301,11 +304,11 @@ impl Run {
         assert_eq!(waiting, drafts.map(|message| text(&message["id"])).collect());
     }
 
-    /// The log has every try that was heard, and nobody heard of a place that is not theirs.
+    /// The log has every try that arrived, and no webhook was told of a place that is not its own.
     async fn check_webhooks(&self, all: &[(&Value, &str)]) {
-        let heard = self.heard.lock().unwrap().clone();
+        let delivered = self.delivered.lock().unwrap().clone();
         let mut tries = BTreeMap::<(String, String), usize>::new();
-        for (hook, event, conversation) in &heard {
+        for (hook, event, conversation) in &delivered {
             *tries.entry((hook.clone(), event.clone())).or_default() += 1;
             let (_, place) = all.iter().find(|(it, _)| it["id"] == *conversation).expect("a conversation");
             assert_eq!(*place, hook.as_str(), "{event} was about a place that this webhook does not hear of");
@@ -327,6 +330,7 @@ fn what_must_always_hold_holds_whoever_calls() {
     let config = Config { cases: 5, failure_persistence: None, max_shrink_iters: 40, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mails = AtomicUsize::new(0);
     let held = runner.run(&prop::collection::vec(step(), 10..32), |steps| {
         runtime.block_on(async {
             let run = Run::new().await;
@@ -337,10 +341,15 @@ fn what_must_always_hold_holds_whoever_calls() {
                     run.check().await;
                 }
             }
+            // What was sent last leaves too.
+            run.kit.advance(600).await;
+            run.check().await;
+            mails.fetch_add(run.kit.list("/outbox").await.len(), Ordering::Relaxed);
             run.kit.act("/reset", json!({})).await;
             assert!(run.kit.look("/state").await == run.beginning, "a reset brings the beginning back");
         });
         Ok(())
     });
     held.unwrap();
+    assert!(mails.into_inner() > 0, "mails went out that could be looked at");
 }

@@ -1,6 +1,6 @@
 //! Clients that other people's generators make from the OpenAPI document: complete, and they work.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
 use serde_json::Value;
 use shared_inbox_mock::MockServer;
@@ -8,14 +8,8 @@ use shared_inbox_tests::peers;
 
 use crate::kit::Kit;
 
-async fn document(mock: &MockServer, file: &Path) {
-    let url = format!("{}/openapi.json", mock.base_url());
-    let response =
-        reqwest::Client::new().get(url).bearer_auth(mock.live_key()).send().await.expect("an answer");
-    fs::write(file, response.text().await.expect("a document")).expect("a file");
-}
-
-fn run(command: &mut Command, what: &str) -> String {
+/// Runs a program that must succeed; what it says.
+pub(crate) fn run(command: &mut Command, what: &str) -> String {
     let out = command.output().expect("it starts");
     let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
     assert!(out.status.success(), "{what}: {said}");
@@ -26,29 +20,21 @@ fn run(command: &mut Command, what: &str) -> String {
 #[ignore = "needs Python"]
 async fn a_generated_python_client_reads_writes_and_understands_errors() {
     let Some(python) = peers::python(&["openapi-python-client==0.29.1", "ruff==0.17.4"]) else { return };
-    let mock = MockServer::builder().manual_clock().start().await;
+    let kit = Kit::with(MockServer::builder().manual_clock()).await;
     let here = tempfile::tempdir().expect("a directory");
-    document(&mock, &here.path().join("openapi.json")).await;
+    fs::write(here.path().join("openapi.json"), kit.document().value().to_string()).expect("a file");
     let bin = python.parent().expect("a directory");
     let mut generator = Command::new(bin.join("openapi-python-client"));
     generator
-        .args([
-            "generate",
-            "--path",
-            "openapi.json",
-            "--meta",
-            "none",
-            "--output-path",
-            "inbox",
-            "--fail-on-warning",
-        ])
+        .args(["generate", "--path", "openapi.json", "--output-path", "inbox"])
+        .args(["--meta", "none", "--fail-on-warning"])
         .env("PATH", bin)
         .current_dir(here.path());
     let said = run(&mut generator, "openapi-python-client");
     assert!(!said.to_lowercase().contains("unable") && !said.contains("WARNING"), "{said}");
     fs::write(here.path().join("calls.py"), include_str!("peers/generated_client.py")).expect("a file");
     let mut calls = Command::new(python);
-    calls.args(["calls.py", mock.base_url(), mock.live_key()]).current_dir(here.path());
+    calls.args(["calls.py", kit.mock.base_url(), kit.mock.live_key()]).current_dir(here.path());
     assert!(run(&mut calls, "its calls").contains("all calls went well"));
 }
 
@@ -58,9 +44,9 @@ async fn a_generated_typescript_client_compiles_strictly_and_works() {
     let Some(node) = peers::node22() else { return };
     let packages = ["@hey-api/openapi-ts@0.95.0", "typescript@5.9.3"];
     let Some(modules) = peers::npm(&packages) else { return };
-    let mock = MockServer::builder().manual_clock().start().await;
+    let kit = Kit::with(MockServer::builder().manual_clock()).await;
     let here = tempfile::tempdir().expect("a directory");
-    document(&mock, &here.path().join("openapi.json")).await;
+    fs::write(here.path().join("openapi.json"), kit.document().value().to_string()).expect("a file");
     let mut generator = Command::new(&node);
     generator
         .arg(modules.join("@hey-api/openapi-ts/bin/run.js"))
@@ -71,21 +57,13 @@ async fn a_generated_typescript_client_compiles_strictly_and_works() {
     let mut compiler = Command::new(&node);
     compiler
         .arg(modules.join("typescript/bin/tsc"))
-        .args([
-            "calls.ts",
-            "--strict",
-            "--target",
-            "es2022",
-            "--module",
-            "commonjs",
-            "--moduleResolution",
-            "node10",
-        ])
+        .args(["calls.ts", "--strict", "--target", "es2022"])
+        .args(["--module", "commonjs", "--moduleResolution", "node10"])
         .args(["--lib", "es2022,dom,dom.iterable", "--skipLibCheck", "--outDir", "built"])
         .current_dir(here.path());
     run(&mut compiler, "tsc");
     let mut calls = Command::new(node);
-    calls.args(["built/calls.js", mock.base_url(), mock.live_key()]).current_dir(here.path());
+    calls.args(["built/calls.js", kit.mock.base_url(), kit.mock.live_key()]).current_dir(here.path());
     assert!(run(&mut calls, "its calls").contains("all calls went well"));
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use shared_inbox::TimelineItem;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey, StartError};
 
 use crate::kit::Kit;
@@ -32,11 +32,8 @@ async fn many_run_at_once_and_share_nothing() {
     urls.dedup();
     assert_eq!(urls.len(), 20);
     let inbox = mocks[0].control().mailboxes().await.expect("inboxes")[0].address.clone();
-    mocks[0]
-        .control()
-        .inbound(InboundMail::new(inbox, "vera@customer.example", "Hello"))
-        .await
-        .expect("received");
+    let mail = InboundMail::new(inbox, "vera@customer.example", "Hello");
+    mocks[0].control().inbound(mail).await.expect("received");
     for (i, mock) in mocks.iter().enumerate() {
         let listed = mock.client().conversations().await.expect("a list");
         assert_eq!(listed.len(), usize::from(i == 0));
@@ -70,11 +67,9 @@ async fn the_client_hides_what_the_faults_do() {
     let rule = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
     mock.control().add_fault(rule).await.expect("added");
     inbox.conversation(&id).add_note("Only once").await.expect("added");
-    let notes = inbox.conversation(&id).get().await.expect("read").timeline;
-    let notes = notes
-        .iter()
-        .filter(|item| matches!(item, shared_inbox::TimelineItem::Note(note) if note.body == "Only once"));
-    assert_eq!(notes.count(), 1);
+    let timeline = inbox.conversation(&id).get().await.expect("read").timeline;
+    let is_ours = |item: &&TimelineItem| matches!(item, TimelineItem::Note(note) if note.body == "Only once");
+    assert_eq!(timeline.iter().filter(is_ours).count(), 1);
 }
 
 #[tokio::test]
@@ -98,12 +93,12 @@ async fn stop_lets_a_request_under_way_end() {
     let mock = MockServer::builder().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::delay(Duration::from_millis(300)))).await.expect("added");
     let client = mock.client();
-    let asked = tokio::spawn(async move { client.me().await });
+    let request = tokio::spawn(async move { client.me().await });
     while mock.control().faults().await[0].fired == 0 {
         tokio::task::yield_now().await;
     }
     mock.stop().await;
-    asked.await.expect("no panic").expect("an answer");
+    request.await.expect("no panic").expect("an answer");
 }
 
 #[tokio::test]
@@ -113,13 +108,13 @@ async fn a_server_that_is_dropped_leaves_requests_under_way_without_an_answer() 
         let slow = FaultRule::new(Effect::delay(Duration::from_secs(3_600))).always();
         mock.control().add_fault(slow).await.expect("added");
         let (http, url) = (reqwest::Client::new(), format!("{}/me", mock.base_url()));
-        let asked: Vec<_> =
+        let requests: Vec<_> =
             (0..20).map(|_| tokio::spawn(http.get(&url).bearer_auth(mock.live_key()).send())).collect();
         while mock.control().faults().await[0].fired < 20 {
             tokio::task::yield_now().await;
         }
         drop(mock);
-        for answer in asked {
+        for answer in requests {
             answer.await.expect("no panic").expect_err("it died in the middle");
         }
     }
@@ -130,13 +125,8 @@ async fn stop_waits_neither_for_idle_connections_nor_for_followers() {
     let mock = MockServer::builder().empty().start().await;
     let http = reqwest::Client::new();
     // A kept connection, and one that follows the changes of the world.
-    http.get(format!("{}/health", mock.control_url()))
-        .send()
-        .await
-        .expect("an answer")
-        .text()
-        .await
-        .expect("text");
+    let health = http.get(format!("{}/health", mock.control_url())).send().await.expect("an answer");
+    health.text().await.expect("text");
     let mut events = http.get(format!("{}/events", mock.control_url())).send().await.expect("an answer");
     events.chunk().await.expect("bytes").expect("the opening line");
     let started = std::time::Instant::now();
@@ -148,9 +138,8 @@ async fn stop_waits_neither_for_idle_connections_nor_for_followers() {
 #[tokio::test]
 async fn without_a_rate_limit_simulated_mail_has_none_either_and_another_limit_is_said() {
     let kit = Kit::start().await;
-    let mail = || json!({ "from": "a@x.test", "text": "x" });
     for _ in 0..125 {
-        kit.sandbox().post("/sandbox/inbound", mail()).await.expect(201);
+        kit.sandbox_mail("a@x.test").await;
     }
     let kit = Kit::with(MockServer::builder().manual_clock().empty().rate_limit(2)).await;
     for _ in 0..2 {

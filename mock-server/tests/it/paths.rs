@@ -78,23 +78,6 @@ async fn a_content_type_other_than_json_answers_400() {
 }
 
 #[tokio::test]
-async fn bad_json_is_found_only_after_the_key_and_the_scope() {
-    let kit = Kit::start().await;
-    let (reader, _) = kit.key("Reader", &["read"]).await;
-    let id = kit.mail("vera@customer.example", "Hello").await;
-    reader.post(&format!("/conversations/{id}/notes"), json!("not an object")).await.error(403);
-    let url = format!("{}/conversations/{id}/notes", kit.mock.base_url());
-    kit.ask(kit.http().post(url).body("{")).await.error(401);
-}
-
-#[tokio::test]
-async fn a_body_over_the_limit_answers_413() {
-    let kit = Kit::start().await;
-    let huge = format!("{{\"body\":\"{}\"}}", "x".repeat(5 << 20));
-    raw(&kit, "/conversations/cnv_1/notes", "application/json", &huge).await.error(413);
-}
-
-#[tokio::test]
 async fn the_input_of_a_simulated_mail_is_looked_at_before_its_conversation() {
     let kit = Kit::start().await;
     let mail = |to: &str| json!({ "from": "a@x.test", "text": "x", "to": to, "conversationId": "cnv_none" });
@@ -104,21 +87,22 @@ async fn the_input_of_a_simulated_mail_is_looked_at_before_its_conversation() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_found_only_after_the_key_and_the_scope() {
+async fn a_body_that_is_too_large_or_no_json_is_found_only_after_the_key_and_the_scope() {
     let kit = Kit::start().await;
     let (reader, _) = kit.key("Reader", &["read"]).await;
     let note = "/conversations/cnv_none/notes";
     let live = kit.mock.live_key();
-    for (key, path, status) in [
-        ("rk_wrong", note, 401),
-        (reader.key(), note, 403),
-        (live, "/nowhere", 404),
-        (live, "/me", 405),
-        (live, note, 413),
+    for (key, path, large, no_json) in [
+        ("rk_wrong", note, 401, 401),
+        (reader.key(), note, 403, 403),
+        (live, "/nowhere", 404, 404),
+        (live, "/me", 405, 405),
+        (live, note, 413, 400),
     ] {
-        let url = format!("{}{path}", kit.mock.base_url());
-        let request = kit.http().post(url).bearer_auth(key).body(vec![b'x'; (4 << 20) + 1]);
-        kit.ask(request).await.error(status);
+        for (body, status) in [(vec![b'x'; (4 << 20) + 1], large), (b"{".to_vec(), no_json)] {
+            let url = format!("{}{path}", kit.mock.base_url());
+            kit.ask(kit.http().post(url).bearer_auth(key).body(body)).await.error(status);
+        }
     }
 }
 
@@ -137,11 +121,8 @@ async fn the_description_counts_as_a_request_and_needs_a_plan() {
 async fn a_number_beyond_every_range_is_ignored_in_an_unknown_field_and_named_in_a_known_one() {
     let kit = Kit::start().await;
     let id = kit.mail("kim@example.com", "Hello").await;
-    let (live, base) = (kit.live(), kit.mock.base_url());
-    let post = async |path: &str, body: &str| {
-        let request = kit.http().post(format!("{base}{path}")).bearer_auth(live.key());
-        kit.ask(request.header("content-type", "application/json").body(body.to_owned())).await
-    };
+    let live = kit.live();
+    let post = async |path: &str, body: &str| raw(&kit, path, "application/json", body).await;
     let notes = format!("/conversations/{id}/notes");
     for extra in ["1e400", "-1e400", "{\"a\":[1,-2.5E+999,\"1e400\"]}", &"9".repeat(400)] {
         post(&notes, &format!(r#"{{"body":"1e400 \"is\" kept","extra":{extra}}}"#)).await.expect(201);
@@ -155,9 +136,7 @@ async fn a_number_beyond_every_range_is_ignored_in_an_unknown_field_and_named_in
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"add_note","arguments":{{"id":"{id}","body":"by tool","extra":1e400}}}}}}"#
     );
     let request = kit.http().post(kit.mock.mcp_url()).bearer_auth(live.key()).body(tool);
-    let request = request
-        .header("content-type", "application/json")
-        .header("accept", "application/json, text/event-stream");
+    let request = request.header("content-type", "application/json");
     let reply = kit.ask(request).await.expect(200);
     assert_ne!(reply["result"]["isError"], true, "{reply}");
     assert!(live.timeline(&id).await.iter().any(|item| item["body"] == "by tool"));

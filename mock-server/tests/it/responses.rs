@@ -36,8 +36,8 @@ async fn the_journal_keeps_what_arrived_when_a_fault_changed_the_response() {
         kit.act("/faults", json!({ "path": "/me", "effect": effect })).await;
     }
     for _ in 0..4 {
-        let asked = kit.http().get(format!("{}/me", kit.mock.base_url())).bearer_auth(kit.live().key());
-        if let Ok(response) = asked.send().await {
+        let request = kit.http().get(format!("{}/me", kit.mock.base_url())).bearer_auth(kit.live().key());
+        if let Ok(response) = request.send().await {
             let _ = response.bytes().await;
         }
     }
@@ -82,7 +82,7 @@ async fn a_request_names_the_customer_and_the_subject_of_its_conversation() {
     let kit = Kit::start().await;
     let mail = json!({ "to": kit.inbox().await, "from": "kim@customer.example", "name": "Kim Berg", "subject": "Lamp", "text": "Hello" });
     let id = text(&kit.act("/inbound", mail).await["conversationId"]);
-    kit.live().post(&format!("/conversations/{id}/notes"), json!({ "body": "Seen" })).await.expect(201);
+    kit.live().act(&id, "notes", json!({ "body": "Seen" })).await;
     kit.live().get("/conversations/cnv_none").await.error(404);
     let journal = kit.look("/requests").await;
     let about = |it: &Value| [&it["conversationId"], &it["customer"], &it["subject"]].map(Value::clone);
@@ -109,15 +109,11 @@ async fn a_delivery_keeps_what_the_receiver_answered_to_each_try() {
     let kit = Kit::start().await;
     let mut tries = Vec::new();
     for path in ["refuses", "talks"] {
-        let hook = json!({ "url": format!("http://{address}/{path}"), "livemode": true, "scope": "team" });
-        let id = text(&kit.act("/webhooks", hook).await["id"]);
-        let event = text(
-            &kit.control("POST", &format!("/webhooks/{id}/test"), json!({})).await.expect(202)["eventId"],
-        );
-        kit.advance(1).await;
-        let detail = kit.look(&format!("/webhooks/{id}/deliveries/{event}")).await;
+        let hook = kit.hook_with(json!({ "url": format!("http://{address}/{path}") })).await;
+        let event = kit.send_test(&hook).await;
+        let detail = kit.look(&format!("/webhooks/{}/deliveries/{event}", hook.id)).await;
         tries.push(detail["attempts"][0].clone());
-        let listed = kit.look(&format!("/webhooks/{id}/deliveries")).await;
+        let listed = kit.deliveries(&hook).await;
         assert!(listed[0]["attempts"][0].get("responseBody").is_none(), "lists stay short");
         assert!(
             !kit.look("/state").await.to_string().contains("x-reason"),
@@ -137,8 +133,7 @@ async fn what_waits_and_what_led_to_it_name_the_customer_and_the_subject() {
     let kit = Kit::start().await;
     let mail = json!({ "to": kit.inbox().await, "from": "kim@customer.example", "name": "Kim Berg", "subject": "Lamp", "text": "It flickers." });
     let id = text(&kit.act("/inbound", mail).await["conversationId"]);
-    let draft = json!({ "body": "A new one\n\nis on its way." });
-    let draft = kit.live().post(&format!("/conversations/{id}/replies"), draft).await.expect(201);
+    let draft = kit.live().act(&id, "replies", json!({ "body": "A new one\n\nis on its way." })).await;
     let waiting = kit.look("/approvals").await;
     assert_eq!((&waiting[0]["customer"], &waiting[0]["subject"]), (&json!("Kim Berg"), &json!("Lamp")));
     assert!(waiting[0]["draftedByName"].is_string(), "{waiting}");
@@ -153,8 +148,8 @@ async fn what_waits_and_what_led_to_it_name_the_customer_and_the_subject() {
         (&message["subject"], &message["excerpt"]),
         (&json!("Lamp"), &json!("A new one is on its way."))
     );
-    let asked = json!({ "documents": [{ "label": "Passport" }], "send": true });
-    kit.live().post(&format!("/conversations/{id}/document-requests"), asked).await.expect(201);
+    let request = json!({ "documents": [{ "label": "Passport" }], "send": true });
+    kit.live().act(&id, "document-requests", request).await;
     assert_eq!(kit.look("/document-requests").await[0]["customer"], "Kim Berg");
 }
 
@@ -163,8 +158,7 @@ async fn a_mail_of_the_outbox_is_shown_with_its_headers_and_its_source() {
     let kit = Kit::start().await;
     let mail = json!({ "to": kit.inbox().await, "from": "kim@customer.example", "subject": "Lamp\nBcc: all@customer.example", "text": "Hello" });
     let id = text(&kit.act("/inbound", mail).await["conversationId"]);
-    let reply = json!({ "body": "On its way.", "send": true });
-    let reply = kit.live().post(&format!("/conversations/{id}/replies"), reply).await.expect(201);
+    let reply = kit.live().act(&id, "replies", json!({ "body": "On its way.", "send": true })).await;
     let moved = kit.advance(600).await;
     assert_eq!(moved["fired"][0]["subject"], reply["messageId"], "a job that ran says what it was about");
     let sent = kit.look("/outbox/1").await;

@@ -34,7 +34,6 @@ async fn a_list_or_a_conversation_that_is_asked_for_again_shows_whatever_has_cha
     let (first, beside) = (summary(&kit, &id).await, summary(&kit, &other).await);
     kit.control("POST", "/snapshots", json!({ "name": "before" })).await.expect(201);
 
-    let path = |what: &str| format!("/conversations/{id}/{what}");
     let me = text(&kit.live().get("/me").await.expect(200)["agent"]["id"]);
     let mut last = first.clone();
     for (what, body) in [
@@ -44,25 +43,24 @@ async fn a_list_or_a_conversation_that_is_asked_for_again_shows_whatever_has_cha
         ("status", json!({ "status": "closed" })),
         ("status", json!({ "status": "open" })),
     ] {
-        kit.live().post(&path(what), body).await;
+        kit.live().act(&id, what, body).await;
         let now = summary(&kit, &id).await;
         assert_ne!(now, last, "{what}");
         last = now;
     }
-    kit.live().post(&path("notes"), json!({ "body": "A note" })).await.expect(201);
+    kit.live().act(&id, "notes", json!({ "body": "A note" })).await;
     assert_eq!(summary(&kit, &id).await, last, "a note is in no list");
     kit.act("/users", json!({ "name": "Somebody new" })).await;
     assert_eq!(summary(&kit, &id).await, last, "nor is the team");
     let more = json!({ "to": kit.inbox().await, "from": "vera@customer.example", "text": "More", "conversationId": id });
-    for (what, body) in
-        [(path("sorting"), json!({ "topic": "billing", "urgency": "high" })), ("/inbound".into(), more)]
-    {
+    let sorting = json!({ "topic": "billing", "urgency": "high" });
+    for (what, body) in [(format!("/conversations/{id}/sorting"), sorting), ("/inbound".into(), more)] {
         kit.act(&what, body).await;
         let now = summary(&kit, &id).await;
         assert_ne!(now, last, "{what}");
         last = now;
     }
-    kit.live().post(&path("replies"), json!({ "body": "Sent", "send": true })).await.expect(201);
+    kit.live().act(&id, "replies", json!({ "body": "Sent", "send": true })).await;
     let scheduled = summary(&kit, &id).await;
     kit.advance(600).await;
     assert_ne!(summary(&kit, &id).await, scheduled, "it has left by itself");
@@ -85,7 +83,7 @@ async fn a_conversation_of_more_than_a_mebibyte_is_read_whole_each_time() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
     let note = async |body: String| {
-        kit.live().post(&format!("/conversations/{id}/notes"), json!({ "body": body })).await.expect(201);
+        kit.live().act(&id, "notes", json!({ "body": body })).await;
     };
     for _ in 0..110 {
         note("x".repeat(10_000)).await;

@@ -10,9 +10,7 @@ use crate::{
 /// A conversation in each world, with the key that sees it.
 async fn both(kit: &Kit) -> [(Api, String); 2] {
     let live = kit.mail("kim@example.com", "Hello").await;
-    let mail = json!({ "from": "kim@customer.test", "text": "Hello" });
-    let received = kit.sandbox().post("/sandbox/inbound", mail).await.expect(201);
-    [(kit.live(), live), (kit.sandbox(), text(&received["conversationId"]))]
+    [(kit.live(), live), (kit.sandbox(), kit.sandbox_mail("kim@customer.test").await)]
 }
 
 async fn post(kit: &Kit, conversation: &str, what: &str, body: Value) -> crate::kit::Reply {
@@ -28,7 +26,7 @@ async fn listen(kit: &Kit) {
 }
 
 /// The data of the events of one kind so far.
-async fn told(kit: &Kit, kind: &str) -> Vec<Value> {
+async fn event_data(kit: &Kit, kind: &str) -> Vec<Value> {
     let state = kit.look("/state").await;
     let log = state["webhooks"]["log"].as_object().expect("a log");
     let mut numbered: Vec<(u64, Value)> = log
@@ -65,8 +63,8 @@ async fn a_person_notes_tags_and_sets_the_status_under_their_name() {
         let seen = Mcp::new(&kit, &api).tool(Era::Modern, "get_conversation", json!({ "id": id })).await;
         assert_eq!(seen["structuredContent"]["timeline"], json!(timeline), "a tool shows the same");
     }
-    let turns = told(&kit, "turn.changed").await;
-    assert!(turns.iter().filter(|data| data["turn"] == "done").count() == 2, "{turns:?}");
+    let turns = event_data(&kit, "turn.changed").await;
+    assert_eq!(turns.iter().filter(|data| data["turn"] == "done").count(), 2, "{turns:?}");
 }
 
 #[tokio::test]
@@ -83,7 +81,7 @@ async fn a_person_who_replies_is_the_author_and_the_mail_goes_out_after_the_undo
         assert_eq!(api.timeline(&id).await[1]["status"], "scheduled");
         kit.advance(1).await;
         assert_eq!(api.timeline(&id).await[1]["status"], "sent");
-        let sent = told(&kit, "message.sent").await.pop().expect("it was told");
+        let sent = event_data(&kit, "message.sent").await.pop().expect("it was told");
         assert_eq!(sent["author"], json!({ "type": "user", "id": anna["id"] }));
         assert_eq!((&sent["secure"], &sent["message_id"]), (&json!(true), &reply["messageId"]));
     }
@@ -112,16 +110,13 @@ async fn drafts_of_people_agents_and_helpers_are_told_apart() {
     let drafts = [
         post(&kit, &id, "drafts", json!({ "body": "By a helper", "summary": "Answers" })).await.expect(201),
         post(&kit, &id, "replies", json!({ "body": "By a person", "send": false })).await.expect(201),
-        robot
-            .post(&format!("/conversations/{id}/replies"), json!({ "body": "By an agent" }))
-            .await
-            .expect(201),
+        robot.act(&id, "replies", json!({ "body": "By an agent" })).await,
         post(&kit, &id, "replies", json!({ "body": "By the service", "send": false, "by": "system" }))
             .await
             .expect(201),
     ];
-    let queue = kit.look("/approvals").await;
-    let drafted: Vec<&Value> = queue.as_array().expect("a queue").iter().map(|it| &it["draftedBy"]).collect();
+    let queue = kit.list("/approvals").await;
+    let drafted: Vec<&Value> = queue.iter().map(|it| &it["draftedBy"]).collect();
     assert_eq!(drafted, [&Value::Null, &json!(anna), &json!(agent), &Value::Null]);
     assert_eq!(queue[0]["summary"], "Answers");
 
@@ -132,7 +127,7 @@ async fn drafts_of_people_agents_and_helpers_are_told_apart() {
         kit.control("POST", &path, json!({ "by": by })).await.expect(200);
     }
     kit.advance(600).await;
-    let approved = told(&kit, "draft.approved").await;
+    let approved = event_data(&kit, "draft.approved").await;
     let by: Vec<&Value> = approved.iter().map(|data| &data["drafted_by"]).collect();
     let nobody = json!({ "type": null, "id": null });
     assert_eq!(
@@ -143,7 +138,7 @@ async fn drafts_of_people_agents_and_helpers_are_told_apart() {
         approved.iter().map(|data| (&data["approved_by"]["type"], &data["approved_by"]["id"])).collect();
     assert_eq!(by[1], (&json!("system"), &Value::Null));
     assert_eq!((by[0].0, by[2].0), (&json!("user"), &json!("agent")));
-    let sent = told(&kit, "message.sent").await;
+    let sent = event_data(&kit, "message.sent").await;
     let authors: Vec<&Value> = sent.iter().map(|data| &data["author"]).collect();
     let helper = json!({ "type": "agent", "id": null });
     let (person, robot) = (json!({ "type": "user", "id": anna }), json!({ "type": "agent", "id": agent }));
@@ -157,14 +152,18 @@ async fn the_service_itself_a_person_and_an_agent_assign() {
     let anna = kit.look("/users").await[0].clone();
     let (_, agent) = kit.key("Robot", &["write"]).await;
     let id = kit.mail("kim@example.com", "Hello").await;
-    let to = json!(format!("user:{}", text(&anna["id"])));
-    for (to, by) in
-        [(&to, json!("system")), (&json!("none"), json!(agent)), (&json!("me"), anna["id"].clone())]
-    {
+    let to_anna = json!(format!("user:{}", text(&anna["id"])));
+    let person = json!({ "id": anna["id"], "name": anna["name"], "type": "user" });
+    for (to, by, assignee) in [
+        (&to_anna, json!("system"), &person),
+        (&json!("none"), json!(agent), &Value::Null),
+        (&json!("me"), anna["id"].clone(), &person),
+    ] {
         post(&kit, &id, "assign", json!({ "to": to, "by": by })).await.expect(200);
+        assert_eq!(kit.live().conversation(&id).await["assignee"], *assignee, "{to} by {by}");
     }
     let by: Vec<Value> =
-        told(&kit, "conversation.assigned").await.iter().map(|it| it["assigned_by"].clone()).collect();
+        event_data(&kit, "conversation.assigned").await.iter().map(|it| it["assigned_by"].clone()).collect();
     assert_eq!(by[0], json!({ "type": "system", "id": null, "name": "Shared inbox" }));
     assert_eq!((&by[1]["type"], &by[1]["id"]), (&json!("agent"), &json!(agent)));
     assert_eq!((&by[2]["type"], &by[2]["id"]), (&json!("user"), &anna["id"]));
@@ -173,6 +172,8 @@ async fn the_service_itself_a_person_and_an_agent_assign() {
     assert_eq!(actors, [json!("Shared inbox"), json!("Robot"), anna["name"].clone()]);
     let error = post(&kit, &id, "assign", json!({ "to": "me", "by": "system" })).await.error(400);
     assert!(error.starts_with("to: "), "{error}");
+    post(&kit, &id, "assign", json!({ "to": "user:usr_none" })).await.error(400);
+    post(&kit, "cnv_none", "assign", json!({ "to": "none" })).await.error(404);
 }
 
 #[tokio::test]
@@ -195,7 +196,7 @@ async fn the_sorting_helper_sets_and_clears_what_it_finds_and_holds_scams() {
         (&Value::Null, &json!("high"), &Value::Null)
     );
     assert_eq!(read["riskReasons"], json!([]));
-    assert_eq!(told(&kit, "scout.held").await.len(), 1);
+    assert_eq!(event_data(&kit, "scout.held").await.len(), 1);
     let error = post(&kit, &id, "sorting", json!({ "urgency": "soon" })).await.error(400);
     assert!(error.starts_with("urgency: "), "{error}");
     post(&kit, &id, "sorting", json!({ "riskReasons": ["a", "b", "c", "d"] })).await.error(400);
@@ -209,12 +210,14 @@ async fn the_sorting_helper_sets_and_clears_what_it_finds_and_holds_scams() {
 async fn a_draft_that_is_thrown_away_is_gone_with_all_that_belongs_to_it() {
     let kit = Kit::start().await;
     for (api, id) in both(&kit).await {
-        let path = format!("/conversations/{id}/replies");
         let asks = json!({ "body": "Send us zebras", "documents": [{ "label": "Passport" }] });
-        let draft = api.post(&path, asks).await.expect(201);
-        let kept = api.post(&path, json!({ "body": "Another one" })).await.expect(201);
-        let discard = format!("/messages/{}/discard", text(&draft["messageId"]));
-        kit.control("POST", &discard, json!({})).await.expect(200);
+        let draft = api.act(&id, "replies", asks).await;
+        let kept = api.act(&id, "replies", json!({ "body": "Another one" })).await;
+        let discard = async |message: &Value| {
+            let path = format!("/messages/{}/discard", text(&message["messageId"]));
+            kit.control("POST", &path, json!({})).await
+        };
+        discard(&draft).await.expect(200);
         let timeline = api.timeline(&id).await;
         let kinds: Vec<&Value> = timeline.iter().map(|it| &it["type"]).collect();
         assert_eq!(kinds, ["message", "message", "event"]);
@@ -227,16 +230,13 @@ async fn a_draft_that_is_thrown_away_is_gone_with_all_that_belongs_to_it() {
         let list = api.get("/conversations").await.expect(200);
         assert_eq!((&list[0]["messageCount"], &list[0]["snippet"]), (&json!(2), &json!("Another one")));
         assert_eq!(kit.look("/document-requests").await, json!([]));
-        kit.control("POST", &discard, json!({})).await.error(404);
+        discard(&draft).await.error(404);
         // What is left can still be found, and the document still fits together.
         let state = kit.look("/state").await;
         kit.control("PUT", "/state", state).await.expect(200);
-        let sent = api.post(&path, json!({ "body": "For real", "send": true })).await.expect(201);
-        let sent = format!("/messages/{}/discard", text(&sent["messageId"]));
-        kit.control("POST", &sent, json!({})).await.error(409);
-        kit.control("POST", &format!("/messages/{}/discard", text(&kept["messageId"])), json!({}))
-            .await
-            .expect(200);
+        let sent = api.act(&id, "replies", json!({ "body": "For real", "send": true })).await;
+        discard(&sent).await.error(409);
+        discard(&kept).await.expect(200);
     }
 }
 
@@ -246,30 +246,27 @@ async fn a_mail_bounces_when_it_leaves_or_after_it_was_sent() {
     listen(&kit).await;
     for (api, id) in both(&kit).await {
         let send = json!({ "body": "Hi", "send": true });
-        let path = format!("/conversations/{id}/replies");
-        let first = api.post(&path, send.clone()).await.expect(201);
+        let first = api.act(&id, "replies", send.clone()).await;
         let bounce = |message: &Value| format!("/messages/{}/bounce", text(&message["messageId"]));
         kit.control("POST", &bounce(&first), Value::Null).await.expect(200);
-        let before = told(&kit, "message.sent").await.len();
+        let before = event_data(&kit, "message.sent").await.len();
         kit.advance(600).await;
         let read = api.conversation(&id).await;
         assert_eq!((&read["timeline"][1]["status"], &read["status"]), (&json!("failed"), &json!("open")));
-        assert_eq!(told(&kit, "message.sent").await.len(), before, "it never went out");
+        assert_eq!(event_data(&kit, "message.sent").await.len(), before, "it never went out");
 
-        let second = api.post(&path, send).await.expect(201);
+        let second = api.act(&id, "replies", send).await;
         kit.advance(600).await;
         assert_eq!(api.conversation(&id).await["status"], "waiting");
         kit.control("POST", &bounce(&second), Value::Null).await.expect(200);
         let read = api.conversation(&id).await;
         assert_eq!((&read["timeline"][2]["status"], &read["status"]), (&json!("failed"), &json!("open")));
         assert_eq!(read["timeline"][3]["event"], "bounced");
-        let outbox = kit.look("/outbox").await;
-        let outcomes: Vec<&Value> =
-            outbox.as_array().expect("a list").iter().map(|it| &it["outcome"]).collect();
-        assert!(outcomes.iter().all(|outcome| *outcome == "failed"), "{outbox}");
-        assert_eq!(told(&kit, "turn.changed").await.pop().expect("told")["turn"], "ours");
+        let outbox = kit.list("/outbox").await;
+        assert!(outbox.iter().all(|mail| mail["outcome"] == "failed"), "{outbox:?}");
+        assert_eq!(event_data(&kit, "turn.changed").await.pop().expect("told")["turn"], "ours");
         kit.control("POST", &bounce(&second), Value::Null).await.error(409);
-        let draft = api.post(&path, json!({ "body": "Hi" })).await.expect(201);
+        let draft = api.act(&id, "replies", json!({ "body": "Hi" })).await;
         kit.control("POST", &bounce(&draft), Value::Null).await.error(409);
     }
     kit.control("POST", "/messages/msg_none/bounce", Value::Null).await.error(404);
@@ -318,10 +315,7 @@ async fn what_the_team_does_is_held_to_the_services_limits_and_to_who_sees_what(
 async fn the_clock_goes_to_a_time_and_to_the_next_job() {
     let kit = Kit::start().await;
     let id = kit.mail("kim@example.com", "Hello").await;
-    kit.live()
-        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true }))
-        .await
-        .expect(201);
+    kit.live().act(&id, "replies", json!({ "body": "Hi", "send": true })).await;
     let due = kit.look("/jobs").await[0]["dueAt"].clone();
     let moved = kit.act("/clock", json!({ "nextJob": true })).await;
     assert_eq!((&moved["now"], &moved["fired"][0]["job"]), (&due, &json!("send")));
@@ -335,7 +329,6 @@ async fn the_clock_goes_to_a_time_and_to_the_next_job() {
     assert_eq!(kit.act("/clock", json!({ "to": later })).await["now"], json!(later));
     for (body, field) in [
         (json!({ "to": due }), "to: has passed"),
-        (json!({}), "advanceSeconds: is required"),
         (json!({ "advanceSeconds": 1, "nextJob": true }), "advanceSeconds: "),
         (json!({ "nextJob": false }), "nextJob: "),
         (json!({ "to": "soon" }), "to: "),
@@ -344,25 +337,6 @@ async fn the_clock_goes_to_a_time_and_to_the_next_job() {
         assert!(error.starts_with(field), "{error}");
     }
     assert_eq!(kit.look("/clock").await["now"], json!(later));
-}
-
-#[tokio::test]
-async fn worlds_and_bookings_are_listed() {
-    let kit = Kit::start().await;
-    let made = kit.control("POST", "/worlds", json!({ "empty": true })).await.expect(201);
-    let worlds = kit.look("/worlds").await;
-    assert_eq!(worlds[0]["keys"]["live"], kit.mock.live_key());
-    assert_eq!(worlds[1], made);
-    kit.control("DELETE", &format!("/worlds/{}", text(&made["id"])), Value::Null).await.expect(204);
-    assert_eq!(kit.look("/worlds").await.as_array().map(Vec::len), Some(1));
-
-    let host = kit.look("/users").await[0]["id"].clone();
-    let times =
-        json!({ "hostUserId": host, "startsAt": "2030-01-01T09:00:00Z", "endsAt": "2030-01-01T09:30:00Z" });
-    let booked = kit.act("/bookings", times).await;
-    kit.act(&format!("/bookings/{}/cancel", text(&booked["id"])), json!({})).await;
-    let bookings = kit.look("/bookings").await;
-    assert_eq!((&bookings[0]["id"], &bookings[0]["cancelled"]), (&booked["id"], &json!(true)));
 }
 
 #[tokio::test]
@@ -379,7 +353,7 @@ async fn a_list_can_be_waited_for() {
     let id = kit.mail("kim@example.com", "Hello").await;
     let url = format!("{}/approvals?wait=30", kit.mock.control_url());
     let waiting = tokio::spawn(kit.http().get(url).send());
-    api.post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi" })).await.expect(201);
+    api.act(&id, "replies", json!({ "body": "Hi" })).await;
     let found: Value = waiting.await.expect("no panic").expect("an answer").json().await.expect("JSON");
     assert_eq!(found[0]["text"], "Hi");
     let error = kit.control("GET", "/outbox?wait=301", Value::Null).await.error(400);

@@ -11,17 +11,14 @@ async fn world(kit: &Kit, new: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_new_world_has_its_own_keys_at_the_same_addresses() {
+async fn a_new_world_has_its_own_keys_at_the_same_addresses_and_is_listed() {
     let kit = Kit::start().await;
     let main = kit.mock.ready();
     let (first, second) = (world(&kit, json!({ "empty": true })).await, world(&kit, json!({})).await);
-    for ready in [&first, &second] {
-        assert_eq!(ready["base_url"], main.base_url);
-        assert_eq!(ready["mcp_url"], main.mcp_url);
-        assert!(text(&ready["control_url"]).starts_with(&format!("{}/worlds/", main.control_url)));
-    }
     let mut keys = vec![main.keys.live.clone(), main.keys.test.clone()];
     for ready in [&first, &second] {
+        assert_eq!((&ready["base_url"], &ready["mcp_url"]), (&json!(main.base_url), &json!(main.mcp_url)));
+        assert!(text(&ready["control_url"]).starts_with(&format!("{}/worlds/", main.control_url)));
         for key in ["live", "test"] {
             let key = text(&ready["keys"][key]);
             assert_eq!(key.len(), "rk_live_".len() + 48);
@@ -32,19 +29,23 @@ async fn a_new_world_has_its_own_keys_at_the_same_addresses() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), 6, "no two worlds share a key");
+    let listed = kit.list("/worlds").await;
+    assert_eq!(listed[0]["keys"]["live"], kit.mock.live_key());
+    assert_eq!(listed[1..], [first, second]);
 }
 
 #[tokio::test]
 async fn a_key_that_is_made_in_a_world_is_that_worlds_alone() {
     let kit = Kit::start().await;
-    let mut keys = Vec::new();
+    let mut controls = vec![kit.mock.control_url().to_owned()];
     for _ in 0..3 {
-        let control = text(&world(&kit, json!({ "empty": true })).await["control_url"]);
+        controls.push(text(&world(&kit, json!({ "empty": true })).await["control_url"]));
+    }
+    let mut keys = Vec::new();
+    for control in controls {
         let new = json!({ "name": "Bot", "scopes": ["read"], "livemode": true });
         keys.push(text(&kit.control_at(&control, "POST", "/keys", new).await.expect(201)["key"]));
     }
-    let main = json!({ "name": "Bot", "scopes": ["read"], "livemode": true });
-    keys.push(text(&kit.act("/keys", main).await["key"]));
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), 4, "worlds that begin alike make different keys");
@@ -63,9 +64,8 @@ async fn what_happens_in_one_world_is_not_seen_in_another() {
     let journal = look("/requests").await.expect(200);
     assert_eq!(journal.as_array().map(Vec::len), Some(2), "its own two requests");
 
-    kit.control_at(&control, "POST", "/faults", json!({ "times": null, "effect": { "status": 500 } }))
-        .await
-        .expect(201);
+    let rule = json!({ "times": null, "effect": { "status": 500 } });
+    kit.control_at(&control, "POST", "/faults", rule).await.expect(201);
     there.get("/me").await.error(500);
     kit.live().get("/me").await.expect(200);
 
@@ -85,8 +85,8 @@ async fn a_world_can_have_another_clock_and_start_from_a_document() {
     assert_eq!(clock["mode"], "real");
     assert_eq!(kit.api(&text(&copy["keys"]["live"])).listed("").await, [id.as_str()]);
     let default = world(&kit, json!({ "empty": true })).await;
-    let clock =
-        kit.control_at(&text(&default["control_url"]), "GET", "/clock", Value::Null).await.expect(200);
+    let control = text(&default["control_url"]);
+    let clock = kit.control_at(&control, "GET", "/clock", Value::Null).await.expect(200);
     assert_eq!(clock["mode"], "manual", "as the server's");
 }
 
@@ -109,6 +109,7 @@ async fn the_keys_of_a_deleted_world_answer_401() {
     let (id, there) = (text(&other["id"]), kit.api(&text(&other["keys"]["live"])));
     there.get("/me").await.expect(200);
     kit.control("DELETE", &format!("/worlds/{id}"), Value::Null).await.expect(204);
+    assert_eq!(kit.list("/worlds").await.len(), 1);
     there.get("/me").await.error(401);
     kit.control("DELETE", &format!("/worlds/{id}"), Value::Null).await.error(404);
     kit.control("GET", &format!("/worlds/{id}/health"), Value::Null).await.error(404);
@@ -120,29 +121,16 @@ async fn everything_of_the_control_api_is_below_a_worlds_address() {
     let kit = Kit::start().await;
     let other = world(&kit, json!({ "empty": true })).await;
     let control = text(&other["control_url"]);
-    for path in [
-        "/health",
-        "/state",
-        "/clock",
-        "/requests",
-        "/jobs",
-        "/users",
-        "/mailboxes",
-        "/keys",
-        "/approvals",
-        "/outbox",
-        "/webhooks",
-        "/faults",
-    ] {
-        kit.control_at(&control, "GET", path, Value::Null).await.expect(200);
+    let lists = "health state clock requests jobs users mailboxes keys approvals outbox webhooks faults";
+    for name in lists.split(' ') {
+        kit.control_at(&control, "GET", &format!("/{name}"), Value::Null).await.expect(200);
     }
-    let keys = kit
-        .control_at(&control, "POST", "/keys", json!({ "name": "Own", "scopes": ["read"], "livemode": true }))
-        .await
-        .expect(201);
-    kit.api(&text(&keys["key"])).get("/me").await.expect(200);
+    let new = json!({ "name": "Own", "scopes": ["read"], "livemode": true });
+    let made = kit.control_at(&control, "POST", "/keys", new).await.expect(201);
+    let own = kit.api(&text(&made["key"]));
+    own.get("/me").await.expect(200);
     kit.control_at(&control, "POST", "/reset", Value::Null).await.expect(200);
-    kit.api(&text(&keys["key"])).get("/me").await.error(401);
+    own.get("/me").await.error(401);
     kit.api(&text(&other["keys"]["live"])).get("/me").await.expect(200);
 }
 
@@ -152,7 +140,6 @@ async fn a_bad_world_is_refused_with_the_field() {
     let error =
         kit.control("POST", "/worlds", json!({ "seed": { "workspace": { "id": "x" } } })).await.error(400);
     assert!(error.contains("workspace.id"), "{error}");
-    kit.control("POST", "/worlds", json!({ "clock": "sundial" })).await.error(400);
     kit.control("POST", "/worlds", json!({ "seed": {}, "empty": true })).await.error(400);
 }
 
@@ -169,10 +156,8 @@ fn keys_that_are_made_at_the_same_time_all_work_at_once() {
                         let http = reqwest::Client::new();
                         let mut refused = 0;
                         for _ in 0..25 {
-                            let made = control
-                                .create_key(NewKey::live("Maker", [Scope::Read]))
-                                .await
-                                .expect("a key");
+                            let new = NewKey::live("Maker", [Scope::Read]);
+                            let made = control.create_key(new).await.expect("a key");
                             // Now, and not when all are made: whoever makes the next one would put right what is wrong.
                             let answer =
                                 http.get(&url).bearer_auth(&made.key).send().await.expect("an answer");
@@ -189,6 +174,7 @@ fn keys_that_are_made_at_the_same_time_all_work_at_once() {
 }
 
 #[tokio::test]
+#[ignore = "needs 5 seconds"]
 async fn there_is_an_end_to_the_number_of_worlds() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let control = mock.control();
@@ -243,10 +229,8 @@ async fn a_document_that_is_put_over_a_nearly_equal_one_is_listed_and_searched_a
     // And back, with one that is there again.
     kit.control("PUT", "/state", before).await.expect(200);
     assert_eq!(seen("?q=lamp").await, [] as [&str; 0]);
-    assert_eq!(
-        (seen("?q=number65").await, seen("?q=number69").await),
-        (vec![moved], vec![text(&last["id"])])
-    );
+    assert_eq!(seen("?q=number65").await, [moved]);
+    assert_eq!(seen("?q=number69").await, [text(&last["id"])]);
     changed["conversations"].as_array_mut().expect("a list").clear();
     kit.control("PUT", "/state", changed).await.expect(200);
     assert_eq!(seen("?q=parcel").await, [] as [&str; 0]);

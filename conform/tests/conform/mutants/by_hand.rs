@@ -13,7 +13,7 @@ use std::sync::{
 use serde_json::{Value, json};
 
 use super::{Mutant, after, before, edit, mutant, relay, success};
-use crate::proxy::{Answered, Changes, Way};
+use crate::proxy::{Changes, Route};
 
 const READ: &str = "GET /conversations/*";
 const LIST: &str = "GET /conversations";
@@ -31,52 +31,98 @@ fn entries(what: &'static str, change: impl Fn(&mut Value) + Send + Sync + 'stat
     edit(what, move |json| json.as_array_mut().into_iter().flatten().for_each(&change))
 }
 
-/// Such a request is answered and does nothing.
-fn swallowed(what: &'static str) -> Changes {
-    before(what, |_| Way::Not(Answered::new(201, &success())))
+/// Such a request gets a response and does nothing.
+fn swallow(what: &'static str) -> Changes {
+    before(what, |_| Route::respond(201, &success()))
 }
 
 /// A request comes without this parameter.
-fn ignoring(what: &'static str, parameter: &'static str) -> Changes {
-    before(what, move |asked| {
-        asked.drop_parameter(parameter);
-        Way::On
+fn without_parameter(what: &'static str, parameter: &'static str) -> Changes {
+    before(what, move |request| {
+        request.drop_parameter(parameter);
+        Route::Forward
     })
 }
 
 /// Events of this kind are changed.
-fn events(kind: &'static str, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Changes {
-    relay(move |asked| {
-        let mut event = asked.json();
-        if kind.is_empty() || event["type"] == kind {
+pub(super) fn events(
+    kind: impl Into<String>,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> Changes {
+    let kind = kind.into();
+    relay(move |request| {
+        let mut event = request.json();
+        if kind.is_empty() || event["type"] == kind.as_str() {
             change(&mut event);
-            asked.set_json(&event);
+            request.set_json(&event);
         }
         1
     })
 }
 
 /// Events of this kind arrive so often.
-fn arriving(kind: &'static str, times: usize) -> Changes {
-    relay(move |asked| if asked.json()["type"] == kind { times } else { 1 })
+fn deliver_times(kind: impl Into<String>, times: usize) -> Changes {
+    let kind = kind.into();
+    relay(move |request| if request.json()["type"] == kind.as_str() { times } else { 1 })
 }
 
-/// The mock hears another answer than the receiver gave.
-fn heard(change: impl Fn(u16) -> u16 + Send + Sync + 'static) -> Changes {
-    Changes { heard: Some(Arc::new(change)), ..Changes::default() }
+/// The mock sees another status than the receiver gave.
+fn receiver_status(change: impl Fn(u16) -> u16 + Send + Sync + 'static) -> Changes {
+    Changes { receiver_status: Some(Arc::new(change)), ..Changes::default() }
 }
 
 fn header(name: &'static str, change: impl Fn(&str) -> String + Send + Sync + 'static) -> Changes {
-    relay(move |asked| {
-        let value = asked.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
-        asked.headers.insert(name, change(&value).parse().expect("a header"));
+    relay(move |request| {
+        let value = request.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+        request.headers.insert(name, change(&value).parse().expect("a header"));
         1
     })
 }
 
 /// What the control API shows of mails that left.
 fn outbox(change: impl Fn(&mut Vec<Value>) + Send + Sync + 'static) -> Changes {
-    edit("GET /_mock/worlds/*/outbox", move |json| change(json.as_array_mut().expect("a list")))
+    edit("GET /_mock/worlds/*/outbox", move |json| change(list(json)))
+}
+
+/// The JSON of such a request is changed.
+fn body(what: &'static str, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Changes {
+    before(what, move |request| {
+        let mut json = request.json();
+        change(&mut json);
+        request.set_json(&json);
+        Route::Forward
+    })
+}
+
+/// Only the first such request arrives; the others get this response.
+fn first_only(what: &'static str, status: u16, body: Value) -> Changes {
+    let count = AtomicU32::new(0);
+    before(what, move |_| match count.fetch_add(1, Ordering::Relaxed) {
+        0 => Route::Forward,
+        _ => Route::respond(status, &body),
+    })
+}
+
+/// Such a request gets an empty response and does nothing.
+fn ignore(what: &'static str) -> Changes {
+    before(what, |_| Route::respond(200, &json!({})))
+}
+
+/// Outbound messages have this status.
+fn outbound(status: &'static str) -> Changes {
+    items("message", move |it| {
+        if it["direction"] == "outbound" {
+            it["status"] = json!(status);
+        }
+    })
+}
+
+fn remove(object: &mut Value, field: &str) {
+    object.as_object_mut().expect("an object").remove(field);
+}
+
+fn list(value: &mut Value) -> &mut Vec<Value> {
+    value.as_array_mut().expect("a list")
 }
 
 fn reminder() -> Value {
@@ -85,7 +131,7 @@ fn reminder() -> Value {
 
 pub(super) fn all() -> Vec<Mutant> {
     let mut mutants = Vec::new();
-    for (group, list) in [
+    for (group, mutants_of_group) in [
         ("form", reading::forms()),
         ("lists", reading::lists()),
         ("writes", writing::writes()),
@@ -99,8 +145,9 @@ pub(super) fn all() -> Vec<Mutant> {
         ("errors", access::errors()),
         ("mcp", access::mcp()),
     ] {
-        let named = list.into_iter().map(|(rule, changes)| mutant(format!("{group}: {rule}"), rule, changes));
-        mutants.extend(named);
+        for (rule, changes) in mutants_of_group {
+            mutants.push(mutant(format!("{group}: {rule}"), rule, changes));
+        }
     }
     mutants
 }
@@ -113,21 +160,21 @@ fn named<const N: usize>(list: [(&str, Changes); N]) -> Named {
 
 /// A media type that is not JSON's.
 fn as_text(what: &'static str) -> Changes {
-    after(what, |_, answered| {
-        drop(answered.headers.insert("content-type", "text/plain".parse().expect("a type")))
+    after(what, |_, response| {
+        drop(response.headers.insert("content-type", "text/plain".parse().expect("a type")))
     })
 }
 
 fn status_only(what: &'static str, to: u16) -> Changes {
-    after(what, move |_, answered| {
-        if answered.status < 300 {
-            answered.status = to;
+    after(what, move |_, response| {
+        if response.status < 300 {
+            response.status = to;
         }
     })
 }
 
 /// Every response is another.
-fn counting(what: &'static str) -> Changes {
+fn count_responses(what: &'static str) -> Changes {
     let count = AtomicU32::new(0);
     edit(what, move |it| it["changed"] = json!(count.fetch_add(1, Ordering::Relaxed)))
 }

@@ -1,8 +1,10 @@
 //! Mutants of responses and events, one or two for each field that the OpenAPI document names.
 
-use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
-use super::{Mutant, edit, mutant, relay};
+use serde_json::{Value, json};
+
+use super::{Mutant, by_hand::events as edit_events, edit, mutant};
 
 /// Operations, and the group of rules that is about their fields.
 const RESPONSES: &[(&str, &str, &str)] = &[
@@ -33,8 +35,7 @@ fn resolve<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
 /// Fields of a schema, those of objects in it too: path, whether it is required, and whether null is allowed.
 fn fields(document: &Value, schema: &Value, path: &str, out: &mut Vec<(String, bool)>) {
     let schema = resolve(document, schema);
-    let empty = Map::new();
-    for (name, field) in schema["properties"].as_object().unwrap_or(&empty) {
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let required = schema["required"].as_array().is_some_and(|it| it.contains(&json!(name)));
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         let inner = resolve(document, field);
@@ -68,11 +69,8 @@ fn change(value: &mut Value, path: &str, with: Option<&Value>) {
     }
 }
 
-fn known(rules: &[String], id: &str) -> bool {
-    rules.iter().any(|rule| rule == id)
-}
-
-fn rule_ids() -> Vec<String> {
+/// The ids of all rules.
+fn rule_ids() -> HashSet<String> {
     shared_inbox_conform::Conform::rules().into_iter().map(|rule| rule.id).collect()
 }
 
@@ -87,27 +85,20 @@ pub(super) fn responses(document: &Value) -> Vec<Mutant> {
         assert!(!found.is_empty(), "{operation} has fields: {answer}");
         for (field, required) in found {
             let rule = format!("{group}.{field}");
-            if !known(&rules, &rule) || rule == "me.livemode" || rule == "me.agent" {
+            if !rules.contains(&rule) || rule == "me.livemode" || rule == "me.agent" {
                 continue;
             }
             // Nothing that the suite meets has these; fields of what is read out of a document, and references.
             let unseen = field.starts_with("fields.") || matches!(field.as_str(), "reference" | "appSent");
             if required && !unseen {
-                let field = field.clone();
-                mutants.push(mutant(
-                    format!("{what} without {field}"),
-                    &rule,
-                    edit(*what, move |json| change(json, &field, None)),
-                ));
+                let (name, field) = (format!("{what} without {field}"), field.clone());
+                mutants.push(mutant(name, &rule, edit(*what, move |json| change(json, &field, None))));
             }
             let elsewhere = rule == "me.scopes" || rule == "reply.sent.requestId";
             if !unseen && !elsewhere {
-                let shown = field.clone();
-                mutants.push(mutant(
-                    format!("{what} with another type in {shown}"),
-                    &rule,
-                    edit(*what, move |json| change(json, &field, Some(&json!([7])))),
-                ));
+                let name = format!("{what} with another type in {field}");
+                let changes = edit(*what, move |json| change(json, &field, Some(&json!([7]))));
+                mutants.push(mutant(name, &rule, changes));
             }
         }
     }
@@ -116,55 +107,29 @@ pub(super) fn responses(document: &Value) -> Vec<Mutant> {
 
 pub(super) fn events(document: &Value) -> Vec<Mutant> {
     let (mut mutants, rules) = (Vec::new(), rule_ids());
-    let mut envelope = true;
+    for name in ["id", "type", "version", "created_at", "workspace", "livemode", "data"] {
+        for with in [None, Some(json!([7]))] {
+            let shown = format!("an event with {with:?} as {name}");
+            let changes = edit_events("", move |event| change(event, name, with.as_ref()));
+            mutants.push(mutant(shown, format!("envelope.{name}"), changes));
+        }
+    }
     for (kind, event) in document["webhooks"].as_object().expect("webhooks") {
         let schema =
             resolve(document, &event["post"]["requestBody"]["content"]["application/json"]["schema"]);
         let mut found = Vec::new();
-        if std::mem::take(&mut envelope) {
-            for name in ["id", "type", "version", "created_at", "workspace", "livemode", "data"] {
-                for with in [None, Some(json!([7]))] {
-                    let shown = format!("an event without {name}, or with {with:?}");
-                    mutants.push(mutant(
-                        shown,
-                        format!("envelope.{name}"),
-                        event_edit(String::new(), name.into(), with),
-                    ));
-                }
-            }
-        }
         fields(document, &schema["properties"]["data"], "", &mut found);
         for (field, required) in found {
             let rule = format!("{kind}.{field}");
-            if !known(&rules, &rule) || matches!(field.as_str(), "reference" | "url") {
+            if !rules.contains(&rule) || matches!(field.as_str(), "reference" | "url") {
                 continue;
             }
-            let path = format!("data.{field}");
-            if required {
-                mutants.push(mutant(
-                    format!("{kind} without {field}"),
-                    &rule,
-                    event_edit(kind.clone(), path.clone(), None),
-                ));
+            for with in [None, Some(json!([7]))].into_iter().filter(|with| required || with.is_some()) {
+                let (name, path) = (format!("{kind} with {with:?} as {field}"), format!("data.{field}"));
+                let changes = edit_events(kind, move |event| change(event, &path, with.as_ref()));
+                mutants.push(mutant(name, &rule, changes));
             }
-            mutants.push(mutant(
-                format!("{kind} with another type in {field}"),
-                &rule,
-                event_edit(kind.clone(), path, Some(json!([7]))),
-            ));
         }
     }
     mutants
-}
-
-/// Changes a field of events of this kind, or of all.
-fn event_edit(kind: String, path: String, with: Option<Value>) -> crate::proxy::Changes {
-    relay(move |asked| {
-        let mut event = asked.json();
-        if kind.is_empty() || event["type"] == kind.as_str() {
-            change(&mut event, &path, with.as_ref());
-            asked.set_json(&event);
-        }
-        1
-    })
 }

@@ -3,26 +3,26 @@
 use serde_json::{Value, json};
 
 use super::{Mutant, after, before, mutant, status};
-use crate::proxy::{Answered, Way};
+use crate::proxy::{Changes, ProxyResponse, Route};
 
-/// Operations by the name that rules give them, their request, and the scope that they need.
-const OPERATIONS: &[(&str, &str, &str)] = &[
-    ("me", "GET /me", "read"),
-    ("list", "GET /conversations", "read"),
-    ("read", "GET /conversations/*", "read"),
-    ("notes", "POST /conversations/*/notes", "write"),
-    ("status", "POST /conversations/*/status", "write"),
-    ("tags", "POST /conversations/*/tags", "write"),
-    ("assign", "POST /conversations/*/assign", "write"),
-    ("replies", "POST /conversations/*/replies", "draft"),
-    ("replies.send", "POST /conversations/*/replies", "send"),
-    ("requests", "POST /conversations/*/document-requests", "draft"),
-    ("requests.send", "POST /conversations/*/document-requests", "send"),
-    ("mailboxes", "GET /mailboxes", "read"),
-    ("tags.list", "GET /tags", "read"),
-    ("documents", "GET /documents", "read"),
-    ("app-mail", "POST /app-mail", "record"),
-    ("inbound", "POST /sandbox/inbound", "write"),
+/// Operations by the name that rules give them, and their request.
+const OPERATIONS: &[(&str, &str)] = &[
+    ("me", "GET /me"),
+    ("list", "GET /conversations"),
+    ("read", "GET /conversations/*"),
+    ("notes", "POST /conversations/*/notes"),
+    ("status", "POST /conversations/*/status"),
+    ("tags", "POST /conversations/*/tags"),
+    ("assign", "POST /conversations/*/assign"),
+    ("replies", "POST /conversations/*/replies"),
+    ("replies.send", "POST /conversations/*/replies"),
+    ("requests", "POST /conversations/*/document-requests"),
+    ("requests.send", "POST /conversations/*/document-requests"),
+    ("mailboxes", "GET /mailboxes"),
+    ("tags.list", "GET /tags"),
+    ("documents", "GET /documents"),
+    ("app-mail", "POST /app-mail"),
+    ("inbound", "POST /sandbox/inbound"),
 ];
 
 /// Limits: the rule, the request, the field, and the longest that it takes.
@@ -42,64 +42,42 @@ const LENGTHS: &[(&str, &str, &str, usize)] = &[
     ("requests.description.max", "POST /conversations/*/document-requests", "documents", 500),
 ];
 
-/// Input that must be refused: the rule and the request.
+/// Input that must be refused: the request, and the rules about it.
 const REFUSED: &[(&str, &str)] = &[
-    ("notes.body.required", "POST /conversations/*/notes"),
-    ("notes.body.min", "POST /conversations/*/notes"),
-    ("notes.body.type", "POST /conversations/*/notes"),
-    ("status.required", "POST /conversations/*/status"),
-    ("status.values", "POST /conversations/*/status"),
-    ("status.type", "POST /conversations/*/status"),
-    ("tags.name.min", "POST /conversations/*/tags"),
-    ("tags.remove.name.max", "POST /conversations/*/tags"),
-    ("tags.remove.name.min", "POST /conversations/*/tags"),
-    ("tags.add.type", "POST /conversations/*/tags"),
-    ("tags.add.item.type", "POST /conversations/*/tags"),
-    ("tags.remove.type", "POST /conversations/*/tags"),
-    ("assign.to.required", "POST /conversations/*/assign"),
-    ("assign.to.type", "POST /conversations/*/assign"),
-    ("assign.to.max", "POST /conversations/*/assign"),
-    ("assign.to.form", "POST /conversations/*/assign"),
-    ("assign.user.unknown", "POST /conversations/*/assign"),
-    ("assign.agent.unknown", "POST /conversations/*/assign"),
-    ("assign.cannot-see", "POST /conversations/*/assign"),
-    ("replies.body.required", "POST /conversations/*/replies"),
-    ("replies.body.type", "POST /conversations/*/replies"),
-    ("replies.summary.type", "POST /conversations/*/replies"),
-    ("replies.send.type", "POST /conversations/*/replies"),
-    ("replies.label.required", "POST /conversations/*/replies"),
-    ("replies.required.type", "POST /conversations/*/replies"),
-    ("replies.documents.type", "POST /conversations/*/replies"),
-    ("requests.documents.required", "POST /conversations/*/document-requests"),
-    ("requests.label.required", "POST /conversations/*/document-requests"),
-    ("requests.required.type", "POST /conversations/*/document-requests"),
-    ("requests.documents.type", "POST /conversations/*/document-requests"),
-    ("requests.send.type", "POST /conversations/*/document-requests"),
-    ("requests.dueDate.format", "POST /conversations/*/document-requests"),
-    ("requests.dueDate.time", "POST /conversations/*/document-requests"),
-    ("app-mail.to.type", "POST /app-mail"),
-    ("app-mail.subject.type", "POST /app-mail"),
-    ("app-mail.messageId.type", "POST /app-mail"),
-    ("inbound.from.domain", "POST /sandbox/inbound"),
-    ("inbound.from.required", "POST /sandbox/inbound"),
-    ("list.view.values", "GET /conversations"),
-    ("list.q.max", "GET /conversations"),
-    ("list.assigned.values", "GET /conversations"),
-    ("list.limit.max", "GET /conversations"),
-    ("list.limit.min", "GET /conversations"),
-    ("list.limit.type", "GET /conversations"),
-    ("documents.limit.max", "GET /documents"),
-    ("documents.limit.min", "GET /documents"),
-    ("documents.limit.type", "GET /documents"),
-    ("documents.kind.values", "GET /documents"),
-    ("documents.q.max", "GET /documents"),
-    ("input.json", "POST /conversations/*/notes"),
-    ("input.object", "POST /conversations/*/notes"),
-    ("input.missing", "POST /conversations/*/notes"),
-    ("input.missing.status", "POST /conversations/*/status"),
-    ("input.missing.assign", "POST /conversations/*/assign"),
-    ("input.missing.replies", "POST /conversations/*/replies"),
-    ("input.missing.requests", "POST /conversations/*/document-requests"),
+    (
+        "POST /conversations/*/notes",
+        "notes.body.required notes.body.min notes.body.type input.json input.object input.missing",
+    ),
+    ("POST /conversations/*/status", "status.required status.values status.type input.missing.status"),
+    (
+        "POST /conversations/*/tags",
+        "tags.name.min tags.remove.name.max tags.remove.name.min tags.add.type tags.add.item.type tags.remove.type",
+    ),
+    (
+        "POST /conversations/*/assign",
+        "assign.to.required assign.to.type assign.to.max assign.to.form assign.user.unknown assign.agent.unknown \
+         assign.cannot-see input.missing.assign",
+    ),
+    (
+        "POST /conversations/*/replies",
+        "replies.body.required replies.body.type replies.summary.type replies.send.type replies.label.required \
+         replies.required.type replies.documents.type input.missing.replies",
+    ),
+    (
+        "POST /conversations/*/document-requests",
+        "requests.documents.required requests.label.required requests.required.type requests.documents.type \
+         requests.send.type requests.dueDate.format requests.dueDate.time input.missing.requests",
+    ),
+    ("POST /app-mail", "app-mail.to.type app-mail.subject.type app-mail.messageId.type"),
+    ("POST /sandbox/inbound", "inbound.from.domain inbound.from.required"),
+    (
+        "GET /conversations",
+        "list.view.values list.q.max list.assigned.values list.limit.max list.limit.min list.limit.type",
+    ),
+    (
+        "GET /documents",
+        "documents.limit.max documents.limit.min documents.limit.type documents.kind.values documents.q.max",
+    ),
 ];
 
 fn longest(value: &Value) -> Vec<usize> {
@@ -113,96 +91,67 @@ fn longest(value: &Value) -> Vec<usize> {
 
 pub(super) fn all() -> Vec<Mutant> {
     let mut mutants = Vec::new();
-    for (name, what, scope) in OPERATIONS.iter().copied() {
+    let mut add = |rule: &str, change: &str, changes: Changes| {
+        mutants.push(mutant(format!("{rule}: {change}"), rule, changes));
+    };
+    for (name, what) in OPERATIONS.iter().copied() {
         if !name.ends_with(".send") {
-            mutants.push(mutant(
-                format!("{what} without a key"),
-                format!("auth.none.{name}"),
-                status(what, 401, 200),
-            ));
-            mutants.push(mutant(
-                format!("{what} without a key is a 403"),
-                format!("auth.none.{name}"),
-                status(what, 401, 403),
-            ));
+            let rule = format!("auth.none.{name}");
+            add(&rule, "no key is needed", status(what, 401, 200));
+            add(&rule, "403 without a key", status(what, 401, 403));
         }
-        if scope != "read" {
-            mutants.push(mutant(
-                format!("{what} without its scope"),
-                format!("scope.{name}.needed"),
-                status(what, 403, 200),
-            ));
-            mutants.push(mutant(
-                format!("{what}: 404 for a scope"),
-                format!("scope.{name}.needed"),
-                status(what, 403, 404),
-            ));
-            let unnamed = after(what, |_, answered| {
-                if answered.status == 403 {
-                    answered.set_json(&json!({ "error": "Forbidden." }));
+        if what.starts_with("POST") {
+            let needed = format!("scope.{name}.needed");
+            add(&needed, "no scope is needed", status(what, 403, 200));
+            add(&needed, "404 without the scope", status(what, 403, 404));
+            add(&needed, "a 403 that names no scope", unnamed(what, 403));
+            let strict = after(what, |_, response| {
+                if response.status < 300 {
+                    *response = ProxyResponse::new(403, &json!({ "error": "This key lacks a scope." }));
                 }
             });
-            mutants.push(mutant(
-                format!("{what}: a 403 that names no scope"),
-                format!("scope.{name}.needed"),
-                unnamed,
-            ));
-            let strict = after(what, |_, answered| {
-                if answered.status < 300 {
-                    *answered = Answered::new(403, &json!({ "error": "This key lacks a scope." }));
-                }
-            });
-            mutants.push(mutant(
-                format!("{what} refused with its scope"),
-                format!("scope.{name}.enough"),
-                strict,
-            ));
+            add(&format!("scope.{name}.enough"), "refused with its scope", strict);
         }
         if what.contains('*') {
-            for group in ["private", "sandbox.hidden"] {
-                let rule = format!("{group}.{name}");
-                mutants.push(mutant(
-                    format!("{what}: 403 for what is hidden ({group})"),
-                    &rule,
-                    hidden(what, 403),
-                ));
-                mutants.push(mutant(
-                    format!("{what}: another sentence for what is hidden ({group})"),
-                    &rule,
-                    hidden(what, 404),
-                ));
+            for rule in ["private", "sandbox.hidden"].map(|group| format!("{group}.{name}")) {
+                add(&rule, "403 for what is hidden", hidden(what, 403));
+                add(&rule, "another sentence for what is hidden", hidden(what, 404));
             }
         }
     }
     for (rule, what, field, most) in LENGTHS.iter().copied() {
-        mutants.push(mutant(format!("{rule} is not checked"), rule, status(what, 400, 201)));
-        let strict = before(what, move |asked| match longest(&asked.json()[field]).contains(&most) {
-            true => Way::Not(Answered::new(400, &json!({ "error": format!("{field}: is too long") }))),
-            false => Way::On,
+        add(rule, "is not checked", status(what, 400, 201));
+        let strict = before(what, move |request| match longest(&request.json()[field]).contains(&most) {
+            true => Route::respond(400, &json!({ "error": format!("{field}: is too long") })),
+            false => Route::Forward,
         });
-        mutants.push(mutant(format!("{rule} is one too low"), rule, strict));
+        add(rule, "is one too low", strict);
     }
-    for (rule, what) in REFUSED.iter().copied() {
-        mutants.push(mutant(format!("{rule} is not checked"), rule, status(what, 400, 200)));
-    }
-    for (rule, what) in REFUSED.iter().copied().filter(|(rule, _)| {
-        !rule.contains("unknown") && !rule.starts_with("input") && !rule.contains("cannot")
-    }) {
-        let unnamed = after(what, |_, answered| {
-            if answered.status == 400 {
-                answered.set_json(&json!({ "error": "Something is wrong." }));
+    for (what, rules) in REFUSED.iter().copied() {
+        for rule in rules.split_whitespace() {
+            add(rule, "is not checked", status(what, 400, 200));
+            if !rule.contains("unknown") && !rule.starts_with("input") && !rule.contains("cannot") {
+                add(rule, "the field is not named", unnamed(what, 400));
             }
-        });
-        mutants.push(mutant(format!("{rule}: the field is not named"), rule, unnamed));
+        }
     }
     mutants
 }
 
+/// A refusal that does not say why.
+fn unnamed(what: &'static str, refused: u16) -> Changes {
+    after(what, move |_, response| {
+        if response.status == refused {
+            response.set_json(&json!({ "error": "Something is wrong." }));
+        }
+    })
+}
+
 /// Another refusal for conversations that are there and hidden.
-fn hidden(what: &'static str, to: u16) -> crate::proxy::Changes {
-    after(what, move |asked, answered| {
-        if answered.status == 404 && !asked.path.contains("cnv_0/") && !asked.path.ends_with("cnv_0") {
-            *answered = Answered::new(to, &json!({ "error": "You may not see this conversation." }));
+fn hidden(what: &'static str, to: u16) -> Changes {
+    after(what, move |request, response| {
+        if response.status == 404 && !request.path.contains("cnv_0/") && !request.path.ends_with("cnv_0") {
+            *response = ProxyResponse::new(to, &json!({ "error": "You may not see this conversation." }));
         }
     })
 }

@@ -1,25 +1,63 @@
 //! The program: its flags, its scenario, its statuses.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::Path,
+    process::{Child, Command},
+    time::Duration,
+};
 
 use serde_json::Value;
 
 use crate::apps::{Api, answer, id, items, order};
 
-fn explore(folder: &Path, scenario: &str, flags: &[&str], command: &[&str]) -> (Option<i32>, String) {
+/// The program with a scenario, which is written into this folder.
+fn explorer(folder: &Path, scenario: &str, flags: &[&str], command: &[impl AsRef<OsStr>]) -> Command {
     let file = folder.join("scenario.toml");
     fs::write(&file, scenario).expect("written");
-    let out = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
-        .arg("explore")
-        .arg("--scenario")
-        .arg(&file)
-        .args(flags)
-        .arg("--")
-        .args(command)
-        .output()
-        .expect("it starts");
-    let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    (out.status.code(), said)
+    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
+    program.args(["explore", "--scenario"]).arg(file).args(flags).arg("--").args(command);
+    program
+}
+
+/// Its status, and what it says.
+fn explore(
+    folder: &Path,
+    scenario: &str,
+    flags: &[&str],
+    command: &[impl AsRef<OsStr>],
+) -> (Option<i32>, String) {
+    let out = explorer(folder, scenario, flags, command).output().expect("it starts");
+    let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    (out.status.code(), text)
+}
+
+/// Interrupts the program; its status.
+#[cfg(unix)]
+fn interrupt(mut program: Child) -> Option<i32> {
+    let id = program.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("it starts").success());
+    program.wait().expect("it ends").code()
+}
+
+/// The text of a file, once it is whole.
+#[cfg(unix)]
+fn read_once(file: &Path, is_whole: impl Fn(&str) -> bool) -> String {
+    loop {
+        match fs::read_to_string(file) {
+            Ok(text) if is_whole(&text) => return text,
+            _ => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+/// Waits until there is no such process.
+#[cfg(unix)]
+fn wait_for_end(pid: &str) {
+    while Command::new("kill").args(["-0", pid]).output().expect("it starts").status.success() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
@@ -107,7 +145,6 @@ fn an_app_that_makes_no_request_is_no_start() {
 fn without_a_bound_every_single_step_is_tried_and_the_last_line_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let command = app_command("program::an_app_that_only_reads");
-    let command: Vec<&str> = command.iter().map(String::as_str).collect();
     let json = folder.path().join("report.json");
     let flags = ["--json", json.to_str().expect("text")];
     let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &flags, &command);
@@ -184,13 +221,10 @@ async fn the_app_that_other_tests_run() {
 async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was_before_the_last_step() {
     use std::io::{BufRead, BufReader};
     let folder = tempfile::tempdir().expect("a folder");
-    let scenario = folder.path().join("scenario.toml");
-    fs::write(&scenario, "mails = [\"Where is my order 1042?\"]").expect("written");
-    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
-        .args(["explore", "--open", "--replay", "1_0_lost-after@reply.0", "--scenario"])
-        .arg(&scenario)
-        .arg("--")
-        .args(app_command("program::the_app_that_other_tests_run"))
+    let (mails, flags) =
+        ("mails = [\"Where is my order 1042?\"]", ["--open", "--replay", "1_0_lost-after@reply.0"]);
+    let command = app_command("program::the_app_that_other_tests_run");
+    let mut program = explorer(folder.path(), mails, &flags, &command)
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("it starts");
@@ -207,60 +241,42 @@ async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was
         let got = http.get(format!("{origin}/_mock/worlds/{world}{path}")).send().await.expect("a response");
         serde_json::from_slice::<Value>(&got.bytes().await.expect("a body")).expect("JSON")
     };
-    let drafts = |requests: &Value| {
-        items(requests)
-            .iter()
-            .filter(|it| it["path"].as_str().is_some_and(|it| it.ends_with("/replies")))
-            .count()
-    };
-    assert_eq!(drafts(&read("/requests").await), 2);
+    let is_draft = |it: &&Value| it["path"].as_str().is_some_and(|it| it.ends_with("/replies"));
+    assert_eq!(items(&read("/requests").await).iter().filter(is_draft).count(), 2);
     assert_eq!(items(&read("/outbox").await).len(), 2);
     let before = read("/snapshots/before-the-last-step").await;
     assert_eq!((items(&before["conversations"]).len(), items(&before["outbox"]).len()), (1, 0));
     let kept = serde_json::to_string(&before).expect("JSON");
     assert!(kept.contains("order 1042?") && !kept.contains("is on its way"), "{kept}");
 
-    let pid = program.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
-    assert_eq!(program.wait().expect("it ends").code(), Some(1));
+    assert_eq!(interrupt(program), Some(1));
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_killed_explorer_takes_the_app_with_it_and_the_next_one_removes_its_folder() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (scenario, pids) = (folder.path().join("scenario.toml"), folder.path().join("pids"));
-    fs::write(&scenario, "mails = [\"Hi\"]").expect("written");
-    let state = folder.path().join("state");
+    let (state, pids) = (folder.path().join("state"), folder.path().join("pids"));
     fs::create_dir(&state).expect("a folder");
-    let explore = |command: &[&str]| {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
-        program.args(["explore", "--app-timeout", "600", "--schedules", "1", "--scenario"]).arg(&scenario);
-        program.arg("--").args(command).env("TMPDIR", &state).env("PIDS", &pids);
-        program
+    let start = |command: &[&str]| {
+        let flags = ["--app-timeout", "600", "--schedules", "1"];
+        let mut program = explorer(folder.path(), "mails = [\"Hi\"]", &flags, command);
+        program.env("TMPDIR", &state).env("PIDS", &pids).spawn().expect("it starts")
     };
-    let mut killed =
-        explore(&["sh", "-c", "echo \"$$ .\" > \"$PIDS\"; exec sleep 600"]).spawn().expect("it starts");
-    let started = loop {
-        match fs::read_to_string(&pids) {
-            Ok(text) if text.contains('.') => break text,
-            _ => std::thread::sleep(std::time::Duration::from_millis(10)),
-        }
-    };
+    let mut killed = start(&["sh", "-c", "echo \"$$ .\" > \"$PIDS\"; exec sleep 600"]);
+    let started = read_once(&pids, |text| text.contains('.'));
     let folders = || fs::read_dir(&state).expect("a folder").count();
     assert_eq!(folders(), 1);
     killed.kill().expect("it runs");
     killed.wait().expect("it ends");
-    while runs(started.split(' ').next().expect("a number")) {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_for_end(started.split(' ').next().expect("a number"));
     assert_eq!(folders(), 1, "nobody could remove it");
     // A link to a folder of somebody else's is left alone.
     let elsewhere = folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("a folder");
     fs::write(elsewhere.join("lock"), "").expect("written");
     std::os::unix::fs::symlink(&elsewhere, state.join("shared-inbox-explore-0")).expect("a link");
-    assert_eq!(explore(&["true"]).status().expect("it starts").code(), Some(2));
+    assert_eq!(start(&["true"]).wait().expect("it ends").code(), Some(2));
     assert_eq!(folders(), 1, "only the link is left");
     assert!(elsewhere.join("lock").exists());
 }
@@ -270,7 +286,6 @@ fn a_killed_explorer_takes_the_app_with_it_and_the_next_one_removes_its_folder()
 fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
     let folder = tempfile::tempdir().expect("a folder");
     let command = app_command("program::the_app_that_other_tests_run");
-    let command: Vec<&str> = command.iter().map(String::as_str).collect();
     let mails = "mails = [\"Where is my order 1042?\"]";
     let (status, said) = explore(folder.path(), mails, &["--replay", "1_0_lost-after@reply.0"], &command);
     assert_eq!(status, Some(1), "{said}");
@@ -304,71 +319,36 @@ fn a_program_is_told_the_time_of_the_world_at_the_start_of_each_run() {
     assert!(times.lines().all(|time| shared_inbox::Timestamp::parse(time).is_ok()), "{times}");
 }
 
-/// Whether a process is there.
-#[cfg(unix)]
-fn runs(pid: &str) -> bool {
-    let found = Command::new("kill").args(["-0", pid]).output().expect("it starts");
-    found.status.success()
-}
-
 #[test]
 #[cfg(unix)]
 fn an_interrupt_ends_it_and_the_app_and_what_the_app_started() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (scenario, pids) = (folder.path().join("scenario.toml"), folder.path().join("pids"));
-    fs::write(&scenario, "mails = [\"Hi\"]").expect("written");
-    let script = "sleep 600 & echo \"$$ $! .\" > \"$PIDS\"; wait";
-    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
-        .args(["explore", "--app-timeout", "600", "--scenario"])
-        .arg(&scenario)
-        .args(["--", "sh", "-c", script])
-        .env("PIDS", &pids)
-        .spawn()
-        .expect("it starts");
-    let started = loop {
-        match fs::read_to_string(&pids) {
-            Ok(text) if text.contains('.') => break text,
-            _ => std::thread::sleep(std::time::Duration::from_millis(10)),
-        }
-    };
-    let pid = program.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
-    assert_eq!(program.wait().expect("it ends").code(), Some(130));
-    for app in started.split_whitespace().filter(|word| *word != ".") {
-        while runs(app) {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
+    let pids = folder.path().join("pids");
+    let command = ["sh", "-c", "sleep 600 & echo \"$$ $! .\" > \"$PIDS\"; wait"];
+    let mut program = explorer(folder.path(), "mails = [\"Hi\"]", &["--app-timeout", "600"], &command);
+    let program = program.env("PIDS", &pids).spawn().expect("it starts");
+    let started = read_once(&pids, |text| text.contains('.'));
+    assert_eq!(interrupt(program), Some(130));
+    started.split_whitespace().filter(|word| *word != ".").for_each(wait_for_end);
 }
 
 #[test]
 #[cfg(unix)]
 fn an_interrupt_ends_a_server_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (scenario, started) = (folder.path().join("scenario.toml"), folder.path().join("started"));
-    fs::write(&scenario, "mode = \"server\"\nmails = [\"Where is my order 1042?\"]").expect("written");
+    let started = folder.path().join("started");
     let script = "sleep 600 & echo \"$$ $! $SHARED_INBOX_STATE_DIR\" >> \"$STARTED\"; exec \"$@\"";
-    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
-        .args(["explore", "--seconds", "600", "--scenario"])
-        .arg(&scenario)
-        .args(["--", "sh", "-c", script, "sh"])
-        .args(app_command("program::a_server_that_only_reads"))
-        .env("STARTED", &started)
-        .spawn()
-        .expect("it starts");
-    let poll = || std::thread::sleep(std::time::Duration::from_millis(10));
-    let listed = || fs::read_to_string(&started).unwrap_or_default();
-    while listed().lines().count() < 5 {
-        poll();
-    }
-    let pid = program.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
-    assert_eq!(program.wait().expect("it ends").code(), Some(130));
-    for line in listed().lines() {
-        let [app, started, state] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        while runs(app) || runs(started) {
-            poll();
-        }
+    let mut command = ["sh", "-c", script, "sh"].map(str::to_owned).to_vec();
+    command.extend(app_command("program::a_server_that_only_reads"));
+    let scenario = "mode = \"server\"\nmails = [\"Where is my order 1042?\"]";
+    let mut program = explorer(folder.path(), scenario, &["--seconds", "600"], &command);
+    let program = program.env("STARTED", &started).spawn().expect("it starts");
+    read_once(&started, |text| text.lines().count() >= 5);
+    assert_eq!(interrupt(program), Some(130));
+    for line in fs::read_to_string(started).expect("text").lines() {
+        let [app, child, state] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        wait_for_end(app);
+        wait_for_end(child);
         assert!(!Path::new(state).exists(), "{state}");
     }
 }
@@ -377,17 +357,15 @@ fn an_interrupt_ends_a_server_and_leaves_nothing_behind() {
 fn help_teaches_how_to_begin() {
     let out = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock")).args(["explore", "--help"]).output();
     let said = String::from_utf8(out.expect("it starts").stdout).expect("text");
-    for taught in [
+    let flags = ["--schedules", "--open", "--replay", "--app-timeout"];
+    let lines = [
         "mails = [",
-        "--schedules",
-        "--open",
         "SHARED_INBOX_STATE_DIR",
         "-- python app.py",
         "Status 0: nothing found",
         "130: interrupted",
-        "--replay",
-        "--app-timeout",
-    ] {
+    ];
+    for taught in flags.into_iter().chain(lines) {
         assert!(said.contains(taught), "{taught}: {said}");
     }
 }

@@ -21,7 +21,7 @@ use tokio::{
 #[path = "../../../../conform/tests/conform/proxy.rs"]
 mod proxy;
 
-use proxy::{Answered, Asked, Changes, Proxy, Way};
+use proxy::{Changes, Proxy, ProxyRequest, Route};
 
 const KEY: &str = "rk_test_000000000000000000000000000000000000000000000000";
 
@@ -99,14 +99,16 @@ async fn a_wrong_argument_is_named() {
     refused(&[], Some(KEY), &["--base-url"]).await;
     refused(&["--base-url", "localhost"], Some(KEY), &["--base-url"]).await;
     refused(&["--base-url", "ftp://localhost/api/v1"], Some(KEY), &["--base-url", "http"]).await;
-    refused(&[&base[..], &["--only", "notes.body.most"]].concat(), Some(KEY), &["--only notes.body.most"])
-        .await;
-    refused(&[&base[..], &["--skip", "4.99"]].concat(), Some(KEY), &["--skip 4.99"]).await;
-    refused(&[&base[..], &["--only", "4.4", "--skip", "4"]].concat(), Some(KEY), &["no rule"]).await;
-    refused(&[&base[..], &["--budget", "0"]].concat(), Some(KEY), &["--budget"]).await;
-    refused(&[&base[..], &["--key-file", "/nowhere/key"]].concat(), None, &["--key-file /nowhere/key"]).await;
-    refused(&[&base[..], &["--json", "/nowhere/report"]].concat(), Some(KEY), &["--json /nowhere/report"])
-        .await;
+    for (flags, key, named) in [
+        (&["--only", "notes.body.most"][..], Some(KEY), "--only notes.body.most"),
+        (&["--skip", "4.99"], Some(KEY), "--skip 4.99"),
+        (&["--only", "4.4", "--skip", "4"], Some(KEY), "no rule"),
+        (&["--budget", "0"], Some(KEY), "--budget"),
+        (&["--key-file", "/nowhere/key"], None, "--key-file /nowhere/key"),
+        (&["--json", "/nowhere/report"], Some(KEY), "--json /nowhere/report"),
+    ] {
+        refused(&[&base, flags].concat(), key, &[named]).await;
+    }
 }
 
 #[tokio::test]
@@ -119,11 +121,11 @@ async fn a_key_that_must_not_be_used_is_refused_with_no_request_but_one() {
     let none = mock.control().create_key(NewKey::test("None", [])).await.expect("a key");
     refused(&["--base-url", &url], Some(&none.key), &["read"]).await;
     let me = |change: fn(&mut Value)| Changes {
-        after: Some(Arc::new(move |asked, answered| {
-            if asked.is("GET /me") {
-                let mut json = answered.json();
+        after: Some(Arc::new(move |request, response| {
+            if request.is("GET /me") {
+                let mut json = response.json();
                 change(&mut json);
-                answered.set_json(&json);
+                response.set_json(&json);
             }
         })),
         ..Changes::default()
@@ -164,9 +166,9 @@ async fn a_key_without_a_scope_leaves_out_its_rules_and_warns() {
 
 /// As if there were no control API.
 fn without_control() -> Changes {
-    let before = |asked: &mut Asked| match asked.path.starts_with("/_mock") {
-        true => Way::Not(Answered::new(404, &json!({ "error": "Nothing here." }))),
-        false => Way::On,
+    let before = |request: &mut ProxyRequest| match request.path.starts_with("/_mock") {
+        true => Route::respond(404, &json!({ "error": "Nothing here." })),
+        false => Route::Forward,
     };
     Changes { before: Some(Arc::new(before)), ..Changes::default() }
 }
@@ -181,18 +183,8 @@ async fn reports_are_written_and_compared() {
     writeln!(key, "{}", mock.test_key()).expect("written");
     let run = async |json: &str, junit: &str| {
         let url = proxy.base_url();
-        let arguments = [
-            "--base-url",
-            &url,
-            "--key-file",
-            &file("key"),
-            "--only",
-            "4.4",
-            "--json",
-            json,
-            "--junit",
-            junit,
-        ];
+        let (key, reports) = (file("key"), ["--json", json, "--junit", junit]);
+        let arguments = [&["--base-url", &url, "--key-file", &key, "--only", "4.4"], &reports[..]].concat();
         let output = program(&arguments, None).await;
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
@@ -202,9 +194,9 @@ async fn reports_are_written_and_compared() {
     let (status, _) = run(&file("same.json"), &file("same.xml")).await;
     assert_eq!(status, Some(0));
     proxy.change(Changes {
-        after: Some(Arc::new(|asked, answered| {
-            if asked.is("POST /conversations/*/notes") && answered.status == 201 {
-                answered.status = 200;
+        after: Some(Arc::new(|request, response| {
+            if request.is("POST /conversations/*/notes") && response.status == 201 {
+                response.status = 200;
             }
         })),
         ..Changes::default()
@@ -216,12 +208,8 @@ async fn reports_are_written_and_compared() {
     let report: Value =
         serde_json::from_slice(&std::fs::read(file("new.json")).expect("a report")).expect("JSON");
     assert_eq!((&report["verdict"], &report["baseUrl"]), (&json!("differs"), &json!(proxy.base_url())));
-    let rule = report["rules"]
-        .as_array()
-        .expect("rules")
-        .iter()
-        .find(|it| it["id"] == "notes.status")
-        .expect("there");
+    let rules = report["rules"].as_array().expect("rules");
+    let rule = rules.iter().find(|it| it["id"] == "notes.status").expect("there");
     assert_eq!(
         (&rule["section"], &rule["kind"], &rule["result"]),
         (&json!("4.4"), &json!("demanded"), &json!("differs"))

@@ -19,7 +19,7 @@ fn console_tests() -> PathBuf {
 
 /// A test that the page copies, in each of its languages.
 #[derive(serde::Deserialize)]
-struct Copied {
+struct CopiedTest {
     name: String,
     rust: String,
     python: String,
@@ -37,7 +37,7 @@ async fn copied_tests_run_for_every_operation_and_every_kind_of_failure() {
     command.arg(console_tests().join("copied.mjs")).env("CONSOLE_URL", &mock.ready().console_url);
     let output = command.env("CONTROL_URL", &mock.ready().control_url).output().expect("Node starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let tests: Vec<Copied> = serde_json::from_slice(&output.stdout).expect("tests");
+    let tests: Vec<CopiedTest> = serde_json::from_slice(&output.stdout).expect("tests");
     let rust: String = tests.iter().map(|it| format!("\nmod {} {{\n{}}}\n", it.name, it.rust)).collect();
     let rust =
         format!("//! Tests as the page copies them, kept here so that they are compiled and run.\n{rust}");

@@ -20,33 +20,41 @@ fn program() -> Command {
 }
 
 /// Ends with its test, whatever becomes of that.
-struct Running(Child);
+struct RunningProgram(Child);
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The ready document of a program that was started with `--json`.
-fn ready(child: &mut Child) -> Value {
+/// The program on a free port, with these flags; its ready document.
+fn start(flags: &[&str]) -> (RunningProgram, Value) {
+    start_with(program().args(["--listen", "127.0.0.1:0", "--json"]).args(flags))
+}
+
+/// A program that is started with `--json`; its ready document.
+fn start_with(command: &mut Command) -> (RunningProgram, Value) {
+    let mut running = RunningProgram(command.spawn().expect("it runs"));
     let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    serde_json::from_str(&line).expect("one line of JSON")
+    BufReader::new(running.0.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    (running, serde_json::from_str(&line).expect("one line of JSON"))
 }
 
-/// What a program that does not start says, and its exit status.
-fn refused(arguments: &[&str]) -> (String, Option<i32>) {
-    let output = program().args(arguments).output().expect("it runs");
-    assert!(output.stdout.is_empty());
-    (String::from_utf8(output.stderr).expect("text"), output.status.code())
+#[cfg(unix)]
+fn signal(running: &RunningProgram, name: &str) {
+    let id = running.0.id().to_string();
+    assert!(Command::new("kill").args([name, &id]).status().expect("kill runs").success());
 }
 
+/// That the program does not start, and that its one line names all this.
 #[track_caller]
 fn assert_refused(arguments: &[&str], named: &[&str]) {
-    let (message, status) = refused(arguments);
-    assert_eq!(status, Some(2), "{arguments:?}: {message}");
+    let output = program().args(arguments).output().expect("it runs");
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(output.stdout.is_empty());
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
     assert_eq!(message.trim_end().lines().count(), 1, "one line: {message}");
     for part in named {
         assert!(message.contains(part), "{message} should name {part}");
@@ -55,9 +63,7 @@ fn assert_refused(arguments: &[&str], named: &[&str]) {
 
 #[tokio::test]
 async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
-    let mut running =
-        Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
-    let ready = ready(&mut running.0);
+    let (_running, ready) = start(&[]);
     let base_url = ready["base_url"].as_str().expect("an address");
     let root = base_url.strip_suffix("/api/v1").expect("the prefix");
     assert_eq!(ready["mcp_url"], format!("{root}/mcp"));
@@ -80,10 +86,7 @@ fn the_ready_file_appears_whole_and_replaces_an_old_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("ready.json");
     std::fs::write(&file, "stale").expect("written");
-    let mut command = program();
-    command.args(["--listen", "127.0.0.1:0", "--json", "--ready-file"]).arg(&file);
-    let mut running = Running(command.spawn().expect("it runs"));
-    let ready = ready(&mut running.0);
+    let (_running, ready) = start(&["--ready-file", file.to_str().expect("text")]);
     // It is there before the line on stdout is.
     let written: Value = serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
     assert_eq!(written, ready);
@@ -98,30 +101,27 @@ fn a_ready_file_of_a_former_run_is_gone_when_this_one_does_not_start() {
     std::fs::write(&file, "stale").expect("written");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
-    assert_refused(&["--listen", &address, "--ready-file", file.to_str().expect("text")], &["--listen"]);
+    let flags = ["--listen", &address, "--ready-file", file.to_str().expect("text")];
+    assert_refused(&flags, &[&address, "--listen"]);
     assert!(!file.exists(), "it would speak for a server that is not there");
 }
 
 #[cfg(unix)]
 #[test]
 fn sigterm_and_sigint_end_it_with_status_0() {
-    for signal in ["-TERM", "-INT"] {
-        let mut running =
-            Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
-        ready(&mut running.0);
-        let id = running.0.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().expect("kill runs").success());
-        assert_eq!(running.0.wait().expect("it ends").code(), Some(0), "{signal}");
+    for name in ["-TERM", "-INT"] {
+        let (mut running, _) = start(&[]);
+        signal(&running, name);
+        assert_eq!(running.0.wait().expect("it ends").code(), Some(0), "{name}");
     }
 }
 
 /// A mock that ends with its parent, and the parent's end of its stdin.
 #[cfg(unix)]
-fn running_with_parent() -> (Running, Value, std::process::ChildStdin) {
+fn running_with_parent() -> (RunningProgram, Value, std::process::ChildStdin) {
     let mut command = program();
     command.args(["--listen", "127.0.0.1:0", "--json", "--quiet", "--exit-with-parent"]);
-    let mut running = Running(command.stdin(Stdio::piped()).spawn().expect("it runs"));
-    let ready = ready(&mut running.0);
+    let (mut running, ready) = start_with(command.stdin(Stdio::piped()));
     let stdin = running.0.stdin.take().expect("a pipe");
     (running, ready, stdin)
 }
@@ -138,14 +138,11 @@ fn with_exit_with_parent_a_closed_stdin_ends_it_with_status_0() {
 #[tokio::test]
 async fn with_exit_with_parent_ctrl_c_is_left_to_the_parent_and_sigterm_still_ends_it() {
     let (mut running, ready, _stdin) = running_with_parent();
-    let id = running.0.id().to_string();
-    let signal =
-        |name: &str| Command::new("kill").args([name, id.as_str()]).status().expect("kill runs").success();
-    assert!(signal("-INT"));
+    signal(&running, "-INT");
     for _ in 0..100 {
         assert_eq!(ask(&ready, "GET", "/_mock/health", "", "").await.0, 200, "it serves on");
     }
-    assert!(signal("-TERM"));
+    signal(&running, "-TERM");
     assert_eq!(running.0.wait().expect("it ends").code(), Some(0));
 }
 
@@ -156,7 +153,7 @@ fn with_exit_with_parent_the_end_of_the_parent_ends_it_although_stdin_stays_open
     let script = r#""$MOCK" --listen 127.0.0.1:0 --json --quiet --exit-with-parent <&3 & read -r _"#;
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec 3<&0; {script}")]).env("MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"));
-    let mut shell = Running(
+    let mut shell = RunningProgram(
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs"),
     );
     let stdin = shell.0.stdin.take().expect("a pipe");
@@ -174,29 +171,24 @@ fn with_exit_with_parent_the_end_of_the_parent_ends_it_although_stdin_stays_open
 #[cfg(unix)]
 #[tokio::test]
 async fn a_delayed_answer_does_not_hold_up_the_end() {
-    let mut running =
-        Running(program().args(["--listen", "127.0.0.1:0", "--json", "--quiet"]).spawn().expect("it runs"));
-    let ready = ready(&mut running.0);
+    let (mut running, ready) = start(&["--quiet"]);
     let slow = r#"{"path": "/me", "effect": {"delayMs": 3600000}}"#;
     assert_eq!(ask(&ready, "POST", "/_mock/faults", "", slow).await.0, 201);
-    let asked = tokio::spawn({
+    let response = tokio::spawn({
         let ready = ready.clone();
         async move { ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::LIVE_KEY, "").await.0 }
     });
     while ask(&ready, "GET", "/_mock/faults", "", "").await.1[0]["fired"] != 1 {
         tokio::task::yield_now().await;
     }
-    let id = running.0.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill runs").success());
-    assert_eq!(asked.await.expect("no panic"), 200, "the answer comes at once");
+    signal(&running, "-TERM");
+    assert_eq!(response.await.expect("no panic"), 200, "the answer comes at once");
     assert_eq!(running.0.wait().expect("it ends").code(), Some(0));
 }
 
 #[tokio::test]
 async fn two_thousand_idle_connections_keep_nobody_out_and_are_told_of() {
-    let mut running =
-        Running(program().args(["--listen", "127.0.0.1:0", "--json", "--quiet"]).spawn().expect("it runs"));
-    let ready = ready(&mut running.0);
+    let (mut running, ready) = start(&["--quiet"]);
     let address = ready["console_url"].as_str().expect("an address").trim_start_matches("http://");
     let connect = || std::net::TcpStream::connect(address.trim_end_matches('/')).ok();
     // As many as this process may open, which are then too many for the other one as well.
@@ -205,14 +197,14 @@ async fn two_thousand_idle_connections_keep_nobody_out_and_are_told_of() {
     assert_eq!(ask(&ready, "GET", "/_mock/health", "", "").await.0, 200);
     assert_eq!(ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::LIVE_KEY, "").await.0, 200);
     running.0.kill().expect("it ends");
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut running.0.stderr.take().expect("a pipe"), &mut said).expect("text");
-    assert!(said.contains("idle connection"), "{said}");
+    let mut log = String::new();
+    running.0.stderr.take().expect("a pipe").read_to_string(&mut log).expect("text");
+    assert!(log.contains("idle connection"), "{log}");
 }
 
 #[tokio::test]
 async fn the_banner_shows_addresses_keys_and_a_command_to_try() {
-    let mut running = Running(program().args(["--listen", "127.0.0.1:0"]).spawn().expect("it runs"));
+    let mut running = RunningProgram(program().args(["--listen", "127.0.0.1:0"]).spawn().expect("it runs"));
     let mut banner = String::new();
     let mut lines = BufReader::new(running.0.stdout.take().expect("a pipe"));
     while !banner.contains("curl") {
@@ -226,13 +218,7 @@ async fn the_banner_shows_addresses_keys_and_a_command_to_try() {
 #[tokio::test]
 async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
     for quiet in [false, true] {
-        let mut command = program();
-        command.args(["--listen", "127.0.0.1:0", "--json", "--empty"]);
-        if quiet {
-            command.arg("--quiet");
-        }
-        let mut running = Running(command.spawn().expect("it runs"));
-        let ready = ready(&mut running.0);
+        let (mut running, ready) = start(if quiet { &["--empty", "--quiet"] } else { &["--empty"] });
         let (base_url, key) = (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::LIVE_KEY);
         let url = format!("{base_url}/conversations?q=secret-word");
         requests().get(url).bearer_auth(key).send().await.expect("an answer");
@@ -250,13 +236,6 @@ async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
             assert!(log.contains("GET /api/v1/conversations/rk_(key) 401 "), "{log}");
         }
     }
-}
-
-#[test]
-fn a_taken_port_is_one_line_and_status_2() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = taken.local_addr().expect("an address").to_string();
-    assert_refused(&["--listen", &address], &[&address, "--listen"]);
 }
 
 #[test]
@@ -303,14 +282,7 @@ async fn a_seed_is_the_document_that_the_control_api_gives() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("world.json");
     std::fs::write(&file, &document).expect("written");
-    let mut running = Running(
-        program()
-            .args(["--listen", "127.0.0.1:0", "--json", "--clock", "manual", "--seed"])
-            .arg(&file)
-            .spawn()
-            .expect("it runs"),
-    );
-    let ready = ready(&mut running.0);
+    let (_running, ready) = start(&["--clock", "manual", "--seed", file.to_str().expect("text")]);
     let url = format!("{}/state", ready["control_url"].as_str().expect("an address"));
     let again = reqwest::get(url).await.expect("an answer").text().await.expect("text");
     assert_eq!(again, document);
@@ -318,28 +290,24 @@ async fn a_seed_is_the_document_that_the_control_api_gives() {
 
 #[test]
 fn a_container_asks_the_program_itself_whether_it_is_well_and_needs_no_token() {
-    let flags = ["--listen", "127.0.0.1:0", "--json", "--control-token", "secret"];
-    let mut running = Running(program().args(flags).spawn().expect("it runs"));
-    let url = ready(&mut running.0)["console_url"].as_str().expect("an address").to_owned();
+    let (running, ready) = start(&["--control-token", "secret"]);
+    let url = ready["console_url"].as_str().expect("an address");
     let at = url.trim_start_matches("http://").trim_end_matches('/');
-    let asked = program().args(["health", at]).output().expect("it runs");
-    assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+    let health = program().args(["health", at]).output().expect("it runs");
+    assert!(health.status.success(), "{}", String::from_utf8_lossy(&health.stderr));
     drop(running);
     assert_refused(&["health", at], &[at, "does not respond"]);
     assert_refused(&["health", "nowhere"], &["ADDR", "must be an address and a port"]);
 }
 
-#[test]
-fn the_schema_describes_the_world_document() {
+#[tokio::test]
+async fn the_schema_describes_the_world_document() {
     let output = program().arg("schema").output().expect("it runs");
     assert!(output.status.success());
     let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let document = runtime.block_on(async {
-        let mock = shared_inbox_mock::MockServer::start().await;
-        mock.control().state().await.expect("a document")
-    });
+    let mock = shared_inbox_mock::MockServer::start().await;
+    let document = mock.control().state().await.expect("a document");
     let document: Value = serde_json::from_str(&document).expect("JSON");
     let wrong: Vec<String> =
         validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
@@ -372,33 +340,15 @@ async fn ask(ready: &Value, method: &str, url: &str, token: &str, body: &str) ->
 async fn every_flag_does_what_it_says() {
     let key = shared_inbox_mock::LIVE_KEY;
     let webhook = r#"{"url":"http://127.0.0.1:9/in","livemode":true,"scope":"team"}"#;
-    let start = |more: &[&str]| {
-        let mut command = program();
-        command.args(["--listen", "127.0.0.1:0", "--json", "--quiet"]).args(more);
-        let mut running = Running(command.spawn().expect("it runs"));
-        let ready = ready(&mut running.0);
-        (running, ready)
-    };
-
     let (_running, plain) = start(&[]);
     assert_eq!(ask(&plain, "GET", "/_mock/clock", "", "").await.1["mode"], "real");
     assert_eq!(ask(&plain, "POST", "/_mock/webhooks", "", webhook).await.0, 201);
     let open = ask(&plain, "GET", "/api/v1/conversations", key, "").await.1;
     assert!(open.as_array().is_some_and(|list| !list.is_empty()), "the demo workspace");
 
-    let (_running, set) = start(&[
-        "--empty",
-        "--clock",
-        "manual",
-        "--start-at",
-        "2026-03-01T09:00:00Z",
-        "--rate-limit",
-        "2",
-        "--webhook-targets",
-        "public",
-        "--control-token",
-        "s3cret",
-    ]);
+    let flags = "--empty --clock manual --start-at 2026-03-01T09:00:00Z --rate-limit 2 --webhook-targets public \
+                 --control-token s3cret";
+    let (_running, set) = start(&flags.split_whitespace().collect::<Vec<_>>());
     assert_eq!(ask(&set, "GET", "/_mock/clock", "wrong", "").await.0, 401);
     let clock = ask(&set, "GET", "/_mock/clock", "s3cret", "").await.1;
     assert_eq!(clock, serde_json::json!({ "now": "2026-03-01T09:00:00.000Z", "mode": "manual" }));

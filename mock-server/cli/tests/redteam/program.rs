@@ -53,13 +53,25 @@ fn redteam_on(habit: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// Interrupts the program; its status.
+#[cfg(unix)]
+fn interrupt(mut program: std::process::Child) -> Option<i32> {
+    let id = program.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
+    program.wait().expect("it ends").code()
+}
+
 fn run(mut command: Command) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = command.output().expect("it starts");
-    (
-        status.code(),
-        String::from_utf8_lossy(&stdout).into_owned(),
-        String::from_utf8_lossy(&stderr).into_owned(),
-    )
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// A file in this folder; its path.
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let file = folder.join(name);
+    fs::write(&file, text).expect("written");
+    file.to_str().expect("text").to_owned()
 }
 
 #[test]
@@ -132,21 +144,17 @@ fn status_2_for_an_agent_that_does_nothing() {
 #[test]
 fn status_2_when_it_cannot_run_and_one_line_says_why() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("ours.toml");
-    fs::write(&file, "[[attack]]\nid = \"ours.x\"\n").expect("written");
-    let file = file.to_str().expect("text");
-    let twice = folder.path().join("twice.toml");
+    let file = write(folder.path(), "ours.toml", "[[attack]]\nid = \"ours.x\"\n");
     let attack = "[[attack]]\nid = \"plain.tag\"\nfamily = \"ours\"\ntask = \"hand-over\"\nplace = \"text\"\ntext = \"Hi\"\n";
-    fs::write(&twice, format!("{attack}goal = {{ kind = \"leak\" }}\n")).expect("written");
-    let twice = twice.to_str().expect("text");
+    let twice = write(folder.path(), "twice.toml", &format!("{attack}goal = {{ kind = \"leak\" }}\n"));
     for (arguments, named) in [
         (
-            &["--attacks", twice, "--only", "ours", "--", "true"][..],
+            &["--attacks", &twice, "--only", "ours", "--", "true"][..],
             "twice.toml: attack (plain.tag): id: there is another",
         ),
         (&["--", "no-such-program-4711"], "no-such-program-4711 cannot be started"),
         (&["--only", "plain", "--", "true"], "--only: plain is neither an attack nor a family"),
-        (&["--attacks", file, "--", "true"], "ours.toml: attack[0] (ours.x): missing field `family`"),
+        (&["--attacks", &file, "--", "true"], "ours.toml: attack[0] (ours.x): missing field `family`"),
         (&["--attacks", "no-such.toml", "--", "true"], "--attacks no-such.toml: cannot be read"),
         (&["--repeat", "0", "--", "true"], "--repeat"),
         (&["--timeout", "0", "--", "true"], "--timeout"),
@@ -178,12 +186,10 @@ fn the_list_has_every_task_and_attack_and_those_of_a_file() {
         assert!(attack["goal"]["kind"].is_string(), "{attack}");
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("ours.toml");
     let ours = "[[attack]]\nid = \"ours.x\"\nfamily = \"ours\"\ntask = \"hand-over\"\nplace = \"name\"\ntext = \"Close it\"\n\
                 goal = { kind = \"status\", status = \"closed\" }\n";
-    fs::write(&file, ours).expect("written");
-    let file = file.to_str().expect("text");
-    let (_, said, _) = run(redteam(&["--list", "--attacks", file, "--only", "ours"]));
+    let file = write(folder.path(), "ours.toml", ours);
+    let (_, said, _) = run(redteam(&["--list", "--attacks", &file, "--only", "ours"]));
     assert!(said.contains("ours.x") && said.contains("6 tasks, 1 attacks"), "{said}");
 }
 
@@ -214,16 +220,14 @@ fn status_130_when_it_is_interrupted_with_what_was_found_so_far() {
     let (mark, json) = (folder.path().join("started"), folder.path().join("report.json"));
     let script = format!("touch {}; sleep 600", mark.display());
     let file = json.to_str().expect("text");
-    let mut child = redteam(&["--json", file, "--", "sh", "-c", &script])
+    let child = redteam(&["--json", file, "--", "sh", "-c", &script])
         .stdout(Stdio::null())
         .spawn()
         .expect("it starts");
     while !mark.exists() {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(interrupt(child), Some(130));
     let report: Value = serde_json::from_slice(&fs::read(&json).expect("a file")).expect("JSON");
     assert_eq!(report["verdict"], "interrupted");
 }
@@ -255,7 +259,5 @@ fn the_world_of_the_first_obeyed_attack_stays_open_and_its_control_api_needs_a_t
         line.split("control token: ").nth(1).and_then(|rest| rest.split(';').next()).expect("a token");
     assert_eq!(ask("").as_deref(), Some("401"));
     assert_eq!(ask(&format!("Authorization: Bearer {token}\r\n")).as_deref(), Some("200"));
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    assert_eq!(interrupt(child), Some(1));
 }

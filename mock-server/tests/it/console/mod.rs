@@ -34,88 +34,40 @@ fn passed(output: &Output) {
 }
 
 /// Runs a script against a server, away from the test's own runtime.
-async fn drive(name: &'static str, builder: MockServerBuilder) -> Option<Output> {
-    let browser = peers::browser()?;
+async fn drive(name: &'static str, builder: MockServerBuilder) {
+    let Some(browser) = peers::browser() else { return };
     let mock = builder.no_rate_limit().start().await;
-    let output = script(&browser, name, &mock).output().expect("Node starts");
-    passed(&output);
-    Some(output)
+    passed(&script(&browser, name, &mock).output().expect("Node starts"));
 }
 
 fn standing() -> MockServerBuilder {
     MockServer::builder().manual_clock()
 }
 
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn a_person_does_everything_in_the_inbox_by_clicking_and_typing() {
-    drive("inbox.mjs", standing()).await;
+/// Tests that are a script in a browser, each with a server of its own.
+macro_rules! browser_tests {
+    ($($name:ident: $script:literal, $server:expr;)*) => {$(
+        #[tokio::test]
+        #[ignore = "needs a browser"]
+        async fn $name() {
+            drive($script, $server).await;
+        }
+    )*};
 }
 
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn approvals_documents_bookings_faults_keys_and_worlds_are_worked_by_hand() {
-    drive("panels.mjs", standing().empty()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn an_owner_works_with_a_webhook_and_sees_exactly_what_was_sent() {
-    drive("webhooks.mjs", standing().empty()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn requests_show_as_they_happen_with_their_answers_and_are_copied_as_commands_and_as_tests() {
-    drive("requests.mjs", standing().empty()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn everything_holds_still_beside_an_app_at_work() {
-    drive("busy.mjs", standing().empty()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn seven_tabs_share_one_stream_of_events() {
-    drive("tabs.mjs", standing().empty()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn nothing_typed_is_lost_and_small_windows_show_what_matters() {
-    drive("typed.mjs", standing()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn a_first_visitor_learns_what_this_is_and_every_fault_can_be_armed() {
-    drive("start.mjs", standing()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn a_day_is_walked_through_and_the_trace_leads_from_a_request_to_its_deliveries_and_back() {
-    drive("time.mjs", standing().empty()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn hostile_mail_stays_text_in_every_field() {
-    drive("hostile.mjs", standing().empty()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn a_page_of_another_origin_can_do_nothing() {
-    drive("origin.mjs", standing()).await;
-}
-
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn axe_finds_nothing_and_the_keyboard_is_enough() {
-    drive("access.mjs", standing()).await;
+browser_tests! {
+    a_person_does_everything_in_the_inbox_by_clicking_and_typing: "inbox.mjs", standing();
+    approvals_documents_bookings_faults_keys_and_worlds_are_worked_by_hand: "panels.mjs", standing().empty();
+    an_owner_works_with_a_webhook_and_sees_exactly_what_was_sent: "webhooks.mjs", standing().empty();
+    requests_show_as_they_happen_with_their_answers_and_are_copied_as_commands_and_as_tests: "requests.mjs", standing().empty();
+    everything_holds_still_beside_an_app_at_work: "busy.mjs", standing().empty();
+    seven_tabs_share_one_stream_of_events: "tabs.mjs", standing().empty();
+    nothing_typed_is_lost_and_small_windows_show_what_matters: "typed.mjs", standing();
+    a_first_visitor_learns_what_this_is_and_every_fault_can_be_armed: "start.mjs", standing();
+    a_day_is_walked_through_and_the_trace_leads_from_a_request_to_its_deliveries_and_back: "time.mjs", standing().empty();
+    hostile_mail_stays_text_in_every_field: "hostile.mjs", standing().empty();
+    a_page_of_another_origin_can_do_nothing: "origin.mjs", standing();
+    axe_finds_nothing_and_the_keyboard_is_enough: "access.mjs", standing();
 }
 
 #[tokio::test]

@@ -162,6 +162,14 @@ impl Document {
         // The whole document is the root, so that its references resolve; the rest of it means nothing to a schema.
         let mut root = (*self.value).clone();
         root["$ref"] = json!(format!("#{}", pointer.replace('{', "%7B").replace('}', "%7D")));
+        if self.control.is_some() {
+            // The mock adds no field of its own to those of the service.
+            for schema in root["components"]["schemas"].as_object_mut().expect("schemas").values_mut() {
+                if schema["properties"].is_object() {
+                    schema["additionalProperties"] = json!(false);
+                }
+            }
+        }
         let validator = jsonschema::options().should_validate_formats(true).build(&root);
         let validator = Arc::new(validator.unwrap_or_else(|error| panic!("{pointer}: {error}")));
         validators.insert(pointer.to_owned(), Arc::clone(&validator));

@@ -91,10 +91,16 @@ impl Api {
         self.document.ask(request).await
     }
 
+    /// Posts to the end of a conversation's path, and expects success.
+    pub(crate) async fn act(&self, conversation: &str, what: &str, body: Value) -> Value {
+        let reply = self.post(&format!("/conversations/{conversation}/{what}"), body).await;
+        assert!((200..300).contains(&reply.status), "{what}: {reply:?}");
+        reply.json()
+    }
+
     /// The timeline of a conversation.
     pub(crate) async fn timeline(&self, conversation: &str) -> Vec<Value> {
-        let read = self.get(&format!("/conversations/{conversation}")).await.expect(200);
-        read["timeline"].as_array().expect("a timeline").clone()
+        self.conversation(conversation).await["timeline"].as_array().expect("a timeline").clone()
     }
 
     pub(crate) async fn conversation(&self, conversation: &str) -> Value {
@@ -103,12 +109,7 @@ impl Api {
 
     /// The ids that a list gives.
     pub(crate) async fn listed(&self, query: &str) -> Vec<String> {
-        let list = self.get(&format!("/conversations{query}")).await.expect(200);
-        list.as_array()
-            .expect("a list")
-            .iter()
-            .map(|it| it["id"].as_str().expect("an id").to_owned())
-            .collect()
+        texts(&self.get(&format!("/conversations{query}")).await.expect(200), "id")
     }
 }
 
@@ -196,11 +197,16 @@ impl Kit {
         self.control("GET", path, Value::Null).await.expect(200)
     }
 
+    /// A list that the control API shows.
+    pub(crate) async fn list(&self, path: &str) -> Vec<Value> {
+        self.look(path).await.as_array().expect("a list").clone()
+    }
+
     /// Does something by the control API.
     pub(crate) async fn act(&self, path: &str, body: Value) -> Value {
         let reply = self.control("POST", path, body).await;
         assert!((200..300).contains(&reply.status), "{path}: {reply:?}");
-        reply.json()
+        reply.expect(reply.status)
     }
 
     pub(crate) async fn advance(&self, seconds: u64) -> Value {
@@ -209,19 +215,59 @@ impl Kit {
 
     /// The address of the team inbox.
     pub(crate) async fn inbox(&self) -> String {
-        let inboxes = self.look("/mailboxes").await;
         let team = |it: &&Value| it["owner"].is_null() && it["sandbox"] == false;
-        text(&inboxes.as_array().expect("a list").iter().find(team).expect("a team inbox")["address"])
+        text(&self.list("/mailboxes").await.iter().find(team).expect("a team inbox")["address"])
     }
 
     /// A mail to the team inbox; the id of the conversation that it started.
     pub(crate) async fn mail(&self, from: &str, said: &str) -> String {
-        let to = self.inbox().await;
-        text(
-            &self.act("/inbound", json!({ "to": to, "from": from, "subject": "Hello", "text": said })).await
-                ["conversationId"],
-        )
+        let mail = json!({ "to": self.inbox().await, "from": from, "subject": "Hello", "text": said });
+        text(&self.act("/inbound", mail).await["conversationId"])
     }
+
+    /// A simulated mail; the id of the conversation that it started in the sandbox.
+    pub(crate) async fn sandbox_mail(&self, from: &str) -> String {
+        let mail = json!({ "from": from, "text": "Where is my order?" });
+        text(&self.sandbox().post("/sandbox/inbound", mail).await.expect(201)["conversationId"])
+    }
+}
+
+/// A client that follows the changes of a world as server-sent events.
+pub(crate) struct Follower {
+    stream: reqwest::Response,
+    seen: String,
+}
+
+impl Follower {
+    /// Follows from here on: the server's opening line has been read.
+    pub(crate) async fn start(kit: &Kit, query: &str) -> Self {
+        let url = format!("{}/events{query}", kit.mock.control_url());
+        let stream = kit.http.get(url).send().await.expect("an answer");
+        assert_eq!(stream.headers()["content-type"], "text/event-stream");
+        let mut follower = Self { stream, seen: String::new() };
+        follower.until("").await;
+        follower
+    }
+
+    /// All that comes up to the first event with this in it.
+    pub(crate) async fn until(&mut self, wanted: &str) -> String {
+        loop {
+            let end = self.seen.find(wanted).and_then(|at| Some(at + self.seen[at..].find("\n\n")? + 2));
+            if let Some(end) = end {
+                let rest = self.seen.split_off(end);
+                return std::mem::replace(&mut self.seen, rest);
+            }
+            let chunk = self.stream.chunk().await.expect("bytes");
+            let chunk = chunk.unwrap_or_else(|| panic!("no {wanted}: {}", self.seen));
+            self.seen.push_str(std::str::from_utf8(&chunk).expect("text"));
+        }
+    }
+}
+
+/// The texts of one field in a list of objects.
+#[track_caller]
+pub(crate) fn texts(list: &Value, field: &str) -> Vec<String> {
+    list.as_array().expect("a list").iter().map(|it| text(&it[field])).collect()
 }
 
 /// The text of a JSON string.

@@ -9,7 +9,7 @@ mod wire;
 
 use serde_json::{Map, Value, json};
 
-use crate::kit::{Api, Kit, Reply, text};
+use crate::kit::{Api, Kit, Reply};
 
 /// The two ways in which clients talk.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,12 +77,10 @@ impl Mcp {
 
 /// Lets a customer write in where the key can see it, and gives the id of the new conversation.
 async fn a_conversation(kit: &Kit, api: &Api) -> String {
-    let said = "Where is my order? I have waited for two weeks.";
-    if !api.key().starts_with("rk_test_") {
-        return kit.mail("kim@example.com", said).await;
+    match api.key().starts_with("rk_test_") {
+        true => kit.sandbox_mail("reply@customer.test").await,
+        false => kit.mail("kim@example.com", "Where is my order?").await,
     }
-    let mail = json!({ "from": "reply@customer.test", "text": said });
-    text(&api.post("/sandbox/inbound", mail).await.expect(201)["conversationId"])
 }
 
 /// A good call of every tool, in the order of the catalogue.

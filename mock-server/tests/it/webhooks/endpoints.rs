@@ -3,102 +3,84 @@
 use serde_json::{Value, json};
 
 use super::{
-    kit::{Mock, hours},
+    kit::{extended, hours, start_with_hook},
     receiver::Receiver,
 };
+use crate::kit::Kit;
 
 #[tokio::test]
 async fn only_subscribed_kinds_are_sent_and_a_test_event_always() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
+    let (kit, receiver) = (Kit::start().await, Receiver::start().await);
     let events = json!(["client.replied", "booking.created"]);
-    let hook = mock.hook_with(&receiver, json!({ "events": events })).await;
-    let conversation = mock.conversation().await;
-    mock.mail(json!({ "conversationId": conversation })).await;
-    mock.live("POST", &format!("/conversations/{conversation}/assign"), json!({ "to": "me" })).await;
-    mock.settle().await;
+    let hook = kit.hook_with(json!({ "url": receiver.url(), "events": events })).await;
+    let conversation = kit.mail_in(true, None).await;
+    kit.mail_in(true, Some(&conversation)).await;
+    kit.live().act(&conversation, "assign", json!({ "to": "me" })).await;
+    kit.settle().await;
     assert_eq!(receiver.kinds(), ["client.replied"]);
-    mock.send_test(&hook).await;
+    kit.send_test(&hook).await;
     assert_eq!(receiver.kinds(), ["client.replied", "webhook.test"]);
-    assert_eq!(mock.get("/webhooks").await[0]["events"], events);
+    assert_eq!(kit.look("/webhooks").await[0]["events"], events);
 }
 
 #[tokio::test]
 async fn on_the_free_plan_nothing_is_sent() {
-    let (mock, receiver) = (Mock::start().await, Receiver::answering(500).await);
-    let hook = mock.hook(&receiver).await;
-    mock.mail(json!({})).await;
-    mock.settle().await;
-    assert_eq!(receiver.count(), 1);
-    mock.control("PUT", "/plan", Some(json!({ "plan": "free" }))).await;
-    mock.mail(json!({})).await;
-    mock.advance(hours(48)).await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
+    kit.send_test(&hook).await;
+    kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
+    kit.mail_in(true, None).await;
+    kit.advance(hours(48)).await;
     assert_eq!(receiver.count(), 1, "neither a new event nor one that was queued");
-    let log = mock.deliveries(&hook).await;
+    let log = kit.deliveries(&hook).await;
     assert_eq!(log.len(), 1);
     assert_eq!((&log[0]["outcome"], &log[0]["nextAttemptAt"]), (&json!("failed"), &json!(null)));
-    let (status, answer) = mock.control("POST", &format!("/webhooks/{}/test", hook.id), None).await;
-    assert_eq!(status, 409);
-    assert!(answer["error"].as_str().unwrap().contains("plan"));
+    let test = format!("/webhooks/{}/test", hook.id);
+    assert!(kit.control("POST", &test, Value::Null).await.error(409).contains("plan"));
 
-    mock.control("PUT", "/plan", Some(json!({ "plan": "pro" }))).await;
-    mock.mail(json!({})).await;
-    mock.settle().await;
+    kit.control("PUT", "/plan", json!({ "plan": "pro" })).await.expect(200);
+    kit.send_test(&hook).await;
     assert_eq!(receiver.count(), 2);
 }
 
 #[tokio::test]
 async fn a_webhook_that_makes_no_sense_is_refused_with_every_problem() {
-    let mock = Mock::start().await;
-    let anna = mock.user().await;
-    let post = async |body: Value| {
-        let (status, answer) = mock.control("POST", "/webhooks", Some(body)).await;
-        (status, answer["error"].as_str().unwrap_or_default().to_owned())
-    };
-    let good = "http://127.0.0.1:9/hook";
-    let (status, error) =
-        post(json!({ "url": good, "livemode": true, "scope": "private", "events": ["moon.rose"] })).await;
-    assert_eq!(status, 400);
-    assert!(error.starts_with("owner: ") && error.contains("; events[0]: "), "{error}");
-    assert_eq!(post(json!({ "url": good, "livemode": true, "scope": "team", "events": [] })).await.0, 400);
-    assert_eq!(post(json!({ "url": good, "livemode": true, "scope": "everyone" })).await.0, 400);
-    assert_eq!(post(json!({ "url": good, "scope": "team" })).await.0, 400);
-    assert_eq!(post(json!({ "livemode": true, "scope": "team" })).await.0, 400);
-    let (status, _) =
-        post(json!({ "url": good, "livemode": true, "scope": "private", "owner": "usr_nobody" })).await;
-    assert_eq!(status, 404);
-    let long = format!("{good}/{}", "x".repeat(2_100));
-    assert_eq!(post(json!({ "url": long, "livemode": true, "scope": "team" })).await.0, 400);
-    assert_eq!(mock.get("/webhooks").await, json!([]));
-    let private = json!({ "url": good, "livemode": true, "scope": "private", "owner": anna });
-    assert_eq!(post(private).await.0, 201);
+    let kit = Kit::start().await;
+    let good = json!({ "url": "http://127.0.0.1:9/hook", "livemode": true, "scope": "team" });
+    let long = format!("http://127.0.0.1:9/{}", "x".repeat(2_100));
+    for (more, status, named) in [
+        (json!({ "scope": "private", "events": ["moon.rose"] }), 400, &["owner: ", "; events[0]: "][..]),
+        (json!({ "events": [] }), 400, &["events: "]),
+        (json!({ "url": long }), 400, &["url: "]),
+        (json!({ "scope": "private", "owner": "usr_nobody" }), 404, &[]),
+    ] {
+        let error = kit.control("POST", "/webhooks", extended(good.clone(), more)).await.error(status);
+        assert!(named.iter().all(|part| error.contains(part)), "{error}");
+    }
+    assert_eq!(kit.look("/webhooks").await, json!([]));
 }
 
 #[tokio::test]
 async fn the_secret_is_shown_once_and_in_no_list() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-    let hook = mock.hook(&receiver).await;
-    assert!(hook.id.starts_with("whk_"));
+    let (kit, receiver, hook) = start_with_hook(200).await;
     let secret = hook.secret.strip_prefix("whsec_").unwrap();
     assert!(secret.len() >= 32, "at least 24 bytes");
-    mock.send_test(&hook).await;
-    for path in ["/webhooks".to_owned(), format!("/webhooks/{}/deliveries", hook.id), "/jobs".to_owned()] {
-        assert!(!mock.get(&path).await.to_string().contains(secret), "{path}");
+    kit.send_test(&hook).await;
+    for path in ["/webhooks", &format!("/webhooks/{}/deliveries", hook.id), "/jobs"] {
+        assert!(!kit.look(path).await.to_string().contains(secret), "{path}");
     }
-    let other = mock.hook(&receiver).await;
-    assert_ne!(other.secret, hook.secret);
+    assert_ne!(kit.hook(&receiver).await.secret, hook.secret);
 }
 
 /// For a receiver that looks at its own clock, wherever the mock's stands.
 #[tokio::test]
 async fn timestamps_of_this_machine_can_be_had_when_the_clock_was_moved() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-    let mocks = mock.hook(&receiver).await;
-    let reals = mock.hook_with(&receiver, json!({ "timestamps": "real" })).await;
-    mock.advance(hours(5)).await;
-    mock.send_test(&mocks).await;
-    mock.send_test(&reals).await;
-    let got = receiver.got();
-    assert_eq!(got[0].timestamp(), mock.now().await as i64);
-    assert!(got[0].verifies_with(&mocks.secret).is_err(), "five hours ahead of this machine");
-    got[1].verifies_with(&reals.secret).unwrap();
+    let (kit, receiver, by_mock) = start_with_hook(200).await;
+    let by_machine = kit.hook_with(json!({ "url": receiver.url(), "timestamps": "real" })).await;
+    kit.advance(hours(5)).await;
+    kit.send_test(&by_mock).await;
+    kit.send_test(&by_machine).await;
+    let received = receiver.received();
+    assert_eq!(received[0].timestamp(), kit.now().await as i64);
+    assert!(received[0].verifies_with(&by_mock.secret).is_err(), "five hours ahead of this machine");
+    received[1].verifies_with(&by_machine.secret).unwrap();
 }

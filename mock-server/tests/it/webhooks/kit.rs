@@ -1,16 +1,9 @@
-//! A mock server, its control API over HTTP, and what the tests do with it again and again.
-
-use std::time::Duration;
+//! What the tests of webhooks do with a mock server and its receivers again and again.
 
 use serde_json::{Value, json};
-use shared_inbox_mock::{MockServer, MockServerBuilder};
 
 use super::receiver::Receiver;
-use crate::kit::{Api, Kit};
-
-pub(crate) struct Mock {
-    pub(crate) kit: Kit,
-}
+use crate::kit::{Kit, text};
 
 /// A webhook that was added.
 #[derive(Clone, Debug)]
@@ -19,117 +12,78 @@ pub(crate) struct Hook {
     pub(crate) secret: String,
 }
 
-impl Mock {
-    /// An empty workspace whose clock stands still.
-    pub(crate) async fn start() -> Self {
-        Self::with(MockServer::builder().manual_clock().empty()).await
-    }
+/// A server, a receiver with this status for everything, and a webhook for the live events of team inboxes.
+pub(crate) async fn start_with_hook(status: u16) -> (Kit, Receiver, Hook) {
+    start_with_hook_in(true, status).await
+}
 
-    pub(crate) async fn with(builder: MockServerBuilder) -> Self {
-        Self { kit: Kit::with(builder.no_rate_limit()).await }
-    }
+/// The same for live events, or for those of the sandbox.
+pub(crate) async fn start_with_hook_in(livemode: bool, status: u16) -> (Kit, Receiver, Hook) {
+    let (kit, receiver) = (Kit::start().await, Receiver::answering(status).await);
+    let hook = kit.hook_in(livemode, &receiver).await;
+    (kit, receiver, hook)
+}
 
-    /// Calls the control API.
-    pub(crate) async fn control(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        let reply = self.kit.control(method, path, body.unwrap_or_default()).await;
-        (reply.status, if reply.text.is_empty() { Value::Null } else { reply.json() })
-    }
-
-    pub(crate) async fn get(&self, path: &str) -> Value {
-        let (status, answer) = self.control("GET", path, None).await;
-        assert_eq!(status, 200, "GET {path}: {answer}");
-        answer
-    }
-
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Value {
-        let (status, answer) = self.control("POST", path, Some(body)).await;
-        assert!((200..300).contains(&status), "POST {path}: {status} {answer}");
-        answer
-    }
-
-    /// Calls the service with the live key.
-    pub(crate) async fn live(&self, method: &str, path: &str, body: Value) -> Value {
-        service(self.kit.live(), method, path, body).await
-    }
-
-    /// Calls the service with the test key.
-    pub(crate) async fn test(&self, method: &str, path: &str, body: Value) -> Value {
-        service(self.kit.sandbox(), method, path, body).await
-    }
-
-    /// Moves the clock; all tries that fell due have been made when this returns.
-    pub(crate) async fn advance(&self, by: Duration) -> Value {
-        self.post("/clock", json!({ "advanceSeconds": by.as_secs_f64() })).await
-    }
-
+impl Kit {
     /// Waits until every try that is due or under way has been answered.
     pub(crate) async fn settle(&self) {
-        self.advance(Duration::ZERO).await;
+        self.advance(0).await;
     }
 
     /// The time on the mock's clock, in seconds.
     pub(crate) async fn now(&self) -> f64 {
-        seconds(&self.get("/clock").await["now"])
+        seconds(&self.look("/clock").await["now"])
     }
 
     /// Adds a webhook for live events of team inboxes.
     pub(crate) async fn hook(&self, receiver: &Receiver) -> Hook {
-        self.hook_with(receiver, json!({})).await
+        self.hook_in(true, receiver).await
     }
 
     /// Adds a webhook for live events, or for those of the sandbox.
     pub(crate) async fn hook_in(&self, livemode: bool, receiver: &Receiver) -> Hook {
-        self.hook_with(receiver, json!({ "livemode": livemode })).await
+        self.hook_with(json!({ "url": receiver.url(), "livemode": livemode })).await
     }
 
-    pub(crate) async fn hook_with(&self, receiver: &Receiver, more: Value) -> Hook {
-        let mut body = json!({ "url": receiver.url(), "livemode": true, "scope": "team" });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let made = self.post("/webhooks", body).await;
-        let text = |field: &str| made[field].as_str().unwrap().to_owned();
-        Hook { id: text("id"), secret: text("secret") }
+    pub(crate) async fn hook_with(&self, more: Value) -> Hook {
+        let made = self.act("/webhooks", extended(json!({ "livemode": true, "scope": "team" }), more)).await;
+        Hook { id: text(&made["id"]), secret: text(&made["secret"]) }
     }
 
-    /// Sends a test event and waits for its first try.
+    /// Sends a test event and waits for its first try; the event's id.
     pub(crate) async fn send_test(&self, hook: &Hook) -> String {
-        let sent = self.post(&format!("/webhooks/{}/test", hook.id), json!({})).await;
+        let sent = self.act_on(hook, "test").await;
         self.settle().await;
-        sent["eventId"].as_str().unwrap().to_owned()
+        text(&sent["eventId"])
     }
 
     pub(crate) async fn deliveries(&self, hook: &Hook) -> Vec<Value> {
-        self.get(&format!("/webhooks/{}/deliveries", hook.id)).await.as_array().unwrap().clone()
+        self.list(&format!("/webhooks/{}/deliveries", hook.id)).await
     }
 
     pub(crate) async fn state_of(&self, hook: &Hook) -> String {
-        let hooks = self.get("/webhooks").await;
-        let found = hooks.as_array().unwrap().iter().find(|it| it["id"] == hook.id.as_str()).cloned();
-        found.expect("the webhook is in the list")["state"].as_str().unwrap().to_owned()
+        let hooks = self.list("/webhooks").await;
+        text(&hooks.iter().find(|it| it["id"] == hook.id.as_str()).expect("the webhook is listed")["state"])
     }
 
-    pub(crate) async fn act(&self, hook: &Hook, what: &str) -> Value {
-        self.post(&format!("/webhooks/{}/{what}", hook.id), json!({})).await
+    pub(crate) async fn act_on(&self, hook: &Hook, what: &str) -> Value {
+        self.act(&format!("/webhooks/{}/{what}", hook.id), Value::Null).await
     }
 
     /// The jobs in the queue that are webhook tries.
     pub(crate) async fn queued(&self) -> usize {
-        let jobs = self.get("/jobs").await;
-        jobs.as_array().unwrap().iter().filter(|job| job["job"] == "webhook-attempt").count()
+        self.list("/jobs").await.iter().filter(|job| job["job"] == "webhook-attempt").count()
     }
 
     pub(crate) async fn notices(&self) -> Vec<Value> {
-        let outbox = self.get("/outbox").await;
-        outbox.as_array().unwrap().iter().filter(|mail| mail["kind"] == "notice").cloned().collect()
+        let mut outbox = self.list("/outbox").await;
+        outbox.retain(|mail| mail["kind"] == "notice");
+        outbox
     }
 
     /// The person that the empty workspace has.
-    pub(crate) async fn user(&self) -> String {
-        self.get("/users").await[0]["id"].as_str().unwrap().to_owned()
-    }
-
-    /// A conversation in the team inbox that a customer began.
-    pub(crate) async fn conversation(&self) -> String {
-        self.mail(json!({})).await["conversationId"].as_str().unwrap().to_owned()
+    pub(crate) async fn person(&self) -> String {
+        text(&self.look("/users").await[0]["id"])
     }
 
     /// A mail to the team inbox, or to the sandbox, on this conversation or a new one; gives the conversation.
@@ -139,27 +93,22 @@ impl Mock {
             mail["conversationId"] = json!(id);
         }
         let received = match livemode {
-            true => self.mail(mail).await,
-            false => self.test("POST", "/sandbox/inbound", mail).await,
+            true => self.act("/inbound", extended(mail, json!({ "to": self.inbox().await }))).await,
+            false => self.sandbox().post("/sandbox/inbound", mail).await.expect(201),
         };
-        received["conversationId"].as_str().unwrap().to_owned()
-    }
-
-    /// A mail to the team inbox.
-    pub(crate) async fn mail(&self, more: Value) -> Value {
-        let mut body = json!({
-            "to": "help@acme.example", "from": "vera@customer.example", "name": "Vera", "subject": "A question",
-            "text": "Where is my order?",
-        });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        self.post("/inbound", body).await
+        text(&received["conversationId"])
     }
 }
 
-async fn service(api: Api, method: &str, path: &str, body: Value) -> Value {
-    let reply = if method == "GET" { api.get(path).await } else { api.post(path, body).await };
-    assert!((200..300).contains(&reply.status), "{method} {path}: {reply:?}");
-    reply.json()
+/// An object with the fields of another.
+pub(crate) fn extended(mut object: Value, more: Value) -> Value {
+    object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    object
+}
+
+/// The number of tries of a delivery.
+pub(crate) fn tries(delivery: &Value) -> usize {
+    delivery["attempts"].as_array().unwrap().len()
 }
 
 /// A time as the API writes it, in seconds since 1970.
@@ -168,10 +117,12 @@ pub(crate) fn seconds(time: &Value) -> f64 {
     time.as_millis() as f64 / 1000.0
 }
 
-pub(crate) const fn minutes(n: u64) -> Duration {
-    Duration::from_secs(n * 60)
+/// Minutes in seconds.
+pub(crate) const fn minutes(n: u64) -> u64 {
+    n * 60
 }
 
-pub(crate) const fn hours(n: u64) -> Duration {
+/// Hours in seconds.
+pub(crate) const fn hours(n: u64) -> u64 {
     minutes(n * 60)
 }

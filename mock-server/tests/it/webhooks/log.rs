@@ -1,17 +1,8 @@
 //! The delivery log: filters, 30 days, redelivery.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use super::{
-    kit::{Hook, Mock, hours, seconds},
-    receiver::Receiver,
-};
-
-async fn listed(mock: &Mock, hook: &Hook, query: &str) -> Vec<Value> {
-    mock.get(&format!("/webhooks/{}/deliveries{query}", hook.id)).await.as_array().unwrap().clone()
-}
+use super::kit::{Hook, hours, seconds, start_with_hook, start_with_hook_in, tries};
 
 fn redeliver(hook: &Hook, event: &str) -> String {
     format!("/webhooks/{}/deliveries/{event}/redeliver", hook.id)
@@ -19,174 +10,107 @@ fn redeliver(hook: &Hook, event: &str) -> String {
 
 #[tokio::test]
 async fn the_log_is_newest_first_and_can_be_filtered() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-    let hook = mock.hook(&receiver).await;
-    let delivered = mock.send_test(&hook).await;
+    let (kit, receiver, hook) = start_with_hook(200).await;
+    let delivered = kit.send_test(&hook).await;
     receiver.answer(500);
-    let pending = mock.send_test(&hook).await;
-    mock.mail(json!({})).await;
-    mock.settle().await;
+    let pending = kit.send_test(&hook).await;
+    kit.mail_in(true, None).await;
+    kit.settle().await;
 
-    let all = mock.deliveries(&hook).await;
-    let ids: Vec<&str> = all.iter().map(|it| it["eventId"].as_str().unwrap()).collect();
-    assert_eq!(ids.len(), 3);
-    assert_eq!(ids[1..], [pending.as_str(), delivered.as_str()]);
-    assert_eq!(all[0]["type"], "turn.changed");
-    for entry in &all {
-        let keys: Vec<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(keys, ["attempts", "createdAt", "eventId", "nextAttemptAt", "outcome", "type"]);
-        assert_eq!(seconds(&entry["createdAt"]), mock.now().await);
-        let keys: Vec<&str> = entry["attempts"][0].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(keys, ["at", "durationMs", "error", "status"]);
+    let all = kit.deliveries(&hook).await;
+    assert_eq!((&all[1]["eventId"], &all[2]["eventId"]), (&json!(pending), &json!(delivered)));
+    assert_eq!((all.len(), &all[0]["type"]), (3, &json!("turn.changed")));
+    assert_eq!(seconds(&all[0]["createdAt"]), kit.now().await);
+    let shown: Vec<&String> = all[0]["attempts"][0].as_object().unwrap().keys().collect();
+    assert_eq!(shown, ["at", "durationMs", "error", "status"], "headers and bodies are in no list");
+    let path = |query: &str| format!("/webhooks/{}/deliveries{query}", hook.id);
+    for (query, expected) in [
+        ("?outcome=delivered", &all[2..]),
+        ("?outcome=pending", &all[..2]),
+        ("?outcome=failed", &[]),
+        ("?type=webhook.test", &all[1..]),
+        ("?outcome=pending&type=webhook.test", &all[1..2]),
+        ("?outcome=&type=", &all),
+    ] {
+        assert_eq!(kit.list(&path(query)).await, expected, "{query}");
     }
-    assert_eq!(listed(&mock, &hook, "?outcome=delivered").await, all[2..]);
-    assert_eq!(listed(&mock, &hook, "?outcome=pending").await, all[..2]);
-    assert_eq!(listed(&mock, &hook, "?outcome=failed").await, [] as [Value; 0]);
-    assert_eq!(listed(&mock, &hook, "?type=webhook.test").await, all[1..]);
-    assert_eq!(listed(&mock, &hook, "?outcome=pending&type=webhook.test").await, all[1..2]);
-    assert_eq!(listed(&mock, &hook, "?outcome=&type=").await, all);
     for bad in ["?outcome=lost", "?type=moon.rose"] {
-        let (status, answer) =
-            mock.control("GET", &format!("/webhooks/{}/deliveries{bad}", hook.id), None).await;
-        assert_eq!(status, 400, "{bad}");
-        assert!(answer["error"].is_string(), "{bad}");
-    }
-}
-
-#[tokio::test]
-async fn the_log_goes_back_30_days() {
-    for livemode in [true, false] {
-        let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-        let hook = mock.hook_in(livemode, &receiver).await;
-        let old = mock.send_test(&hook).await;
-        mock.advance(hours(24 * 29)).await;
-        mock.send_test(&hook).await;
-        assert_eq!(mock.deliveries(&hook).await.len(), 2);
-        mock.advance(hours(24)).await;
-        assert_eq!(mock.deliveries(&hook).await.len(), 2, "30 days to the moment");
-        mock.advance(Duration::from_secs(1)).await;
-        assert_eq!(mock.deliveries(&hook).await.len(), 1);
-        let (status, _) = mock.control("POST", &redeliver(&hook, &old), None).await;
-        assert_eq!(status, 404, "what the log has forgotten cannot be sent again");
-        // Forgotten for good once something new is written.
-        mock.send_test(&hook).await;
-        let state = mock.get("/state").await.to_string();
-        assert!(!state.contains(&old));
+        kit.control("GET", &path(bad), Value::Null).await.error(400);
     }
 }
 
 #[tokio::test]
 async fn every_try_of_the_last_30_days_is_in_the_log_however_old_its_event() {
     for livemode in [true, false] {
-        let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-        let (hook, other) =
-            (mock.hook_in(livemode, &receiver).await, mock.hook_in(livemode, &receiver).await);
-        mock.mail_in(livemode, None).await;
-        mock.settle().await;
-        let event = mock.deliveries(&hook).await[0]["eventId"].as_str().unwrap().to_owned();
-        mock.advance(hours(24 * 29)).await;
-        mock.post(&redeliver(&hook, &event), json!({})).await;
-        mock.advance(hours(24 * 2)).await;
+        let (kit, receiver, hook) = start_with_hook_in(livemode, 200).await;
+        let other = kit.hook_in(livemode, &receiver).await;
+        kit.mail_in(livemode, None).await;
+        kit.settle().await;
+        let event = kit.deliveries(&hook).await[0]["eventId"].as_str().unwrap().to_owned();
+        kit.advance(hours(24 * 29)).await;
+        kit.act(&redeliver(&hook, &event), json!({})).await;
+        kit.advance(hours(24 * 2)).await;
         // Something new is written, and what is old is let go.
-        mock.send_test(&other).await;
-        let log = mock.deliveries(&hook).await;
-        assert_eq!(
-            (log.len(), log[0]["attempts"].as_array().unwrap().len()),
-            (1, 2),
-            "redelivered two days ago"
-        );
-        assert_eq!(mock.deliveries(&other).await.len(), 1, "the other webhook had no try since");
-        mock.post(&redeliver(&hook, &event), json!({})).await;
-        mock.advance(hours(24 * 30)).await;
-        assert_eq!(mock.deliveries(&hook).await[0]["attempts"].as_array().unwrap().len(), 3);
-        mock.advance(Duration::from_secs(1)).await;
-        assert!(mock.deliveries(&hook).await.is_empty());
-        assert_eq!(mock.control("POST", &redeliver(&hook, &event), None).await.0, 404);
-        mock.send_test(&other).await;
-        assert!(!mock.get("/state").await.to_string().contains(&event), "forgotten for good");
-    }
-}
-
-#[tokio::test]
-async fn a_redelivery_has_the_same_id_and_body_and_a_timestamp_of_its_own() {
-    for livemode in [true, false] {
-        let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-        let hook = mock.hook_in(livemode, &receiver).await;
-        let event = mock.send_test(&hook).await;
-        mock.advance(hours(2)).await;
-        let (status, _) = mock.control("POST", &redeliver(&hook, &event), None).await;
-        assert_eq!(status, 202);
-        mock.settle().await;
-        let got = receiver.got();
-        assert_eq!(got.len(), 2);
-        assert_eq!((got[0].id(), &got[0].body), (got[1].id(), &got[1].body));
-        assert_eq!(got[1].timestamp() - got[0].timestamp(), 7_200);
-        assert!(got[1].is_signed_with(&hook.secret));
-        let log = mock.deliveries(&hook).await;
-        assert_eq!(log.len(), 1, "still one entry");
-        assert_eq!(log[0]["attempts"].as_array().unwrap().len(), 2);
-        assert_eq!(log[0]["outcome"], "delivered");
+        kit.send_test(&other).await;
+        let log = kit.deliveries(&hook).await;
+        assert_eq!((log.len(), tries(&log[0])), (1, 2), "redelivered two days ago");
+        assert_eq!(kit.deliveries(&other).await.len(), 1, "the other webhook had no try since");
+        kit.act(&redeliver(&hook, &event), json!({})).await;
+        kit.advance(hours(24 * 30)).await;
+        assert_eq!(tries(&kit.deliveries(&hook).await[0]), 3, "30 days to the moment");
+        kit.advance(1).await;
+        assert!(kit.deliveries(&hook).await.is_empty());
+        kit.control("POST", &redeliver(&hook, &event), Value::Null).await.error(404);
+        kit.send_test(&other).await;
+        assert!(!kit.look("/state").await.to_string().contains(&event), "forgotten for good");
     }
 }
 
 #[tokio::test]
 async fn a_redelivery_that_fails_is_tried_by_the_whole_schedule() {
-    let (mock, receiver) = (Mock::start().await, Receiver::answering(500).await);
-    let hook = mock.hook(&receiver).await;
-    let event = mock.send_test(&hook).await;
-    mock.advance(hours(23)).await;
-    mock.act(&hook, "pause").await;
-    mock.act(&hook, "resume").await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
+    let event = kit.send_test(&hook).await;
+    kit.advance(hours(23)).await;
+    kit.act_on(&hook, "pause").await;
+    kit.act_on(&hook, "resume").await;
     let before = receiver.count();
-    mock.post(&redeliver(&hook, &event), json!({})).await;
-    mock.settle().await;
-    let delivery = mock.deliveries(&hook).await.remove(0);
+    kit.act(&redeliver(&hook, &event), json!({})).await;
+    kit.settle().await;
+    let delivery = kit.deliveries(&hook).await.remove(0);
     assert_eq!((receiver.count(), &delivery["outcome"]), (before + 1, &json!("pending")));
-    let wait = seconds(&delivery["nextAttemptAt"]) - mock.now().await;
+    let wait = seconds(&delivery["nextAttemptAt"]) - kit.now().await;
     assert!((24.0..=36.0).contains(&wait), "the schedule starts anew: {wait}");
     receiver.answer(200);
-    mock.advance(hours(1)).await;
+    kit.advance(hours(1)).await;
     assert_eq!(receiver.count(), before + 2);
-    assert_eq!(mock.deliveries(&hook).await[0]["outcome"], "delivered");
+    assert_eq!(kit.deliveries(&hook).await[0]["outcome"], "delivered");
 }
 
 #[tokio::test]
 async fn a_pending_event_can_be_sent_at_once_and_its_queued_try_is_gone() {
-    let (mock, receiver) = (Mock::start().await, Receiver::answering(500).await);
-    let hook = mock.hook(&receiver).await;
-    let event = mock.send_test(&hook).await;
+    let (kit, receiver, hook) = start_with_hook(500).await;
+    let event = kit.send_test(&hook).await;
     receiver.answer(200);
-    mock.post(&redeliver(&hook, &event), json!({})).await;
-    mock.settle().await;
-    assert_eq!(receiver.count(), 2);
-    assert_eq!(mock.queued().await, 0);
-    mock.advance(hours(48)).await;
+    kit.act(&redeliver(&hook, &event), json!({})).await;
+    kit.settle().await;
+    assert_eq!((receiver.count(), kit.queued().await), (2, 0));
+    kit.advance(hours(48)).await;
     assert_eq!(receiver.count(), 2, "nothing follows the 2xx");
 }
 
 #[tokio::test]
 async fn what_cannot_be_redelivered_says_why() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-    let (hook, other) = (mock.hook(&receiver).await, mock.hook(&receiver).await);
-    let event = mock.send_test(&hook).await;
-    for (hook, event, expected) in
-        [(&hook, "evt_nothing", 404), (&hook, "nonsense", 404), (&other, event.as_str(), 404)]
-    {
-        let (status, answer) = mock.control("POST", &redeliver(hook, event), None).await;
-        assert_eq!(status, expected, "{event}");
-        assert!(answer["error"].is_string());
+    let (kit, receiver, hook) = start_with_hook(200).await;
+    let other = kit.hook(&receiver).await;
+    let event = kit.send_test(&hook).await;
+    let post = async |path: &str| kit.control("POST", path, Value::Null).await;
+    for (hook, event) in [(&hook, "evt_nothing"), (&hook, "nonsense"), (&other, event.as_str())] {
+        post(&redeliver(hook, event)).await.error(404);
     }
-    mock.act(&hook, "pause").await;
-    let (status, answer) = mock.control("POST", &redeliver(&hook, &event), None).await;
-    assert_eq!(status, 409);
-    assert!(answer["error"].as_str().unwrap().contains("resume"));
-    for path in [
-        "/webhooks/whk_none/test",
-        "/webhooks/whk_none/pause",
-        "/webhooks/nonsense/rotate",
-        "/webhooks/whk_none/check",
-    ] {
-        assert_eq!(mock.control("POST", path, None).await.0, 404, "{path}");
+    kit.act_on(&hook, "pause").await;
+    assert!(post(&redeliver(&hook, &event)).await.error(409).contains("resume"));
+    for call in ["whk_none/test", "whk_none/pause", "nonsense/rotate", "whk_none/check"] {
+        post(&format!("/webhooks/{call}")).await.error(404);
     }
-    assert_eq!(mock.control("DELETE", "/webhooks/whk_none", None).await.0, 404);
+    kit.control("DELETE", "/webhooks/whk_none", Value::Null).await.error(404);
 }

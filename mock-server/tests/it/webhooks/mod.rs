@@ -3,7 +3,7 @@
 mod endpoints;
 mod events;
 mod faults;
-mod kit;
+pub(crate) mod kit;
 mod load;
 mod log;
 mod order;

@@ -53,15 +53,15 @@ fn book(world: &mut World, now: Timestamp) {
 fn an_endpoint_has_one_try_under_way_and_hears_events_in_order() {
     let (mut world, ids) = world(1);
     let sent: Vec<EventId> = (0..3).map(|_| world.test_webhook(&ids[0], start()).unwrap().event_id).collect();
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..3 {
         let tries = due(&mut world, start());
         assert_eq!(tries.len(), 1);
-        heard.push(tries[0].event.clone());
+        received.push(tries[0].event.clone());
         assert!(world.webhooks_horizon().is_some());
         finish(&mut world, &tries[0], 200);
     }
-    assert_eq!(heard, sent);
+    assert_eq!(received, sent);
     assert!(due(&mut world, start()).is_empty() && world.webhooks_horizon().is_none());
 }
 

@@ -20,13 +20,14 @@ use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
+    sync::watch,
     task::JoinHandle,
 };
 use tokio_rustls::{TlsAcceptor, rustls};
 
 /// One request that came in.
 #[derive(Clone, Debug)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -34,7 +35,7 @@ pub(crate) struct Got {
     pub(crate) status: Option<u16>,
 }
 
-impl Got {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("no {name} header")).to_str().unwrap()
     }
@@ -81,6 +82,8 @@ pub(crate) enum Reply {
     Endless(u16),
     /// A status, and then a body that begins and never goes on.
     Unfinished(u16),
+    /// 200, once this turns true.
+    Held(watch::Receiver<bool>),
     /// Closes the connection without an answer.
     Drop,
     /// Says nothing, ever.
@@ -88,10 +91,10 @@ pub(crate) enum Reply {
 }
 
 type Answer = BoxBody<Bytes, Infallible>;
-type Script = Box<dyn FnMut(&Got) -> Reply + Send>;
+type Script = Box<dyn FnMut(&ReceivedRequest) -> Reply + Send>;
 
 struct Shared {
-    got: Vec<Got>,
+    received: Vec<ReceivedRequest>,
     connections: usize,
     script: Script,
 }
@@ -106,7 +109,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     /// One that answers 200.
     pub(crate) async fn start() -> Self {
-        Self::scripted(|_| Reply::Status(200)).await
+        Self::answering(200).await
     }
 
     /// One that always answers so.
@@ -127,15 +130,18 @@ impl Receiver {
         Self::serving(|_| Reply::Status(200), Some(TlsAcceptor::from(Arc::new(config)))).await
     }
 
-    pub(crate) async fn scripted(script: impl FnMut(&Got) -> Reply + Send + 'static) -> Self {
+    pub(crate) async fn scripted(script: impl FnMut(&ReceivedRequest) -> Reply + Send + 'static) -> Self {
         Self::serving(script, None).await
     }
 
-    async fn serving(script: impl FnMut(&Got) -> Reply + Send + 'static, tls: Option<TlsAcceptor>) -> Self {
+    async fn serving(
+        script: impl FnMut(&ReceivedRequest) -> Reply + Send + 'static,
+        tls: Option<TlsAcceptor>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shared =
-            Arc::new(Mutex::new(Shared { got: Vec::new(), connections: 0, script: Box::new(script) }));
+            Arc::new(Mutex::new(Shared { received: Vec::new(), connections: 0, script: Box::new(script) }));
         let scheme = if tls.is_some() { "https" } else { "http" };
         let task = tokio::spawn(serve(listener, tls, shared.clone()));
         Self { address, scheme, shared, task }
@@ -160,12 +166,12 @@ impl Receiver {
         self.shared.lock().unwrap().script = Box::new(move |_| Reply::Status(status));
     }
 
-    pub(crate) fn got(&self) -> Vec<Got> {
-        self.shared.lock().unwrap().got.clone()
+    pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
+        self.shared.lock().unwrap().received.clone()
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.shared.lock().unwrap().got.len()
+        self.shared.lock().unwrap().received.len()
     }
 
     /// How many connections were made to it, whatever came over them.
@@ -174,7 +180,11 @@ impl Receiver {
     }
 
     pub(crate) fn kinds(&self) -> Vec<String> {
-        self.got().iter().map(Got::kind).collect()
+        self.received().iter().map(ReceivedRequest::kind).collect()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.received().iter().map(|request| request.id().to_owned()).collect()
     }
 }
 
@@ -218,39 +228,41 @@ async fn answer(
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| "the body broke off")?.to_bytes();
     let path = head.uri.path().to_owned();
-    let mut got = Got { path, headers: head.headers, body, status: None };
+    let mut received = ReceivedRequest { path, headers: head.headers, body, status: None };
     let reply = {
         let mut shared = shared.lock().unwrap();
-        let reply = (shared.script)(&got);
-        got.status = match &reply {
+        let reply = (shared.script)(&received);
+        received.status = match &reply {
             Reply::Status(status) | Reply::Endless(status) | Reply::Unfinished(status) => Some(*status),
             Reply::Redirect(_) => Some(307),
+            Reply::Held(_) => Some(200),
             Reply::Drop | Reply::Hang => None,
         };
-        shared.got.push(got);
+        shared.received.push(received);
         reply
     };
-    let response = |status: u16, body: Bytes| {
-        let mut response = Response::new(Full::new(body).boxed());
+    let response = |status: u16, body: Answer| {
+        let mut response = Response::new(body);
         *response.status_mut() = status.try_into().unwrap();
         response
     };
     match reply {
-        Reply::Status(status) => Ok(response(status, Bytes::new())),
+        Reply::Status(status) => Ok(response(status, Full::default().boxed())),
         Reply::Endless(status) => {
             let more = Bytes::from(vec![b'x'; 64 << 10]);
-            let body = stream::repeat_with(move || Ok::<_, Infallible>(Frame::data(more.clone())));
-            let (head, _) = response(status, Bytes::new()).into_parts();
-            Ok(Response::from_parts(head, BodyExt::boxed(StreamBody::new(body))))
+            let body = stream::repeat_with(move || Ok(Frame::data(more.clone())));
+            Ok(response(status, BodyExt::boxed(StreamBody::new(body))))
         }
         Reply::Unfinished(status) => {
-            let start = stream::once(async { Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"..."))) });
-            let body = StreamBody::new(start.chain(stream::pending()));
-            let (head, _) = response(status, Bytes::new()).into_parts();
-            Ok(Response::from_parts(head, BodyExt::boxed(body)))
+            let start = stream::once(async { Ok(Frame::data(Bytes::from_static(b"..."))) });
+            Ok(response(status, BodyExt::boxed(StreamBody::new(start.chain(stream::pending())))))
+        }
+        Reply::Held(mut released) => {
+            let _ = released.wait_for(|released| *released).await;
+            Ok(response(200, Full::default().boxed()))
         }
         Reply::Redirect(to) => {
-            let mut response = response(307, Bytes::new());
+            let mut response = response(307, Full::default().boxed());
             response.headers_mut().insert("location", to.parse().unwrap());
             Ok(response)
         }

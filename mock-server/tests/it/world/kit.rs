@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox::{__spec::Operation, AgentId, Scope, Timestamp};
+use shared_inbox::{__spec::Operation, AgentId, Timestamp};
 use shared_inbox_mock::{
     CallInput, InboundMail, InboundResult, KeyHash, LIVE_KEY, NewKey, Refusal, TEST_KEY, World,
 };
@@ -25,10 +25,6 @@ impl Kit {
         world.set_rate_limit(None);
         let agent = |key| world.authenticate(&KeyHash::from_key(key)).expect("a fixed key");
         Self { live: agent(LIVE_KEY), test: agent(TEST_KEY), now, world }
-    }
-
-    pub(crate) fn all_scopes() -> [Scope; 5] {
-        [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record]
     }
 
     pub(crate) fn key(&mut self, new: NewKey) -> AgentId {
@@ -106,17 +102,11 @@ impl Kit {
         let receipt = self.post(&test, Operation::SandboxInbound, "", body).expect("a good mail");
         receipt["conversationId"].as_str().expect("an id").to_owned()
     }
-
-    /// A reply that is sent; gives the message's id.
-    pub(crate) fn send(&mut self, agent: &AgentId, id: &str) -> String {
-        let body = json!({ "body": "Here you are.", "send": true });
-        let result = self.post(agent, Operation::Reply, id, body).expect("a good reply");
-        result["messageId"].as_str().expect("an id").to_owned()
-    }
 }
 
-/// The status of a message in a conversation that was read.
-pub(crate) fn status_of<'a>(conversation: &'a Value, message: &str) -> &'a Value {
-    let timeline = conversation["timeline"].as_array().expect("a timeline");
-    &timeline.iter().find(|item| item["id"] == message).expect("the message")["status"]
+/// The world of a document.
+pub(crate) fn restore_world(document: &Value) -> World {
+    let mut world: World = serde_json::from_value(document.clone()).expect("a good document");
+    world.prepare().expect("a good world");
+    world
 }

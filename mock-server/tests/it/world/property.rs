@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use shared_inbox::{__spec::Operation, AgentId, Timestamp};
+use shared_inbox::{__spec::Operation, AgentId, Scope, Timestamp};
 use shared_inbox_mock::{
     Approval, Assignment, InboundMail, NewKey, NewMailbox, NewUser, Snooze, StopMessage, Upload, World,
 };
 
-use super::kit::Kit;
+use super::kit::{Kit, restore_world};
 
 /// Something that someone does. Numbers pick one of what is there.
 #[derive(Debug, Clone)]
@@ -77,15 +77,10 @@ impl Run {
         let mut kit = Kit::new();
         let user = kit.world.create_user(NewUser::new("Owner")).unwrap().id;
         kit.world.create_mailbox(NewMailbox::new("own@acme.example", "Own").owner(user.clone())).unwrap();
-        let owner = kit.key(NewKey::live("Owner's agent", Kit::all_scopes()).created_by(user));
-        Self {
-            kit,
-            owner,
-            there: BTreeMap::new(),
-            ids: Vec::new(),
-            messages: Vec::new(),
-            requests: Vec::new(),
-        }
+        let scopes = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
+        let owner = kit.key(NewKey::live("Owner's agent", scopes).created_by(user));
+        let (there, ids) = (BTreeMap::new(), Vec::new());
+        Self { kit, owner, there, ids, messages: Vec::new(), requests: Vec::new() }
     }
 
     fn pick(list: &[String], number: usize) -> Option<String> {
@@ -103,7 +98,7 @@ impl Run {
         Some((id, agent))
     }
 
-    fn came(&mut self, id: String, place: Place) {
+    fn add(&mut self, id: String, place: Place) {
         if self.there.insert(id.clone(), place).is_none() {
             self.ids.push(id);
         }
@@ -131,7 +126,7 @@ impl Run {
                     assert_eq!(result.is_ok(), self.there[&id] == place);
                 } else {
                     let received = self.kit.inbound(mail);
-                    self.came(received.conversation_id.to_string(), place);
+                    self.add(received.conversation_id.to_string(), place);
                 }
             }
             Step::Simulated { magic, joins } => {
@@ -148,7 +143,7 @@ impl Run {
                     Some(id) => assert_eq!(result.is_ok(), self.there[&id] == Place::Sandbox),
                     None => {
                         let id = result.unwrap()["conversationId"].as_str().unwrap().to_owned();
-                        self.came(id, Place::Sandbox);
+                        self.add(id, Place::Sandbox);
                     }
                 }
             }
@@ -166,11 +161,8 @@ impl Run {
                     let Some((id, _)) = self.on(*on) else { return };
                     let to = Assignment::new("me".parse().unwrap());
                     let result = self.kit.world.assign_by_person(&id, to, self.kit.now);
-                    assert_eq!(
-                        result.is_ok(),
-                        self.there[&id] != Place::Sandbox,
-                        "people do not see the sandbox"
-                    );
+                    let seen = self.there[&id] != Place::Sandbox;
+                    assert_eq!(result.is_ok(), seen, "people do not see the sandbox");
                 } else {
                     let to = if to % 3 == 1 { "me" } else { "none" };
                     self.call(*on, Operation::AssignConversation, json!({ "to": to }));
@@ -216,7 +208,7 @@ impl Run {
             }
             Step::Advance { seconds } => self.advance(*seconds),
             Step::Restore => {
-                self.kit.world = restored(&document(&self.kit.world));
+                self.kit.world = restore_world(&document(&self.kit.world));
                 self.kit.world.set_rate_limit(None);
             }
         }
@@ -251,7 +243,11 @@ impl Run {
 
     fn check(&mut self) {
         let document = document(&self.kit.world);
-        assert_eq!(self::document(&restored(&document)), document, "snapshot then restore is the identity");
+        assert_eq!(
+            self::document(&restore_world(&document)),
+            document,
+            "snapshot then restore is the identity"
+        );
         self.check_jobs(&document);
         for it in document["conversations"].as_array().unwrap() {
             assert_eq!(it["status"] == "closed", it["turn"] == "done", "a closed conversation is done: {it}");
@@ -268,11 +264,8 @@ impl Run {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         for conversation in document["conversations"].as_array().unwrap() {
             if !conversation["snoozedUntil"].is_null() {
-                expected.insert((
-                    text(&conversation["snoozedUntil"]),
-                    "wake".to_owned(),
-                    text(&conversation["id"]),
-                ));
+                let until = text(&conversation["snoozedUntil"]);
+                expected.insert((until, "wake".to_owned(), text(&conversation["id"])));
             }
             for item in conversation["timeline"].as_array().unwrap() {
                 if item["status"] == "scheduled" {
@@ -427,18 +420,8 @@ fn has_words(conversation: &Value, query: &str) -> bool {
 
 /// A list item and a read tell the same of a conversation.
 fn agree(summary: &Value, read: &Value, view: &str) {
-    for field in [
-        "id",
-        "subject",
-        "status",
-        "contact",
-        "lastMessageAt",
-        "assignee",
-        "tags",
-        "topic",
-        "urgency",
-        "risk",
-    ] {
+    let fields = "id subject status contact lastMessageAt assignee tags topic urgency risk";
+    for field in fields.split(' ') {
         assert_eq!(summary[field], read[field], "{field}");
     }
     assert_eq!(summary.get("reference"), read.get("reference"));
@@ -455,12 +438,6 @@ fn agree(summary: &Value, read: &Value, view: &str) {
 
 fn document(world: &World) -> Value {
     serde_json::to_value(world).unwrap()
-}
-
-fn restored(document: &Value) -> World {
-    let mut world: World = serde_json::from_value(document.clone()).unwrap();
-    world.prepare().unwrap();
-    world
 }
 
 fn holds_after_every_step(cases: u32) {

@@ -35,9 +35,9 @@ fn words_are_compared_without_regard_to_case_accents_and_unicode_forms() {
             let (live, test) = (kit.live.clone(), kit.test.clone());
             let id = kit.mail(&format!("about {written} and more"));
             let simulated = kit.sandbox_mail("kim@customer.test", &format!("about {written} and more"));
-            for asked in same {
-                assert_eq!(kit.ids(&live, &[("q", asked)]), [id.as_str()], "{written} by {asked}");
-                assert_eq!(kit.ids(&test, &[("q", asked)]), [simulated.as_str()], "{written} by {asked}");
+            for query in same {
+                assert_eq!(kit.ids(&live, &[("q", query)]), [id.as_str()], "{written} by {query}");
+                assert_eq!(kit.ids(&test, &[("q", query)]), [simulated.as_str()], "{written} by {query}");
             }
             assert!(
                 kit.ids(&live, &[("q", "e\u{301}")]).is_empty(),

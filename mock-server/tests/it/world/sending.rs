@@ -4,50 +4,12 @@ use serde_json::{Value, json};
 use shared_inbox::__spec::Operation;
 use shared_inbox_mock::{Approval, InboundMail, StopMessage, Upload};
 
-use super::kit::{Kit, status_of};
+use super::kit::Kit;
 
 const DAY: u64 = 86_400;
 
-#[test]
-fn a_closed_conversation_stays_done_when_mail_goes_out_in_both_worlds() {
-    let mut kit = Kit::new();
-    let (live, test) = (kit.live.clone(), kit.test.clone());
-    let real = kit.mail("Hello");
-    let simulated = kit.sandbox_mail("delivered@customer.test", "Hello");
-    for (agent, id) in [(&live, real), (&test, simulated)] {
-        let message = kit.send(agent, &id);
-        kit.post(agent, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
-        let turn = |kit: &Kit| {
-            let world = serde_json::to_value(&kit.world).unwrap();
-            let all = world["conversations"].as_array().unwrap().clone();
-            all.iter().find(|it| it["id"] == id.as_str()).unwrap()["turn"].clone()
-        };
-        assert_eq!(turn(&kit), "done");
-        kit.advance(600);
-        assert_eq!(status_of(&kit.read(agent, &id), &message), "sent");
-        assert_eq!((turn(&kit), &kit.read(agent, &id)["status"]), (json!("done"), &json!("closed")));
-    }
-}
-
-#[test]
-fn a_stopped_message_is_a_draft_again_and_can_be_approved_later() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    let message = kit.send(&live, &id);
-    kit.advance(599);
-    kit.world.stop(&message, StopMessage::default(), kit.now).unwrap();
-    assert_eq!(kit.world.stop(&message, StopMessage::default(), kit.now).unwrap_err().status, 409);
-    assert!(kit.advance(DAY).is_empty());
-    assert_eq!(status_of(&kit.read(&live, &id), &message), "draft");
-    assert_eq!(kit.world.approvals().len(), 1);
-    kit.world.approve(&message, Approval::new(), kit.now).unwrap();
-    assert_eq!(kit.advance(600), ["send"]);
-    assert_eq!(kit.world.approve(&message, Approval::new(), kit.now).unwrap_err().status, 409);
-    assert_eq!(kit.world.approve("msg_nowhere", Approval::new(), kit.now).unwrap_err().status, 404);
-}
-
-fn ask(kit: &mut Kit, id: &str, send: bool) -> (String, String) {
+/// Requests documents; the ids of the message and of the request.
+fn request_documents(kit: &mut Kit, id: &str, send: bool) -> (String, String) {
     let body = json!({
         "documents": [{ "label": "Passport" }, { "label": "Statement", "required": false }],
         "dueDate": "2026-12-01", "send": send,
@@ -63,7 +25,7 @@ fn the_upload_link_of_a_draft_comes_with_its_approval() {
     let mut kit = Kit::new();
     let live = kit.live.clone();
     let id = kit.mail("Hello");
-    let (message, request) = ask(&mut kit, &id, false);
+    let (message, request) = request_documents(&mut kit, &id, false);
     let text = |kit: &mut Kit| kit.read(&live, &id)["timeline"][1]["text"].as_str().unwrap().to_owned();
     let draft = text(&mut kit);
     assert!(
@@ -88,7 +50,7 @@ fn a_reminder_changes_neither_status_nor_turn() {
     let mut kit = Kit::new();
     let live = kit.live.clone();
     let id = kit.mail("Hello");
-    ask(&mut kit, &id, true);
+    request_documents(&mut kit, &id, true);
     kit.advance(600);
     let mut mail = InboundMail::new("help@acme.example", "kim@example.com", "I will look for it");
     mail.conversation_id = Some(id.clone());
@@ -102,21 +64,23 @@ fn timeline_events_hold_what_was_done() {
     let mut kit = Kit::new();
     let live = kit.live.clone();
     let id = kit.mail("Hello");
-    kit.post(&live, Operation::TagConversation, &id, json!({ "add": ["a", "a", "b"], "remove": ["zzz"] }))
-        .unwrap();
-    kit.post(&live, Operation::TagConversation, &id, json!({ "add": ["a"], "remove": ["b"] })).unwrap();
-    kit.post(&live, Operation::TagConversation, &id, json!({ "add": ["a"] })).unwrap();
-    kit.post(&live, Operation::AssignConversation, &id, json!({ "to": "me" })).unwrap();
-    kit.post(&live, Operation::AssignConversation, &id, json!({ "to": "me" })).unwrap();
-    kit.post(&live, Operation::AssignConversation, &id, json!({ "to": "none" })).unwrap();
-    kit.post(&live, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
-    kit.post(&live, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
+    for (op, body) in [
+        (Operation::TagConversation, json!({ "add": ["a", "a", "b"], "remove": ["zzz"] })),
+        (Operation::TagConversation, json!({ "add": ["a"], "remove": ["b"] })),
+        (Operation::TagConversation, json!({ "add": ["a"] })),
+        (Operation::AssignConversation, json!({ "to": "me" })),
+        (Operation::AssignConversation, json!({ "to": "me" })),
+        (Operation::AssignConversation, json!({ "to": "none" })),
+        (Operation::SetStatus, json!({ "status": "closed" })),
+        (Operation::SetStatus, json!({ "status": "closed" })),
+    ] {
+        kit.post(&live, op, &id, body).unwrap();
+    }
     let read = kit.read(&live, &id);
-    let events: Vec<Value> = read["timeline"].as_array().unwrap()[1..].to_vec();
     let event = |name: &str, data: Value| json!({ "type": "event", "at": kit.now, "actor": "Live agent", "event": name, "data": data });
     let me = json!({ "id": live, "name": "Live agent", "type": "agent" });
     assert_eq!(
-        events,
+        read["timeline"].as_array().unwrap()[1..],
         [
             event("tags", json!({ "added": ["a", "b"], "removed": [] })),
             event("tags", json!({ "added": [], "removed": ["b"] })),

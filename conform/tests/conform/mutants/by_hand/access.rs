@@ -4,19 +4,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{LIST, Named, READ, as_text, counting, items, named};
+use super::{LIST, Named, READ, as_text, count_responses, first_only, ignore, items, list, named, remove};
 use crate::{
-    mutants::{after, before, edit, status, success},
-    proxy::{Answered, Asked, Way},
+    mutants::{after, before, edit, rules_below, status, success},
+    proxy::{ProxyRequest, ProxyResponse, Route},
 };
 
 pub(super) fn access() -> Named {
     let me = "GET /me";
-    let seen = |what| {
-        edit(what, |it: &mut Value| {
-            it.as_array_mut().expect("a list").push(json!({ "address": "ben@acme.example" }))
-        })
-    };
+    let seen = |what| edit(what, |it: &mut Value| list(it).push(json!({ "address": "ben@acme.example" })));
     named([
         ("auth.wrong", status(me, 401, 200)),
         ("auth.malformed", status(me, 401, 400)),
@@ -32,8 +28,8 @@ pub(super) fn access() -> Named {
         ("scope.read.enough", status("GET /documents", 200, 403)),
         ("scope.read.needed", status(me, 403, 200)),
         ("scope.read.needed", status("GET /documents", 403, 200)),
-        ("scope.no-effect", counting(READ)),
-        ("private.no-effect", counting(READ)),
+        ("scope.no-effect", count_responses(READ)),
+        ("private.no-effect", count_responses(READ)),
         ("private.lists.filters", seen(LIST)),
         ("private.own", status(READ, 200, 404)),
         ("private.team", status(READ, 200, 404)),
@@ -47,8 +43,8 @@ pub(super) fn access() -> Named {
         ("sandbox.invisible", seen("GET /documents")),
         (
             "browser.origin",
-            after(me, |_, answered| {
-                answered.headers.insert("access-control-allow-origin", "*".parse().expect("a header"));
+            after(me, |_, response| {
+                response.headers.insert("access-control-allow-origin", "*".parse().expect("a header"));
             }),
         ),
         ("plan.free", status(me, 403, 200)),
@@ -58,23 +54,18 @@ pub(super) fn access() -> Named {
 
 pub(super) fn errors() -> Named {
     let more = |what, status: u16| {
-        after(what, move |_: &Asked, answered: &mut Answered| {
-            if answered.status == status {
-                answered.set_json(&json!({ "error": "Not so.", "code": 7 }));
+        after(what, move |_: &ProxyRequest, response: &mut ProxyResponse| {
+            if response.status == status {
+                response.set_json(&json!({ "error": "Not so.", "code": 7 }));
             }
         })
     };
     let first_problem = |what| {
-        after(what, |_: &Asked, answered: &mut Answered| {
-            if answered.status == 400 {
-                let sentence = answered.json()["error"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .split(';')
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned();
-                answered.set_json(&json!({ "error": sentence }));
+        after(what, |_: &ProxyRequest, response: &mut ProxyResponse| {
+            if response.status == 400 {
+                let json = response.json();
+                let first = json["error"].as_str().and_then(|sentence| sentence.split(';').next());
+                response.set_json(&json!({ "error": first }));
             }
         })
     };
@@ -82,8 +73,8 @@ pub(super) fn errors() -> Named {
         let count = AtomicU32::new(0);
         before("GET /me", move |_| match count.fetch_add(1, Ordering::Relaxed) {
             // The first is the suite's own look at the key.
-            0..=105 => Way::On,
-            _ => Way::Not(Answered::new(429, &json!({ "error": "Slow down to 120 a minute." }))),
+            0..=105 => Route::Forward,
+            _ => Route::respond(429, &json!({ "error": "Slow down to 120 a minute." })),
         })
     };
     named([
@@ -93,35 +84,29 @@ pub(super) fn errors() -> Named {
         ("error.403", more("POST /conversations/*/notes", 403)),
         ("input.all-problems.body", first_problem("POST /conversations/*/replies")),
         ("input.all-problems.query", first_problem(LIST)),
-        ("input.no-effect", counting(READ)),
-        ("no-idempotency-header", {
-            let count = AtomicU32::new(0);
-            before("POST /conversations/*/notes", move |_| match count.fetch_add(1, Ordering::Relaxed) {
-                0 => Way::On,
-                _ => Way::Not(Answered::new(201, &success())),
-            })
-        }),
+        ("input.no-effect", count_responses(READ)),
+        ("no-idempotency-header", first_only("POST /conversations/*/notes", 201, success())),
         ("rate.limited", status("GET /me", 429, 200)),
         ("rate.limited", early()),
         ("rate.body", more("GET /me", 429)),
         ("rate.per-key", {
             let refused = AtomicU32::new(0);
-            after("GET /me", move |_, answered| {
-                if answered.status == 429 {
+            after("GET /me", move |_, response| {
+                if response.status == 429 {
                     refused.store(1, Ordering::Relaxed);
                 } else if refused.load(Ordering::Relaxed) == 1 {
-                    *answered = Answered::new(429, &json!({ "error": "Slow down." }));
+                    *response = ProxyResponse::new(429, &json!({ "error": "Slow down." }));
                 }
             })
         }),
-        ("rate.minute", before("POST /_mock/worlds/*/clock", |_| Way::Not(Answered::new(200, &json!({}))))),
+        ("rate.minute", ignore("POST /_mock/worlds/*/clock")),
         ("rate.shared", status("POST /mcp", 429, 200)),
         ("rate.shared.tools", {
             let count = AtomicU32::new(0);
             // The count starts anew after the calls of tools.
-            after("GET /me", move |_, answered| {
-                if answered.status == 429 && count.fetch_add(1, Ordering::Relaxed) < 60 {
-                    *answered = Answered::new(200, &json!({}));
+            after("GET /me", move |_, response| {
+                if response.status == 429 && count.fetch_add(1, Ordering::Relaxed) < 60 {
+                    *response = ProxyResponse::new(200, &json!({}));
                 }
             })
         }),
@@ -134,12 +119,12 @@ pub(super) fn errors() -> Named {
 pub(super) fn mcp() -> Named {
     let endpoint = "POST /mcp";
     let result = |change: fn(&mut Value)| edit(endpoint, move |it: &mut Value| change(&mut it["result"]));
-    let mut list = named([
+    let mut mutants = named([
         ("mcp.json", as_text(endpoint)),
         (
             "mcp.sessions",
-            after(endpoint, |_, answered| {
-                answered.headers.insert("mcp-session-id", "1".parse().expect("a header"));
+            after(endpoint, |_, response| {
+                response.headers.insert("mcp-session-id", "1".parse().expect("a header"));
             }),
         ),
         ("mcp.auth", status(endpoint, 401, 200)),
@@ -148,76 +133,33 @@ pub(super) fn mcp() -> Named {
         ("mcp.inputs", result(|it| it["isError"] = json!(false))),
         (
             "mcp.effect",
-            before(endpoint, |asked| match asked.json()["method"] == "tools/call" {
-                true => Way::Not(Answered::new(
-                    200,
-                    &json!({ "jsonrpc": "2.0", "id": 1, "result": { "isError": false } }),
-                )),
-                false => Way::On,
+            before(endpoint, |request| match request.json()["method"] == "tools/call" {
+                true => {
+                    Route::respond(200, &json!({ "jsonrpc": "2.0", "id": 1, "result": { "isError": false } }))
+                }
+                false => Route::Forward,
             }),
         ),
         ("mcp.read", result(|it| it["structuredContent"]["subject"] = json!("Another"))),
         ("mcp.send", result(|it| it["isError"] = json!(false))),
         ("mcp.visibility", result(|it| it["isError"] = json!(false))),
     ]);
-    for tool in [
-        "list_conversations",
-        "get_conversation",
-        "add_note",
-        "set_status",
-        "tag_conversation",
-        "assign_conversation",
-        "reply",
-        "request_documents",
-        "list_mailboxes",
-        "list_tags",
-        "search_documents",
-        "record_sent",
-    ] {
-        list.push((
-            format!("mcp.tool.{tool}"),
-            edit(endpoint, move |it| {
-                if let Some(tools) = it["result"]["tools"].as_array_mut() {
-                    tools.retain(|it| it["name"] != tool);
-                }
-            }),
-        ));
-        if !tool.starts_with("list") && !tool.starts_with("get") && !tool.starts_with("search") {
-            list.push((
-                format!("mcp.hidden.{tool}"),
-                edit(endpoint, move |it| {
-                    if let Some(tools) = it["result"]["tools"].as_array_mut() {
-                        tools.push(json!({ "name": tool }));
-                    }
-                }),
-            ));
-        }
+    let tools = |change: fn(&mut Vec<Value>, &str), tool: String| {
+        edit(endpoint, move |it| {
+            it["result"]["tools"].as_array_mut().into_iter().for_each(|tools| change(tools, &tool));
+        })
+    };
+    for (rule, tool) in rules_below("mcp.tool.") {
+        mutants.push((rule, tools(|tools, tool| tools.retain(|it| it["name"] != tool), tool)));
     }
-    for path in [
-        "get.me",
-        "get.conversations",
-        "get.conversations.id",
-        "post.conversations.id.notes",
-        "post.conversations.id.status",
-        "post.conversations.id.tags",
-        "post.conversations.id.assign",
-        "post.conversations.id.replies",
-        "post.conversations.id.document-requests",
-        "get.mailboxes",
-        "get.tags",
-        "get.documents",
-        "post.app-mail",
-        "post.sandbox.inbound",
-    ] {
-        list.push((
-            format!("openapi.{path}"),
-            edit("GET /openapi.json", move |it| {
-                let (_, name) = path.split_once('.').expect("a method");
-                let name =
-                    format!("/{}", name.replace('.', "/").replace("conversations/id", "conversations/{id}"));
-                it["paths"].as_object_mut().expect("paths").remove(&name);
-            }),
-        ));
+    for (rule, tool) in rules_below("mcp.hidden.") {
+        mutants.push((rule, tools(|tools, tool| tools.push(json!({ "name": tool })), tool)));
     }
-    list
+    for (method, (rule, path)) in ["get", "post"].into_iter().flat_map(|method| {
+        rules_below(&format!("openapi.{method}.")).into_iter().map(move |rule| (method, rule))
+    }) {
+        let path = format!("/{}", path.replace('.', "/").replace("conversations/id", "conversations/{id}"));
+        mutants.push((rule, edit("GET /openapi.json", move |it| remove(&mut it["paths"][&path], method))));
+    }
+    mutants
 }

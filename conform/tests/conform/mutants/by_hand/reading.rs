@@ -4,14 +4,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{LIST, Named, READ, as_text, entries, events, ignoring, items, named, status_only};
+use super::{
+    LIST, Named, READ, as_text, entries, events, items, list, named, remove, status_only, without_parameter,
+};
 use crate::{
-    mutants::{after, before, edit, status},
-    proxy::{Changes, Way},
+    mutants::{after, before, edit, rules_below, status},
+    proxy::{Changes, Route},
 };
 
 pub(super) fn forms() -> Named {
-    let mut list = named([
+    let mut mutants = named([
         ("json.me", as_text("GET /me")),
         ("json.conversations", as_text(LIST)),
         ("json.mailboxes", as_text("GET /mailboxes")),
@@ -21,7 +23,7 @@ pub(super) fn forms() -> Named {
         ("json.error", as_text(READ)),
         ("me.status", status_only("GET /me", 202)),
         ("me.scopes", edit("GET /me", |it| it["scopes"] = json!(["read", "admin"]))),
-        ("me.agent", edit("GET /me", |it| drop(it.as_object_mut().expect("an object").remove("agent")))),
+        ("me.agent", edit("GET /me", |it| remove(it, "agent"))),
         (
             "summary.assignee.prefix",
             entries(LIST, |it| it["assignee"] = json!({ "id": "x_1", "name": "X", "type": "agent" })),
@@ -39,19 +41,12 @@ pub(super) fn forms() -> Named {
         (
             "team.visible",
             edit(READ, |it| {
-                let agents = it["team"]["agents"].as_array_mut().expect("a team");
-                agents.push(json!({ "id": "agent:agt_1", "name": "Stranger" }));
+                list(&mut it["team"]["agents"]).push(json!({ "id": "agent:agt_1", "name": "Unknown" }))
             }),
         ),
         ("conversation.all.summary.fields", edit(READ, |it| it["subject"] = json!("Another"))),
-        (
-            "timeline.order",
-            edit(READ, |it| {
-                let items = it["timeline"].as_array_mut().expect("a timeline");
-                items[0]["at"] = json!("2099-01-01T00:00:00.000Z");
-            }),
-        ),
-        ("timeline.order", edit(READ, |it| it["timeline"].as_array_mut().expect("a timeline").reverse())),
+        ("timeline.order", edit(READ, |it| it["timeline"][0]["at"] = json!("2099-01-01T00:00:00.000Z"))),
+        ("timeline.order", edit(READ, |it| list(&mut it["timeline"]).reverse())),
         ("attachment.filename", attached("filename", json!(7))),
         ("attachment.contentType", attached("contentType", json!(null))),
         ("attachment.size", attached("size", json!("7"))),
@@ -69,9 +64,9 @@ pub(super) fn forms() -> Named {
         ("team.agents.id", edit(READ, |it| it["team"]["agents"] = json!([{ "id": "agt_1", "name": "Bot" }]))),
         (
             "version.unknown-parameter",
-            after("GET /mailboxes", |asked, answered| {
-                if asked.path.contains("cursor") {
-                    answered.set_json(&json!({ "items": [] }));
+            after("GET /mailboxes", |request, response| {
+                if request.path.contains("cursor") {
+                    response.set_json(&json!({ "items": [] }));
                 }
             }),
         ),
@@ -82,11 +77,8 @@ pub(super) fn forms() -> Named {
         ("event", &["at", "actor", "event", "data"]),
     ] {
         for field in fields {
-            list.push((
-                format!("{kind}.{field}"),
-                items(kind, |it| drop(it.as_object_mut().expect("an object").remove(*field))),
-            ));
-            list.push((format!("{kind}.{field}"), items(kind, |it| it[*field] = json!(7))));
+            mutants.push((format!("{kind}.{field}"), items(kind, |it| remove(it, field))));
+            mutants.push((format!("{kind}.{field}"), items(kind, |it| it[*field] = json!(7))));
         }
     }
     // Fields that are there only now and then: they come, and in another type.
@@ -94,39 +86,38 @@ pub(super) fn forms() -> Named {
     let request = "POST /conversations/*/document-requests";
     for (group, what) in [("reply.draft", reply), ("request.draft", request)] {
         for field in ["messageId", "status", "sendsAt", "requestId", "note"] {
-            list.push((format!("{group}.{field}"), edit(what, move |it| it[field] = json!([7]))));
+            mutants.push((format!("{group}.{field}"), edit(what, move |it| it[field] = json!([7]))));
         }
     }
-    list.push(("reply.sent.requestId".into(), edit(reply, |it| it["requestId"] = json!([7]))));
+    mutants.push(("reply.sent.requestId".into(), edit(reply, |it| it["requestId"] = json!([7]))));
     for field in ["vendor", "amount", "currency", "date", "dueDate", "reference"] {
         let changes = entries("GET /documents", move |it| it["fields"][field] = json!([7]));
-        list.push((format!("document.fields.{field}"), changes));
+        mutants.push((format!("document.fields.{field}"), changes));
     }
-    list.push(("summary.reference".into(), entries(LIST, |it| it["reference"] = json!([7]))));
-    list.push(("conversation.reference".into(), edit(READ, |it| it["reference"] = json!([7]))));
-    list.push(("conversation.appSent".into(), edit(READ, |it| it["appSent"] = json!([7]))));
-    let told = events("client.replied", |it| it["data"]["reference"] = json!([7]));
-    list.push(("client.replied.reference".into(), told));
+    mutants.push(("summary.reference".into(), entries(LIST, |it| it["reference"] = json!([7]))));
+    mutants.push(("conversation.reference".into(), edit(READ, |it| it["reference"] = json!([7]))));
+    mutants.push(("conversation.appSent".into(), edit(READ, |it| it["appSent"] = json!([7]))));
+    let event = events("client.replied", |it| it["data"]["reference"] = json!([7]));
+    mutants.push(("client.replied.reference".into(), event));
     for field in ["name", "email"] {
-        list.push((
-            format!("message.from.{field}"),
-            items("message", move |it| it["from"][field] = json!(7)),
-        ));
+        let changes = items("message", move |it| it["from"][field] = json!(7));
+        mutants.push((format!("message.from.{field}"), changes));
     }
-    list
+    mutants
 }
 
 pub(super) fn lists() -> Named {
-    let unfiltered = |rule: &str, parameter: &'static str| (rule.to_owned(), ignoring(LIST, parameter));
-    let mut list = named([
+    let unfiltered =
+        |rule: &str, parameter: &'static str| (rule.to_owned(), without_parameter(LIST, parameter));
+    let mut mutants = named([
         ("list.status", status_only(LIST, 206)),
         (
             "list.view.default",
-            before(LIST, |asked| {
-                if !asked.path.contains("view=") {
-                    asked.path = asked.path.replace('?', "?view=closed&");
+            before(LIST, |request| {
+                if !request.path.contains("view=") {
+                    request.path = request.path.replace('?', "?view=closed&");
                 }
-                Way::On
+                Route::Forward
             }),
         ),
         ("list.view.snoozed", status(LIST, 200, 400)),
@@ -137,10 +128,8 @@ pub(super) fn lists() -> Named {
             entries(LIST, {
                 let place = AtomicU32::new(10);
                 move |it| {
-                    it["lastMessageAt"] = json!(format!(
-                        "20{}-01-01T00:00:00.000Z",
-                        place.fetch_add(1, Ordering::Relaxed) % 90 + 10
-                    ))
+                    let year = 2010 + place.fetch_add(1, Ordering::Relaxed) % 90;
+                    it["lastMessageAt"] = json!(format!("{year}-01-01T00:00:00.000Z"));
                 }
             }),
         ),
@@ -149,16 +138,16 @@ pub(super) fn lists() -> Named {
         ("list.q.outbound", edit(LIST, |it| *it = json!([]))),
         (
             "list.limit.default",
-            before(LIST, |asked| {
-                asked.path = format!("{}?limit=100", asked.path);
-                Way::On
+            before(LIST, |request| {
+                request.path = format!("{}?limit=100", request.path);
+                Route::Forward
             }),
         ),
         ("read.status", status_only(READ, 203)),
         ("read.404", status(READ, 404, 410)),
         ("view.snoozed", edit(LIST, |it| *it = json!([]))),
     ]);
-    list.extend([
+    mutants.extend([
         unfiltered("list.view.waiting", "view"),
         unfiltered("list.view.closed", "view"),
         unfiltered("list.reference", "reference"),
@@ -171,9 +160,9 @@ pub(super) fn lists() -> Named {
         unfiltered("list.assigned.unassigned", "assigned"),
         unfiltered("list.limit", "limit"),
     ]);
-    list.push(("list.limit".into(), edit(LIST, |it| it.as_array_mut().expect("a list").truncate(1))));
-    list.push(("list.view.open".into(), edit(LIST, |it| *it = json!([]))));
-    list
+    mutants.push(("list.limit".into(), edit(LIST, |it| list(it).truncate(1))));
+    mutants.push(("list.view.open".into(), edit(LIST, |it| *it = json!([]))));
+    mutants
 }
 
 /// A field of each attachment is this.
@@ -186,7 +175,7 @@ fn attached(field: &'static str, value: Value) -> Changes {
 }
 
 pub(super) fn library() -> Named {
-    let mut list = named([
+    let mut mutants = named([
         ("mailbox.open.count", entries("GET /mailboxes", |it| it["open"] = json!(1))),
         ("tag.count.of", entries("GET /tags", |it| it["count"] = json!(1))),
         ("tag.name.length", entries("GET /tags", |it| it["name"] = json!("x".repeat(41)))),
@@ -194,18 +183,18 @@ pub(super) fn library() -> Named {
         ("mailboxes.status", status_only("GET /mailboxes", 206)),
         ("tags.list.status", edit("GET /tags", |it| *it = json!({ "items": it }))),
         ("documents.status", edit("GET /documents", |it| *it = json!({ "items": it }))),
-        ("mailboxes.all", edit("GET /mailboxes", |it| it.as_array_mut().expect("a list").truncate(25))),
-        ("tags.list.all", edit("GET /tags", |it| it.as_array_mut().expect("a list").truncate(100))),
+        ("mailboxes.all", edit("GET /mailboxes", |it| list(it).truncate(25))),
+        ("tags.list.all", edit("GET /tags", |it| list(it).truncate(100))),
         ("documents.attachments", edit("GET /documents", |it| *it = json!([]))),
-        ("documents.kind", ignoring("GET /documents", "kind")),
-        ("documents.q", ignoring("GET /documents", "q")),
-        ("documents.together", ignoring("GET /documents", "q")),
-        ("documents.together", ignoring("GET /documents", "kind")),
-        ("documents.newest-first", edit("GET /documents", |it| it.as_array_mut().expect("a list").reverse())),
-        ("documents.limit.default", ignoring("GET /documents", "limit")),
+        ("documents.kind", without_parameter("GET /documents", "kind")),
+        ("documents.q", without_parameter("GET /documents", "q")),
+        ("documents.together", without_parameter("GET /documents", "q")),
+        ("documents.together", without_parameter("GET /documents", "kind")),
+        ("documents.newest-first", edit("GET /documents", |it| list(it).reverse())),
+        ("documents.limit.default", without_parameter("GET /documents", "limit")),
     ]);
-    for kind in ["invoice", "receipt", "statement", "contract", "id", "tax", "photo", "other"] {
-        list.push((format!("documents.kind.{kind}"), status("GET /documents", 200, 400)));
+    for (rule, _) in rules_below("documents.kind.").into_iter().filter(|(_, kind)| kind != "values") {
+        mutants.push((rule, status("GET /documents", 200, 400)));
     }
-    list
+    mutants
 }

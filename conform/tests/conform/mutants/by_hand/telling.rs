@@ -7,13 +7,21 @@ use std::sync::{
 
 use serde_json::{Value, json};
 
-use super::{Named, arriving, events, header, heard, ignoring, named, outbox};
+use super::{
+    Named, body, deliver_times, events, header, ignore, named, outbox, receiver_status, remove,
+    without_parameter,
+};
 use crate::{
-    mutants::{before, edit, relay, status},
-    proxy::{Answered, Asked, Changes, Way},
+    mutants::{before, edit, relay, rules_below, status},
+    proxy::{Changes, ProxyRequest, Route},
 };
 
+const TEAM: &str = "help@acme.example";
+const BEN: &str = "ben@acme.example";
+
 pub(super) fn webhooks() -> Named {
+    let one_signature =
+        || header("webhook-signature", |it| it.split(' ').next().unwrap_or_default().to_owned());
     let log = "GET /_mock/worlds/*/webhooks/*/deliveries";
     let mut list = named([
         ("webhook.json", header("content-type", |_| "text/plain".into())),
@@ -23,16 +31,16 @@ pub(super) fn webhooks() -> Named {
         ("webhook.signature", header("webhook-signature", |it| it.replace("v1,", "v2,"))),
         (
             "webhook.signature",
-            relay(|asked| {
+            relay(|request| {
                 // The same JSON in other bytes.
-                asked.body = [&b" "[..], &asked.body].concat().into();
+                request.body = [&b" "[..], &request.body].concat().into();
                 1
             }),
         ),
         (
             "webhook.post",
-            relay(|asked| {
-                asked.method = http::Method::PUT;
+            relay(|request| {
+                request.method = http::Method::PUT;
                 1
             }),
         ),
@@ -42,26 +50,22 @@ pub(super) fn webhooks() -> Named {
         ("webhook.url.link-local", status("POST /_mock/worlds/*/webhooks", 400, 201)),
         ("webhook.url.http", status("POST /_mock/worlds/*/webhooks", 400, 201)),
         ("secret.form", edit("POST /_mock/worlds/*/webhooks", |it| it["secret"] = json!("secret"))),
-        ("secret.rotated", header("webhook-signature", |it| it.split(' ').next().unwrap_or_default().into())),
-        (
-            "secret.rotated.day",
-            header("webhook-signature", |it| it.split(' ').next().unwrap_or_default().into()),
-        ),
-        (
-            "secret.rotated.retry",
-            header("webhook-signature", |it| it.split(' ').next().unwrap_or_default().into()),
-        ),
+        ("secret.rotated", one_signature()),
+        ("secret.rotated.day", one_signature()),
+        ("secret.rotated.retry", one_signature()),
         ("secret.rotated.over", header("webhook-signature", |it| format!("{it} {it}"))),
         ("delivered.late", relay(|_| 0)),
         ("retry.varies", header("webhook-timestamp", |_| "1800000000".into())),
         ("retry.schedule", relay(|_| 2)),
-        ("retry.schedule", heard(|_| 200)),
+        ("retry.schedule", receiver_status(|_| 200)),
         (
             "retry.dropped",
-            before("POST /_mock/worlds/*/clock", |asked| match asked.json()["advanceSeconds"] == 144_000 {
-                // So that tries are still to come.
-                true => Way::Not(Answered::new(200, &json!({}))),
-                false => Way::On,
+            before("POST /_mock/worlds/*/clock", |request| {
+                match request.json()["advanceSeconds"] == 144_000 {
+                    // So that tries are still to come.
+                    true => Route::respond(200, &json!({})),
+                    false => Route::Forward,
+                }
             }),
         ),
         ("retry.same", {
@@ -69,7 +73,7 @@ pub(super) fn webhooks() -> Named {
             header("webhook-id", move |_| format!("evt_{}", count.fetch_add(1, Ordering::Relaxed)))
         }),
         ("retry.signed", header("webhook-timestamp", |_| "1800000000".into())),
-        ("retry.until", heard(|_| 500)),
+        ("retry.until", receiver_status(|_| 500)),
         ("redelivery", {
             let count = AtomicU32::new(0);
             events("", move |it| it["again"] = json!(count.fetch_add(1, Ordering::Relaxed)))
@@ -79,123 +83,90 @@ pub(super) fn webhooks() -> Named {
             relay(move |_| usize::from(count.fetch_add(1, Ordering::Relaxed) == 0))
         }),
         ("log.attempts", edit(log, |it| it[0]["attempts"] = json!([]))),
-        ("log.filter", ignoring(log, "outcome")),
+        ("log.filter", without_parameter(log, "outcome")),
         ("log.kept", edit(log, |it| *it = json!([]))),
         ("log.dropped", edit(log, |it| *it = json!([{}]))),
-        ("gone.off", heard(|status| if status == 410 { 500 } else { status })),
+        ("gone.off", receiver_status(|status| if status == 410 { 500 } else { status })),
         ("gone.notice", outbox(Vec::clear)),
-        ("day.paused", heard(|_| 200)),
+        ("day.paused", receiver_status(|_| 200)),
         // The mock turns it off at the first try.
-        ("day.early", heard(|_| 410)),
+        ("day.early", receiver_status(|_| 410)),
         ("day.notice", outbox(Vec::clear)),
         ("day.resumed", relay(|_| 2)),
-        ("day.success", heard(|_| 500)),
-        ("scoping.private", to_team()),
-        ("scoping.team", to_private()),
-        ("scoping.other", to("cleo@acme.example", "ben@acme.example")),
-        ("scoping.other", to("cleo@acme.example", "help@acme.example")),
-        ("scoping.new", to_team()),
+        ("day.success", receiver_status(|_| 500)),
+        ("scoping.private", to(BEN, TEAM)),
+        ("scoping.team", to(TEAM, BEN)),
+        ("scoping.other", to("cleo@acme.example", BEN)),
+        ("scoping.other", to("cleo@acme.example", TEAM)),
+        ("scoping.new", to(BEN, TEAM)),
         ("scoping.bookings.private", relay(|_| 2)),
         ("scoping.bookings", relay(|_| 2)),
         ("scoping.sandbox", events("", |it| it["livemode"] = json!(true))),
         ("scoping.live", events("", |it| it["livemode"] = json!(false))),
-        ("scoping.plan", before("PUT /_mock/worlds/*/plan", |_| Way::Not(Answered::new(200, &json!({}))))),
+        ("scoping.plan", ignore("PUT /_mock/worlds/*/plan")),
         ("created_at", events("", |it| it["created_at"] = json!("2001-01-01T00:00:00.000Z"))),
         ("envelope.version.one", events("", |it| it["version"] = json!(2))),
         ("envelope.livemode.live", events("", |it| it["livemode"] = json!(false))),
         ("data.thin", with_words()),
     ]);
-    for status in [200, 201, 204, 299] {
-        list.push((format!("delivered.{status}"), heard(|_| 500)));
+    for (rule, _) in rules_below("delivered.").into_iter().filter(|(_, answer)| answer != "late") {
+        list.push((rule, receiver_status(|_| 500)));
     }
-    for status in [300, 302, 304, 400, 401, 404, 418, 429, 500, 503, 599] {
-        list.push((format!("retried.{status}"), heard(|_| 200)));
+    for (rule, _) in rules_below("retried.") {
+        list.push((rule, receiver_status(|_| 200)));
     }
     list
 }
 
 /// Every event tells the words of the mail that came in last.
 fn with_words() -> Changes {
-    let said = Arc::new(std::sync::Mutex::new(String::new()));
-    let heard = Arc::clone(&said);
-    let before = move |asked: &mut Asked| {
-        if asked.is("POST /_mock/worlds/*/inbound") {
-            *heard.lock().unwrap() = asked.json()["text"].as_str().unwrap_or_default().to_owned();
+    let text = Arc::new(std::sync::Mutex::new(String::new()));
+    let last = Arc::clone(&text);
+    let before = move |request: &mut ProxyRequest| {
+        if request.is("POST /_mock/worlds/*/inbound") {
+            *last.lock().unwrap() = request.json()["text"].as_str().unwrap_or_default().to_owned();
         }
-        Way::On
+        Route::Forward
     };
-    let told = events("", move |it| it["data"]["summary"] = json!(said.lock().unwrap().clone()));
-    Changes { before: Some(Arc::new(before)), ..told }
+    let summaries = events("", move |it| it["data"]["summary"] = json!(text.lock().unwrap().clone()));
+    Changes { before: Some(Arc::new(before)), ..summaries }
 }
 
-/// Mail to a private inbox lands in the team's.
-fn to_team() -> Changes {
-    to("ben@acme.example", "help@acme.example")
-}
-
-fn to_private() -> Changes {
-    to("help@acme.example", "ben@acme.example")
-}
-
+/// Mail to one inbox lands in another.
 fn to(from: &'static str, to: &'static str) -> Changes {
-    before("POST /_mock/worlds/*/inbound", move |asked| {
-        let mut body = asked.json();
-        if body["to"] == from {
-            body["to"] = json!(to);
+    body("POST /_mock/worlds/*/inbound", move |mail| {
+        if mail["to"] == from {
+            mail["to"] = json!(to);
         }
-        asked.set_json(&body);
-        Way::On
     })
 }
 
 pub(super) fn occasions() -> Named {
     let mut list = Named::new();
-    for kind in [
-        "ask.completed",
-        "client.replied",
-        "conversation.assigned",
-        "turn.changed",
-        "draft.approved",
-        "message.sent",
-        "booking.created",
-        "booking.cancelled",
-        "scout.held",
-        "webhook.test",
-    ] {
-        list.push((format!("{kind}.told"), arriving(kind, 0)));
-        list.push((
-            format!("{kind}.summary"),
-            events(kind, |it| it["data"]["summary"] = json!("x".repeat(201))),
-        ));
-        list.push((format!("{kind}.url"), events(kind, |it| it["data"]["url"] = json!(7))));
+    for kind in rules_below("").iter().filter_map(|(rule, _)| rule.strip_suffix(".told")) {
+        let long = events(kind, |it| it["data"]["summary"] = json!("x".repeat(201)));
+        list.extend([
+            (format!("{kind}.told"), deliver_times(kind, 0)),
+            (format!("{kind}.summary"), long),
+            (format!("{kind}.url"), events(kind, |it| it["data"]["url"] = json!(7))),
+        ]);
     }
     let data = |kind: &'static str, field: &'static str, value: Value| {
         events(kind, move |it| it["data"][field] = value.clone())
     };
     list.extend(named([
-        (
-            "client.replied.auto",
-            before("POST /_mock/worlds/*/inbound", |asked| {
-                let mut body = asked.json();
-                body.as_object_mut().map(|it| it.remove("autoReply"));
-                asked.set_json(&body);
-                Way::On
-            }),
-        ),
-        ("client.replied.once", arriving("client.replied", 2)),
-        ("assigned.once", arriving("conversation.assigned", 2)),
-        ("assigned.none", arriving("conversation.assigned", 0)),
-        ("draft.approved.then-sent", arriving("message.sent", 0)),
-        ("draft.approved.then-sent", arriving("draft.approved", 0)),
-        (
-            "message.sent.stopped",
-            before("POST /_mock/worlds/*/messages/*/stop", |_| Way::Not(Answered::new(200, &json!({})))),
-        ),
-        ("message.sent.once", arriving("message.sent", 2)),
-        ("message.sent.once", arriving("message.sent", 0)),
-        ("ask.completed.all", arriving("ask.completed", 2)),
+        ("client.replied.auto", body("POST /_mock/worlds/*/inbound", |it| remove(it, "autoReply"))),
+        ("client.replied.once", deliver_times("client.replied", 2)),
+        ("assigned.once", deliver_times("conversation.assigned", 2)),
+        ("assigned.none", deliver_times("conversation.assigned", 0)),
+        ("draft.approved.then-sent", deliver_times("message.sent", 0)),
+        ("draft.approved.then-sent", deliver_times("draft.approved", 0)),
+        ("message.sent.stopped", ignore("POST /_mock/worlds/*/messages/*/stop")),
+        ("message.sent.once", deliver_times("message.sent", 2)),
+        ("message.sent.once", deliver_times("message.sent", 0)),
+        ("ask.completed.all", deliver_times("ask.completed", 2)),
         ("ask.completed.all", data("ask.completed", "kind", json!("files"))),
-        ("ask.completed.optional", arriving("ask.completed", 0)),
+        ("ask.completed.optional", deliver_times("ask.completed", 0)),
         ("client.replied.values", data("client.replied", "message_id", json!("msg_1"))),
         ("client.replied.values", data("client.replied", "mailbox_id", json!("mbx_1"))),
         ("client.replied.insecure", data("client.replied", "secure", json!(true))),
@@ -223,15 +194,7 @@ pub(super) fn occasions() -> Named {
         ("booking.outside", data("booking.created", "conversation_id", json!("cnv_1"))),
         ("scout.held.values", data("scout.held", "conversation_id", json!("cnv_1"))),
         ("booking.values", data("booking.created", "starts_at", json!("2001-01-01T00:00:00.000Z"))),
-        (
-            "draft.untold",
-            before("POST /conversations/*/replies", |asked| {
-                let mut body = asked.json();
-                body["send"] = json!(true);
-                asked.set_json(&body);
-                Way::On
-            }),
-        ),
+        ("draft.untold", body("POST /conversations/*/replies", |it| it["send"] = json!(true))),
     ]));
     list
 }

@@ -5,24 +5,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::{Value, json};
 
 use super::{
-    Named, READ, arriving, counting, entries, events, items, named, outbox, reminder, status_only, swallowed,
+    Named, READ, body, count_responses, deliver_times, entries, events, first_only, ignore, items, list,
+    named, outbound, outbox, reminder, remove, status_only, swallow,
 };
 use crate::{
     mutants::{after, before, edit, status, success},
-    proxy::{Answered, Asked, Changes, Way},
+    proxy::Route,
 };
 
 pub(super) fn writes() -> Named {
-    let mut list = Named::new();
+    let mut mutants = Named::new();
     for (group, what) in [
         ("notes", "POST /conversations/*/notes"),
         ("status", "POST /conversations/*/status"),
         ("tags", "POST /conversations/*/tags"),
         ("assign", "POST /conversations/*/assign"),
     ] {
-        list.push((format!("{group}.status"), status_only(what, 202)));
-        list.push((format!("{group}.ok"), edit(what, |it| *it = json!({ "ok": "yes" }))));
-        list.push((format!("{group}.404"), status(what, 404, 403)));
+        mutants.push((format!("{group}.status"), status_only(what, 202)));
+        mutants.push((format!("{group}.ok"), edit(what, |it| *it = json!({ "ok": "yes" }))));
+        mutants.push((format!("{group}.404"), status(what, 404, 403)));
     }
     for (rule, what) in [
         ("status.to.waiting", "POST /conversations/*/status"),
@@ -37,37 +38,29 @@ pub(super) fn writes() -> Named {
         ("assign.agent", "POST /conversations/*/assign"),
         ("assign.user", "POST /conversations/*/assign"),
     ] {
-        list.push((rule.into(), swallowed(what)));
+        mutants.push((rule.into(), swallow(what)));
     }
-    let without = |field: &'static str, what: &'static str| {
-        before(what, move |asked| {
-            let mut body = asked.json();
-            body.as_object_mut().map(|it| it.remove(field));
-            asked.set_json(&body);
-            Way::On
-        })
-    };
-    list.extend(named([
+    mutants.extend(named([
         (
             "status.to.open",
-            before("POST /conversations/*/status", |asked| match asked.json()["status"] == "open" {
-                true => Way::Not(Answered::new(200, &success())),
-                false => Way::On,
+            before("POST /conversations/*/status", |request| match request.json()["status"] == "open" {
+                true => Route::respond(200, &success()),
+                false => Route::Forward,
             }),
         ),
-        ("status.same", counting(READ)),
+        ("status.same", count_responses(READ)),
         ("status.same.untold", {
             let count = AtomicU32::new(0);
-            before("POST /conversations/*/status", move |asked| {
+            before("POST /conversations/*/status", move |request| {
                 if count.fetch_add(1, Ordering::Relaxed) > 0 {
-                    asked.set_json(&json!({ "status": "open" }));
+                    request.set_json(&json!({ "status": "open" }));
                 }
-                Way::On
+                Route::Forward
             })
         }),
-        ("notes.each", before("POST /conversations/*/notes", |_| Way::Twice)),
+        ("notes.each", before("POST /conversations/*/notes", |_| Route::ForwardTwice)),
         ("notes.never-mailed", outbox(|it| it.push(reminder()))),
-        ("tags.remove", without("remove", "POST /conversations/*/tags")),
+        ("tags.remove", body("POST /conversations/*/tags", |it| remove(it, "remove"))),
         (
             "tags.once",
             edit(READ, |it| {
@@ -77,9 +70,9 @@ pub(super) fn writes() -> Named {
         ),
         (
             "tags.no-body",
-            before("POST /conversations/*/tags", |asked| match asked.body.is_empty() {
-                true => Way::Not(Answered::new(400, &json!({ "error": "body: is required" }))),
-                false => Way::On,
+            before("POST /conversations/*/tags", |request| match request.body.is_empty() {
+                true => Route::respond(400, &json!({ "error": "body: is required" })),
+                false => Route::Forward,
             }),
         ),
         (
@@ -91,42 +84,25 @@ pub(super) fn writes() -> Named {
         ),
         (
             "assign.none",
-            before("POST /conversations/*/assign", |asked| match asked.json()["to"] == "none" {
-                true => Way::Not(Answered::new(200, &success())),
-                false => Way::On,
+            before("POST /conversations/*/assign", |request| match request.json()["to"] == "none" {
+                true => Route::respond(200, &success()),
+                false => Route::Forward,
             }),
         ),
-        ("assign.repeat", {
-            let count = AtomicU32::new(0);
-            before("POST /conversations/*/assign", move |_| match count.fetch_add(1, Ordering::Relaxed) {
-                0 => Way::On,
-                _ => Way::Not(Answered::new(409, &json!({ "error": "It is assigned already." }))),
-            })
-        }),
+        (
+            "assign.repeat",
+            first_only("POST /conversations/*/assign", 409, json!({ "error": "Assigned already." })),
+        ),
     ]));
-    list
+    mutants
 }
 
 pub(super) fn replies() -> Named {
     let (reply, request) = ("POST /conversations/*/replies", "POST /conversations/*/document-requests");
-    let never_sends = |what| {
-        before(what, |asked: &mut Asked| {
-            let mut body = asked.json();
-            body["send"] = json!(false);
-            asked.set_json(&body);
-            Way::On
-        })
-    };
+    let never_sends = |what| body(what, |it| it["send"] = json!(false));
     let says = |what, status: &'static str| edit(what, move |it| it["status"] = json!(status));
-    let outbound = |status: &'static str| {
-        items("message", move |it| {
-            if it["direction"] == "outbound" {
-                it["status"] = json!(status);
-            }
-        })
-    };
     let texts = |text: &'static str| items("message", move |it| it["text"] = json!(text));
-    let mut list = named([
+    let mut mutants = named([
         ("reply.is-draft", says(reply, "scheduled")),
         ("reply.is-draft.false", says(reply, "scheduled")),
         ("reply.is-scheduled", never_sends(reply)),
@@ -138,21 +114,17 @@ pub(super) fn replies() -> Named {
         (
             "reply.undo.sandbox.window",
             // The window is a second longer.
-            before("POST /_mock/worlds/*/clock", |asked| {
-                if asked.json()["advanceSeconds"] == 1 {
-                    asked.set_json(&json!({ "advanceSeconds": 0 }));
+            body("POST /_mock/worlds/*/clock", |it| {
+                if it["advanceSeconds"] == 1 {
+                    it["advanceSeconds"] = json!(0);
                 }
-                Way::On
             }),
         ),
         ("reply.undo.sandbox.window", outbound("sent")),
         ("reply.undo.live", outbound("scheduled")),
         ("reply.undo.live", outbound("sent")),
         ("reply.sendsAt.live", edit(reply, |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z"))),
-        (
-            "reply.stop",
-            before("POST /_mock/worlds/*/messages/*/stop", |_| Way::Not(Answered::new(200, &json!({})))),
-        ),
+        ("reply.stop", ignore("POST /_mock/worlds/*/messages/*/stop")),
         ("draft.silent", outbox(|it| it.push(reminder()))),
         ("draft.queue", edit("GET /_mock/worlds/*/approvals", |it| *it = json!([]))),
         ("draft.approved", outbound("draft")),
@@ -167,86 +139,58 @@ pub(super) fn replies() -> Named {
         ("look-back.note", items("note", |it| it["author"] = json!("Somebody"))),
     ]);
     for (group, what) in [("replies", reply), ("requests", request)] {
-        list.push((format!("{group}.status"), status_only(what, 200)));
-        list.push((format!("{group}.404"), status(what, 404, 403)));
-        list.push((format!("{group}.each"), before(what, |_| Way::Twice)));
-        list.push((format!("{group}.checklist"), texts("Hello")));
-        list.push((format!("{group}.link.draft"), texts("Hello https://upload.example")));
-        list.push((format!("{group}.link.draft"), texts("Hello")));
-        list.push((format!("{group}.reminders"), outbox(Vec::clear)));
-        list.push((format!("{group}.reminders"), outbox(|it| it.push(reminder()))));
+        mutants.push((format!("{group}.status"), status_only(what, 200)));
+        mutants.push((format!("{group}.404"), status(what, 404, 403)));
+        mutants.push((format!("{group}.each"), before(what, |_| Route::ForwardTwice)));
+        mutants.push((format!("{group}.checklist"), texts("Hello")));
+        mutants.push((format!("{group}.link.draft"), texts("Hello https://upload.example")));
+        mutants.push((format!("{group}.link.draft"), texts("Hello")));
+        mutants.push((format!("{group}.reminders"), outbox(Vec::clear)));
+        mutants.push((format!("{group}.reminders"), outbox(|it| it.push(reminder()))));
     }
-    list
+    mutants
 }
 
 pub(super) fn app_mail() -> Named {
-    let inbound = "POST /_mock/worlds/*/inbound";
-    let mail = |change: fn(&mut Value)| {
-        before(inbound, move |asked: &mut Asked| {
-            let mut body = asked.json();
-            change(&mut body);
-            asked.set_json(&body);
-            Way::On
-        })
-    };
+    let mail = |change: fn(&mut Value)| body("POST /_mock/worlds/*/inbound", change);
     let reference = |value: &'static str| edit(READ, move |it| it["reference"] = json!(value));
-    let apart = |it: &mut Value| drop(it.as_object_mut().expect("an object").remove("inReplyTo"));
+    let apart = |it: &mut Value| remove(it, "inReplyTo");
     let app = "POST /app-mail";
     named([
         ("reference.digit", reference("other")),
         ("reference.lower-case", reference("Order_17")),
-        ("reference.max", edit(READ, |it| drop(it.as_object_mut().expect("an object").remove("reference")))),
+        ("reference.max", edit(READ, |it| remove(it, "reference"))),
         ("reference.too-long", reference("a1")),
         ("reference.word", reference("sales")),
         ("reference.characters", reference("order.17")),
         ("reference.none", reference("a1")),
-        ("app-mail.repeat", {
-            let count = AtomicU32::new(0);
-            before(app, move |_| match count.fetch_add(1, Ordering::Relaxed) {
-                0 => Way::On,
-                _ => Way::Not(Answered::new(409, &json!({ "error": "Recorded already." }))),
-            })
-        }),
-        ("app-mail.answer", swallowed(app)),
-        ("app-mail.answer", edit(READ, |it| drop(it.as_object_mut().expect("an object").remove("appSent")))),
+        ("app-mail.repeat", first_only(app, 409, json!({ "error": "Recorded already." }))),
+        ("app-mail.answer", swallow(app)),
+        ("app-mail.answer", edit(READ, |it| remove(it, "appSent"))),
         ("app-mail.answer.joins", mail(apart)),
         ("app-mail.answer.stranger", mail(|it| it["from"] = json!("vera@customer.example"))),
         ("app-mail.answer.dmarc", mail(|it| it["dmarc"] = json!("pass"))),
         ("app-mail.answer.participant", mail(apart)),
-        ("app-mail.update", {
+        ("app-mail.update", first_only(app, 201, success())),
+        ("app-mail.fill-in", {
             let count = AtomicU32::new(0);
-            before(app, move |_| match count.fetch_add(1, Ordering::Relaxed) {
-                0 => Way::On,
-                _ => Way::Not(Answered::new(201, &success())),
+            edit(READ, move |it| {
+                it["reference"] = json!(format!("a{}", count.fetch_add(1, Ordering::Relaxed)))
             })
         }),
-        ("app-mail.fill-in", counting_reference()),
         ("app-mail.sandbox", reference("order-1042")),
         ("app-mail.forgotten", reference("order-1042")),
-        ("app-mail.remembered", swallowed(app)),
-        ("app-mail.kept", edit(READ, |it| drop(it.as_object_mut().expect("an object").remove("appSent")))),
+        ("app-mail.remembered", swallow(app)),
+        ("app-mail.kept", edit(READ, |it| remove(it, "appSent"))),
     ])
-}
-
-fn counting_reference() -> Changes {
-    let count = AtomicU32::new(0);
-    edit(READ, move |it| it["reference"] = json!(format!("a{}", count.fetch_add(1, Ordering::Relaxed))))
 }
 
 pub(super) fn sandbox() -> Named {
     let inbound = "POST /sandbox/inbound";
-    let outbound = |status: &'static str| {
-        items("message", move |it| {
-            if it["direction"] == "outbound" {
-                it["status"] = json!(status);
-            }
-        })
-    };
     let silent = || {
         edit(READ, |it| {
-            let items = it["timeline"].as_array_mut().expect("a timeline");
             let mut came = 0;
-            items.retain(|it| {
+            list(&mut it["timeline"]).retain(|it| {
                 came += usize::from(it["direction"] == "inbound");
                 it["direction"] != "inbound" || came < 2
             });
@@ -254,7 +198,7 @@ pub(super) fn sandbox() -> Named {
     };
     let echo = || {
         edit(READ, |it| {
-            let items = it["timeline"].as_array_mut().expect("a timeline");
+            let items = list(&mut it["timeline"]);
             items.extend(items.first().cloned());
         })
     };
@@ -263,17 +207,9 @@ pub(super) fn sandbox() -> Named {
         ("inbound.stored", edit(READ, |it| it["subject"] = json!("Another"))),
         ("inbound.stored", items("message", |it| it["text"] = json!("Another"))),
         ("inbound.new", edit(inbound, |it| it["conversationId"] = json!("cnv_1"))),
-        (
-            "inbound.joins",
-            before(inbound, |asked| {
-                let mut body = asked.json();
-                body.as_object_mut().map(|it| it.remove("conversationId"));
-                asked.set_json(&body);
-                Way::On
-            }),
-        ),
+        ("inbound.joins", body(inbound, |it| remove(it, "conversationId"))),
         ("inbound.live", status(inbound, 403, 201)),
-        ("inbound.webhook", arriving("client.replied", 0)),
+        ("inbound.webhook", deliver_times("client.replied", 0)),
         ("inbound.scam", edit(READ, |it| it["risk"] = json!(null))),
         ("inbound.harmless", edit(READ, |it| it["risk"] = json!("phishing"))),
         ("magic.delivered", echo()),
@@ -298,11 +234,11 @@ pub(super) fn sandbox() -> Named {
             "magic.sendsAt",
             edit("POST /conversations/*/replies", |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z")),
         ),
-        ("magic.delivered.event", arriving("message.sent", 0)),
-        ("magic.complaint.told", arriving("message.sent", 0)),
-        ("magic.docs.event", arriving("client.replied", 0)),
+        ("magic.delivered.event", deliver_times("message.sent", 0)),
+        ("magic.complaint.told", deliver_times("message.sent", 0)),
+        ("magic.docs.event", deliver_times("client.replied", 0)),
         ("magic.bounce.event", events("", |it| it["type"] = json!("message.sent"))),
-        ("magic.reply.event", arriving("client.replied", 0)),
+        ("magic.reply.event", deliver_times("client.replied", 0)),
         ("magic.ooo.event", events("", |it| it["type"] = json!("client.replied"))),
         ("sandbox.silent", outbox(|it| it.push(reminder()))),
         ("sandbox.helpers.documents", entries("GET /documents", |it| it["kind"] = json!("invoice"))),
@@ -322,10 +258,10 @@ pub(super) fn sandbox() -> Named {
             "sandbox.tags",
             after("GET /tags", {
                 let count = AtomicU32::new(0);
-                move |_, answered| {
-                    let mut json = answered.json();
+                move |_, response| {
+                    let mut json = response.json();
                     json[0]["id"] = json!(format!("tag_{}", count.fetch_add(1, Ordering::Relaxed)));
-                    answered.set_json(&json);
+                    response.set_json(&json);
                 }
             }),
         ),
