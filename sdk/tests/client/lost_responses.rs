@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::support::rewrites::{ALL, TEXT};
-use crate::support::{KINDS, Kind, Outcome, Service, conversation_id, create};
+use crate::support::{KINDS, Kind, Outcome, Service, assert_honest, conversation_id, create};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
     Certainty, Client, Conversation, ConversationHandle, Error, MessageStatus,
@@ -44,20 +44,6 @@ async fn slow_service() -> Service {
     service
 }
 
-/// What was told fits what was stored.
-#[track_caller]
-fn is_honest(result: &Result<bool, Error>, service: &Service, case: &str) {
-    let stored = service.stored();
-    match result {
-        Ok(_) => assert_eq!(stored, 1, "{case}: done"),
-        Err(error) if error.certainty() == Certainty::Unknown => {
-            assert!(stored <= 1, "{case}: unknown, and there are {stored}");
-            assert!(error.unconfirmed().is_some(), "{case}: what is needed to look later");
-        }
-        Err(error) => assert_eq!(stored, 0, "{case}: {error}"),
-    }
-}
-
 #[track_caller]
 fn is_unknown(result: &Result<bool, Error>, case: &str) {
     let certainty = result.as_ref().map_err(Error::certainty);
@@ -75,7 +61,7 @@ async fn words_that_come_back_changed_are_not_sent_again() {
                 let result = create(&thread, kind, TEXT).await;
                 let case = format!("{change}, {kind:?}, {way:?}");
                 assert_ne!(rewrite(TEXT), TEXT, "{case}");
-                is_honest(&result, &service, &case);
+                assert_honest(&result, service.stored(), &case);
                 assert_eq!(service.sent(), 1, "{case}");
                 match change {
                     "NFC to NFD" => assert!(result.unwrap(), "{case}: the same words in another form"),
@@ -97,7 +83,7 @@ async fn a_note_that_shows_under_another_name_is_not_made_again() {
             service.next_posts([Outcome::LostAfter]);
             let result = create(&thread, Kind::Note, TEXT).await;
             let case = format!("{author}, {way:?}");
-            is_honest(&result, &service, &case);
+            assert_honest(&result, service.stored(), &case);
             assert_eq!(service.sent(), 1, "{case}");
             match lists_us {
                 true => assert!(result.unwrap(), "{case}: the team says that it is our name"),
@@ -115,7 +101,7 @@ async fn an_item_of_a_type_that_nobody_knows_may_be_ours() {
             service.state().behavior.shown_as = Some("memo");
             service.next_posts([Outcome::LostAfter]);
             let result = create(&thread, kind, TEXT).await;
-            is_honest(&result, &service, &format!("{kind:?}, {way:?}"));
+            assert_honest(&result, service.stored(), &format!("{kind:?}, {way:?}"));
             is_unknown(&result, &format!("{kind:?}, {way:?}"));
             assert_eq!(service.sent(), 1, "{kind:?}, {way:?}");
         }
@@ -135,7 +121,7 @@ async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
             service.next_posts([Outcome::LostBefore]);
             let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
             let result = thread.request_documents(documents).await.map(|made| made.recovered());
-            is_honest(&result, &service, &format!("{text}, {way:?}"));
+            assert_honest(&result, service.stored(), &format!("{text}, {way:?}"));
         }
     }
 }
@@ -164,7 +150,7 @@ async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
         service.state().behavior.shows_after = Duration::from_secs(12);
         service.next_posts([Outcome::AfterAsking(503, 25)]);
         let result = create(&thread, Kind::Mail, TEXT).await;
-        is_honest(&result, &service, &format!("asked to wait, {way:?}"));
+        assert_honest(&result, service.stored(), &format!("asked to wait, {way:?}"));
         assert!(result.unwrap(), "{way:?}");
 
         // The key's own limit makes it wait.
@@ -175,7 +161,7 @@ async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
         let client = service.builder().rate_limit(7).deadline(patience).build().unwrap();
         client.me().await.unwrap();
         let result = create(&client.conversation(&conversation_id()), Kind::Mail, TEXT).await;
-        is_honest(&result, &service, &format!("held up by the limit, {way:?}"));
+        assert_honest(&result, service.stored(), &format!("held up by the limit, {way:?}"));
         assert!(result.unwrap(), "{way:?}");
         assert_eq!(service.sent(), 1, "{way:?}");
     }
@@ -265,7 +251,7 @@ async fn no_setting_of_a_client_panics() {
                 client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
             }
         }
-        service.state().behavior.gets.extend([Outcome::Before(503)]);
+        service.next_gets([Outcome::Before(503)]);
         let read = thread.get().deadline(Duration::from_secs(30)).await;
         assert!(read.is_err_and(|error| error.is_server_error()), "there is no time for so long a wait");
     }
@@ -300,7 +286,7 @@ async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours(
                     None => reply,
                 };
                 let result = reply.await.map(|made| made.recovered());
-                is_honest(&result, &service, &format!("after {wait} s, seen: {seen}, {way:?}"));
+                assert_honest(&result, service.stored(), &format!("after {wait} s, seen: {seen}, {way:?}"));
             }
         }
     }
@@ -325,7 +311,7 @@ async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_our
                 service.state().behavior.takes = Duration::from_secs(takes);
                 service.next_posts([Outcome::LostBefore]);
                 let result = create(&thread, kind, TEXT).await;
-                is_honest(&result, &service, &format!("{kind:?}, {ago} ms ago, {way:?}"));
+                assert_honest(&result, service.stored(), &format!("{kind:?}, {ago} ms ago, {way:?}"));
                 if let Way::ByReadingFirst = way {
                     assert!(!result.unwrap(), "{kind:?}, {ago} ms ago: a read tells them apart");
                 }
@@ -343,7 +329,8 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
                 service.twin_makes(kind, TEXT);
                 service.clock.leap(Duration::from_millis(ago));
                 service.next_posts([Outcome::LostBefore]);
-                let thread = if read_first { reading_first(&service) } else { thread };
+                let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
+                let thread = if read_first { client.conversation(&conversation_id()) } else { thread };
                 let result = create(&thread, kind, TEXT).await;
                 let case = format!("{kind:?}, {ago} ms ago, read first: {read_first}: {result:?}");
                 match &result {
@@ -356,12 +343,6 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
             }
         }
     }
-}
-
-/// The conversation by a client that reads it before each create.
-fn reading_first(service: &Service) -> ConversationHandle {
-    let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
-    client.conversation(&conversation_id())
 }
 
 #[tokio::test]
@@ -408,7 +389,7 @@ async fn a_note_that_was_not_done_is_not_a_success() {
         let (service, thread) = way.thread().await;
         service.next_posts([Outcome::Claims(r#"{"ok":false}"#)]);
         let result = create(&thread, Kind::Note, TEXT).await;
-        is_honest(&result, &service, "not done");
+        assert_honest(&result, service.stored(), "not done");
         is_unknown(&result, "the service said 201 and no in one breath");
         assert_eq!(service.sent(), 1, "an answer in the 200s is never repeated");
 
@@ -433,7 +414,7 @@ async fn what_the_service_does_not_know_how_to_do_is_sent_once() {
 #[tokio::test]
 async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
     let (service, thread) = Way::ByReadingFirst.thread().await;
-    service.state().behavior.gets.extend([Outcome::Before(500); 5]);
+    service.next_gets([Outcome::Before(500); 5]);
     let error = thread.add_note(TEXT).await.unwrap_err();
     assert_eq!((error.certainty(), service.sent()), (Certainty::NotSent, 0));
     let text = error.to_string();
@@ -441,36 +422,28 @@ async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
 }
 
 #[tokio::test]
-async fn a_create_is_one_request_when_all_goes_well() {
+async fn a_create_is_one_request_when_all_goes_well_so_that_105_fit_into_a_minute() {
     for kind in KINDS {
-        let service = Service::start().await;
-        let thread = service.client().conversation(&conversation_id());
-        for text in ["One", "Two", "Three"] {
-            assert!(!create(&thread, kind, text).await.unwrap());
+        let (service, thread) = Service::start_with_thread().await;
+        for n in 0..105 {
+            assert!(!create(&thread, kind, &format!("Text {n}")).await.unwrap());
         }
-        assert_eq!((service.sent(), service.requests().len()), (3, 3), "{kind:?}");
+        assert_eq!((service.sent(), service.requests().len()), (105, 105), "{kind:?}");
+        assert!(service.clock.slept().is_empty(), "{kind:?}: {:?}", service.clock.slept());
     }
 }
 
 #[tokio::test]
-async fn a_minute_of_one_key_has_room_for_105_creates() {
-    let (service, thread) = Way::ByItsClock.thread().await;
-    for n in 0..105 {
-        thread.add_note(format!("Note {n}")).no_wait().await.unwrap();
-    }
-    assert_eq!((service.stored(), service.sent()), (105, 105));
-}
-
-#[tokio::test]
-async fn a_clock_that_is_off_by_less_than_a_minute_hides_nothing() {
+async fn a_clock_that_is_off_by_less_than_a_minute_or_not_told_any_more_hides_nothing() {
     for kind in KINDS {
-        for off in [-59, -30, -3, 3, 30, 59] {
+        for off in [Some(-59), Some(-30), Some(-3), Some(3), Some(30), Some(59), None] {
             let (service, thread) = Way::ByItsClock.thread().await;
-            service.state().behavior.stamp_off = off;
+            service.state().behavior.stamp_off = off.unwrap_or(0);
+            service.state().behavior.date = off.map(|_| 0);
             service.next_posts([Outcome::LostAfter]);
             let result = create(&thread, kind, TEXT).await;
-            is_honest(&result, &service, &format!("{kind:?}, {off} s"));
-            assert_eq!(service.sent(), 1, "{kind:?}, {off} s");
+            assert_honest(&result, service.stored(), &format!("{kind:?}, {off:?} s"));
+            assert_eq!(service.sent(), 1, "{kind:?}, {off:?} s");
         }
     }
 }
@@ -492,7 +465,7 @@ async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
                     service.next_posts([outcome]);
                     let result = create(&thread, kind, TEXT).await;
                     let case = format!("{kind:?}, {off} s, {outcome:?}, {older}");
-                    is_honest(&result, &service, &case);
+                    assert_honest(&result, service.stored(), &case);
                 }
             }
         }
@@ -508,7 +481,7 @@ async fn a_clock_that_jumps_hides_nothing() {
                 service.state().behavior.date = Some(jump);
                 service.next_posts([outcome]);
                 let result = create(&thread, kind, TEXT).await;
-                is_honest(&result, &service, &format!("{kind:?}, {jump} s, {outcome:?}"));
+                assert_honest(&result, service.stored(), &format!("{kind:?}, {jump} s, {outcome:?}"));
                 assert_eq!(service.sent(), 1, "{kind:?}, {jump} s, {outcome:?}");
                 // From now on it is not trusted, and the conversation is read first.
                 service.next_posts([outcome]);
@@ -529,7 +502,7 @@ async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
             client.me().await.unwrap();
             let thread = client.conversation(&conversation_id());
             service.next_posts([Outcome::LostAfter]);
-            service.state().behavior.gets.extend([Outcome::Before(404)]);
+            service.next_gets([Outcome::Before(404)]);
             let error = create(&thread, kind, TEXT).await.unwrap_err();
             // The service's clock went on for two hours, this machine's did not; and others wrote meanwhile.
             service.state().behavior.gets.clear();
@@ -543,18 +516,6 @@ async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
                 _ => assert!(matches!(lookup, Lookup::Found(_)), "{kind:?}: {lookup:?}"),
             }
         }
-    }
-}
-
-#[tokio::test]
-async fn a_service_that_stops_telling_the_time_hides_nothing() {
-    for kind in KINDS {
-        let (service, thread) = Way::ByItsClock.thread().await;
-        service.state().behavior.date = None;
-        service.next_posts([Outcome::LostAfter]);
-        let result = create(&thread, kind, TEXT).await;
-        is_honest(&result, &service, &format!("{kind:?}"));
-        assert_eq!(service.sent(), 1, "{kind:?}");
     }
 }
 
@@ -600,21 +561,15 @@ async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
         assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
         assert_eq!(service.stored(), 1, "{kind:?}");
 
-        // Made a moment ago, with other words.
-        let (service, thread) = Way::ByItsClock.thread().await;
-        create(&thread, kind, "Some words").await.unwrap();
-        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
-        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert!(create(&thread, kind, "Third").await.unwrap(), "{kind:?}");
-        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
-
-        // And with the same.
-        let (service, thread) = Way::ByItsClock.thread().await;
-        create(&thread, kind, TEXT).await.unwrap();
-        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
-        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert!(create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
+        // Made a moment ago, with other words and with the same.
+        for [first, second, third] in [["Some words", TEXT, "Third"], [TEXT; 3]] {
+            let (service, thread) = Way::ByItsClock.thread().await;
+            create(&thread, kind, first).await.unwrap();
+            service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
+            assert!(!create(&thread, kind, second).await.unwrap(), "{kind:?}");
+            assert!(create(&thread, kind, third).await.unwrap(), "{kind:?}");
+            assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
+        }
     }
 }
 
@@ -646,7 +601,7 @@ async fn a_recovered_reply_has_the_id_and_status_of_the_new_message() {
     service.teammate_writes("draft", TEXT, Duration::ZERO);
     service.clock.leap(Duration::from_secs(62));
     service.next_posts([Outcome::LostAfter; 3]);
-    let thread = service.client().conversation(&conversation_id());
+    let thread = service.thread();
     let draft = thread.reply(TEXT).await.unwrap();
     assert_eq!((draft.message_id.as_str(), &draft.status), ("msg_2", &MessageStatus::Draft));
     let sent = thread.reply("A long explanation. ".repeat(1_000)).and_send().await.unwrap();
@@ -660,9 +615,9 @@ async fn a_recovered_reply_has_the_id_and_status_of_the_new_message() {
 async fn a_408_or_a_5xx_may_come_after_the_effect() {
     for status in [408, 500, 502, 503, 504] {
         for (outcome, recovered) in [(Outcome::After(status), true), (Outcome::Before(status), false)] {
-            let service = Service::start().await;
+            let (service, thread) = Service::start_with_thread().await;
             service.next_posts([outcome]);
-            let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+            let reply = thread.reply(TEXT).await.unwrap();
             assert_eq!((reply.recovered(), service.stored()), (recovered, 1), "{status}");
         }
     }
@@ -677,9 +632,9 @@ async fn a_refusal_or_a_429_is_certain_unless_an_earlier_request_was_lost() {
     ] {
         let service = Service::start().await;
         service.next_posts(outcomes.clone());
-        let reply = service.client().conversation(&conversation_id()).reply(TEXT).await;
-        let told = reply.as_ref().err().map(|error| (error.certainty(), error.unconfirmed().is_some()));
-        assert_eq!(told, certainty.map(|it| (it, it == Certainty::Unknown)), "{outcomes:?}");
+        let reply = service.thread().reply(TEXT).await;
+        let error = reply.as_ref().err().map(|error| (error.certainty(), error.unconfirmed().is_some()));
+        assert_eq!(error, certainty.map(|it| (it, it == Certainty::Unknown)), "{outcomes:?}");
         assert_eq!(service.requests().len(), requests, "{outcomes:?}: no read-back where all is known");
     }
 }
@@ -693,7 +648,7 @@ async fn two_identical_creates_at_once_make_two_also_when_one_is_lost() {
                     let service = slow_service().await;
                     service.state().behavior.shows_after = Duration::from_secs(late);
                     service.next_posts(outcomes);
-                    let thread = service.client().conversation(&conversation_id());
+                    let thread = service.thread();
                     let (one, other) = tokio::join!(create(&thread, kind, TEXT), create(&thread, kind, TEXT));
                     let case = format!("{outcomes:?}, {kind:?}, {late} s: {one:?}, {other:?}");
                     let recovered = usize::from(one.unwrap()) + usize::from(other.unwrap());
@@ -714,7 +669,7 @@ async fn read_backs_that_fail_for_good_leave_an_unknown_outcome_that_can_be_look
             let service = Service::start().await;
             service.next_posts([outcome]);
             service.next_gets([Outcome::Before(status); 200]);
-            let error = create(&service.client().conversation(&conversation_id()), kind, TEXT).await;
+            let error = create(&service.thread(), kind, TEXT).await;
             let error = error.unwrap_err();
             assert_eq!((error.certainty(), service.sent()), (Certainty::Unknown, 1));
             let text = error.to_string();
@@ -771,8 +726,7 @@ async fn a_create_that_was_dropped_can_be_found_and_is_not_taken_for_the_next_on
 #[tokio::test]
 async fn a_draft_is_not_taken_for_an_email_nor_an_email_for_a_draft() {
     for (status, send) in [("draft", true), ("scheduled", false), ("sent", false), ("failed", false)] {
-        let service = Service::start().await;
-        let thread = service.client().conversation(&conversation_id());
+        let (service, thread) = Service::start_with_thread().await;
         let before = thread.get().await.unwrap();
         service.teammate_writes(status, TEXT, Duration::ZERO);
         service.next_posts([Outcome::LostBefore]);
@@ -808,8 +762,7 @@ async fn what_shows_late_is_not_taken_for_the_next_create() {
     assert_ne!(client.find_unconfirmed(email.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
     assert_eq!(service.stored(), 1);
 
-    let service = Service::start().await;
-    let thread = service.client().conversation(&conversation_id());
+    let (service, thread) = Service::start_with_thread().await;
     service.state().behavior.shows_after = Duration::from_secs(3);
     thread.add_note(TEXT).verification(Verification::Never).await.unwrap();
     service.next_posts([Outcome::LostBefore]);

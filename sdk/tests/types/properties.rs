@@ -149,11 +149,6 @@ proptest! {
     }
 
     #[test]
-    fn a_timeline_item_is_read_back_equal(value in item()) {
-        there_and_back::<TimelineItem>(value);
-    }
-
-    #[test]
     fn a_document_is_read_back_equal_to_the_last_digit(value in document()) {
         there_and_back::<Document>(value);
     }

@@ -64,7 +64,7 @@ pub async fn measure(
         let mut builder = settings(service.builder());
         if loss.outcome == Outcome::Hangs {
             // The time of an attempt is real; what the service makes of it is not.
-            builder = builder.timeout(Duration::from_secs(2));
+            builder = builder.timeout(Duration::from_secs(1));
         }
         let client = builder.build().unwrap();
         let thread = client.conversation(&conversation_id());
