@@ -9,14 +9,10 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
 use shared_inbox_webhooks::replay::Delivery;
-use shared_inbox_webhooks::{Event, EventKind, Receiver, Signer, Verified, VerifyLayer};
+use shared_inbox_webhooks::{Event, EventKind, Receiver, Verified, VerifyLayer};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
-
-fn receiver() -> Receiver {
-    Receiver::new(verifier())
-}
+use crate::fixture::{BODY, ID, current, foreign, previous, receiver, signed_by};
 
 fn full() -> Full<Bytes> {
     Full::from(BODY)
@@ -24,7 +20,7 @@ fn full() -> Full<Bytes> {
 
 fn signed<B>(by: shared_inbox_webhooks::Secret, body: B) -> Request<B> {
     let mut request = Request::post("/").body(body).unwrap();
-    for (name, value) in Signer::new([by]).sign(ID, NOW, BODY.as_bytes()).pairs() {
+    for (name, value) in signed_by(by, BODY.as_bytes()).pairs() {
         request.headers_mut().insert(name, value.parse().unwrap());
     }
     request

@@ -128,9 +128,9 @@ fn every_second_effect_is_explained(store: &str, effects: &BTreeMap<String, u64>
     assert_eq!(effects.len(), events);
     let mut second = 0;
     for (event, count) in effects.iter().filter(|(_, count)| **count > 1) {
-        let told = traced(store, event);
-        let taken_over = told.iter().filter(|line| line.contains("the event is handled again")).count();
-        assert!(taken_over as u64 >= count - 1, "{event} took effect {count} times: {told:#?}");
+        let lines = traced(store, event);
+        let taken_over = lines.iter().filter(|line| line.contains("the event is handled again")).count();
+        assert!(taken_over as u64 >= count - 1, "{event} took effect {count} times: {lines:#?}");
         second += count - 1;
     }
     println!("{events} events, {second} effects more, each explained");
