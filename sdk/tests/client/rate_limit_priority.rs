@@ -144,29 +144,20 @@ async fn a_429_of_the_service_teaches_the_limiter() {
 }
 
 #[tokio::test]
-async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
+async fn a_create_ends_under_the_smallest_limit_and_does_not_wait_for_a_place_that_it_has_itself() {
     for verification in [Verification::ReadBack, Verification::ReadFirst] {
-        let service = Service::start().await;
-        service.next_posts([Outcome::LostBefore]);
-        let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
-        let thread = client.conversation(&conversation_id());
-        let reply = thread.reply("Done.").verification(verification).await.unwrap();
-        assert_eq!((reply.recovered(), service.stored()), (false, 1));
-    }
-}
-
-#[tokio::test]
-async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
-    for verification in [Verification::ReadBack, Verification::ReadFirst] {
-        let service = Service::start().await;
-        service.next_posts([Outcome::LostAfter]);
-        let limiter = MemoryLimiter::with_clock(1, service.clock.clone());
-        let client = service.builder().rate_limiter(limiter).deadline(Duration::from_secs(3600));
-        let thread = client.build().unwrap().conversation(&conversation_id());
-        let reply = thread.reply("Done.").verification(verification).await.unwrap();
-        assert!(reply.recovered(), "{verification:?}");
-        let waited: Duration = service.clock.slept().iter().sum();
-        assert!(waited < Duration::from_secs(200), "{verification:?}: {waited:?}");
+        for (limit, fault) in [(1, Outcome::LostAfter), (2, Outcome::LostBefore)] {
+            let service = Service::start().await;
+            service.next_posts([fault]);
+            let limiter = MemoryLimiter::with_clock(limit, service.clock.clone());
+            let client = service.builder().rate_limiter(limiter).deadline(Duration::from_secs(3600));
+            let thread = client.build().unwrap().conversation(&conversation_id());
+            let reply = thread.reply("Done.").verification(verification).await.unwrap();
+            let outcome = (reply.recovered(), service.stored());
+            assert_eq!(outcome, (fault == Outcome::LostAfter, 1), "{verification:?}");
+            let waited: Duration = service.clock.slept().iter().sum();
+            assert!(limit > 1 || waited < Duration::from_secs(200), "{verification:?}: {waited:?}");
+        }
     }
 }
 

@@ -45,13 +45,8 @@ async fn a_wait_ends_when_its_time_is_over() {
     let (service, thread) = Service::start_with_thread().await;
     let sent = service.add_message("outbound", Some("sent"), "Which order?");
     let started = service.clock.now();
-    let error = thread
-        .wait_for_reply(&id(&sent))
-        .within(Duration::from_secs(100))
-        .every(Duration::from_secs(15))
-        .await
-        .unwrap_err();
-    assert!(error.is_timeout());
+    let wait = thread.wait_for_reply(&id(&sent)).within(Duration::from_secs(100));
+    assert!(wait.every(Duration::from_secs(15)).await.unwrap_err().is_timeout());
     assert_eq!(service.clock.now() - started, Duration::from_secs(100));
 }
 

@@ -57,13 +57,8 @@ mod schemas {
     #[test]
     fn only_reads_are_read_only_and_only_replies_reach_outside() {
         let named = |pick: fn(&shared_inbox::__spec::Tool) -> bool| -> Vec<_> {
-            Operation::KNOWN
-                .iter()
-                .copied()
-                .filter_map(Operation::tool)
-                .filter(pick)
-                .map(|t| t.name)
-                .collect()
+            let tools = Operation::KNOWN.iter().copied().filter_map(Operation::tool);
+            tools.filter(pick).map(|tool| tool.name).collect()
         };
         assert_eq!(
             named(|t| t.read_only),

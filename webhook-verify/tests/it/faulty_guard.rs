@@ -1,4 +1,4 @@
-//! A guard in memory whose steps fail, hang, panic or take their time, and which counts them.
+//! A guard in memory whose steps fail, hang, panic, take their time or break a rule, and which counts them.
 
 use std::future::pending;
 use std::sync::Mutex;
@@ -19,6 +19,8 @@ pub(crate) struct FaultyGuard {
     pub(crate) hanging_step: &'static str,
     pub(crate) panicking_step: &'static str,
     pub(crate) commit_time: Duration,
+    /// The rule of a guard that it breaks.
+    pub(crate) broken_rule: &'static str,
     pub(crate) calls: Mutex<Vec<&'static str>>,
 }
 
@@ -73,33 +75,47 @@ impl ReplayGuard for FaultyGuard {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async {
             self.call("claim").await?;
-            self.guard.claim(delivery).await
+            Ok(match (self.guard.claim(delivery).await?, self.broken_rule) {
+                (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken::new(1)),
+                (Claim::InProgress, "two at once") => Claim::Granted(FencingToken::new(u64::MAX)),
+                (claim, _) => claim,
+            })
         })
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.call("renew").await?;
-            self.guard.renew(delivery, fence).await
+            match self.broken_rule {
+                "renews in words alone" => Ok(ClaimStatus::Held),
+                _ => self.guard.renew(delivery, fence).await,
+            }
         })
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.call("commit").await?;
-            self.guard.commit(delivery, fence).await
+            let status = self.guard.commit(delivery, fence).await?;
+            Ok(if self.broken_rule == "commits for anyone" { ClaimStatus::Held } else { status })
         })
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.call("release").await?;
-            self.guard.release(delivery, fence).await
+            match self.broken_rule {
+                "keeps what is given back" => Ok(ClaimStatus::Held),
+                _ => self.guard.release(delivery, fence).await,
+            }
         })
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        self.guard.forget(delivery)
+        match self.broken_rule {
+            "never forgets" => Box::pin(async { Ok(false) }),
+            _ => self.guard.forget(delivery),
+        }
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {

@@ -8,11 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redis::AsyncCommands;
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
-use shared_inbox_tests::stores::{self, Store};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
+use shared_inbox_tests::{
+    proxy::Proxy,
+    stores::{self, Store},
+};
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, Delivery, FencingToken, HandleError, Handled, Handlers, Mark, OnStoreError,
-    PostgresGuard, RETRY_WINDOW, RedisGuard, ReplayGuard, TransactionalInbox, suite,
+    Claim, ClaimStatus, FencingToken, HandleError, Handled, Handlers, Mark, OnStoreError, PostgresGuard,
+    RETRY_WINDOW, RedisGuard, ReplayGuard, TransactionalInbox, suite,
 };
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -25,7 +28,11 @@ use crate::trace::Trace;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn redis(store: &Store) -> (RedisGuard, MultiplexedConnection) {
-    let client = redis::Client::open(store.url()).unwrap();
+    redis_at(store.url()).await
+}
+
+async fn redis_at(url: String) -> (RedisGuard, MultiplexedConnection) {
+    let client = redis::Client::open(url).unwrap();
     let patient = ConnectionManagerConfig::new().set_number_of_retries(1);
     let patient = patient.set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE));
     let connection = ConnectionManager::new_with_config(client.clone(), patient).await.unwrap();
@@ -150,47 +157,27 @@ async fn a_redis_that_lost_everything_gives_larger_fences_than_before() {
     assert_eq!(guard.commit(&one(), after).await.unwrap(), ClaimStatus::Held);
 }
 
-/// A connection that notes the numbers in what is asked of the store.
-#[derive(Clone)]
-struct Noting(MultiplexedConnection, Arc<Mutex<Vec<u64>>>);
-
-impl ConnectionLike for Noting {
-    fn req_packed_command<'a>(&'a mut self, command: &'a redis::Cmd) -> redis::RedisFuture<'a, redis::Value> {
-        for argument in command.args_iter() {
-            let redis::Arg::Simple(text) = argument else { continue };
-            let numbers =
-                text.split(|byte| !byte.is_ascii_digit()).filter_map(|digits| str::from_utf8(digits).ok());
-            self.1.lock().unwrap().extend(numbers.filter_map(|digits| digits.parse::<u64>().ok()));
-        }
-        self.0.req_packed_command(command)
-    }
-
-    fn req_packed_commands<'a>(
-        &'a mut self,
-        pipeline: &'a redis::Pipeline,
-        offset: usize,
-        count: usize,
-    ) -> redis::RedisFuture<'a, Vec<redis::Value>> {
-        self.0.req_packed_commands(pipeline, offset, count)
-    }
-
-    fn get_db(&self) -> i64 {
-        self.0.get_db()
-    }
-}
-
 /// Receivers' clocks differ: one that is behind would grant a smaller one after the store has lost its data.
 #[tokio::test]
 async fn a_fence_comes_from_the_clock_of_redis_and_not_from_the_receivers() {
     for store in [stores::redis(), stores::valkey()] {
         let Some(store) = store else { return };
-        let noted = Arc::<Mutex<Vec<u64>>>::default();
-        let guard = RedisGuard::new(Noting(redis(&store).await.1, Arc::clone(&noted))).timeout(PATIENCE);
+        let requests = Arc::<Mutex<String>>::default();
+        let log = Arc::clone(&requests);
+        let proxy = Proxy::rewriting(store.port(), move |is_request, bytes| {
+            if is_request {
+                *log.lock().unwrap() += &String::from_utf8_lossy(bytes);
+            }
+            Some(bytes.to_vec())
+        })
+        .await;
+        let (guard, _) = redis_at(proxy.url()).await;
         let now = u64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_micros()).unwrap();
         granted(&guard, &one()).await;
-        let noted = noted.lock().unwrap();
-        let hour = 3_600_000_000;
-        assert!(!noted.is_empty() && !noted.iter().any(|number| number.abs_diff(now) < hour), "{noted:?}");
+        let requests = requests.lock().unwrap();
+        let numbers = requests.split(|c: char| !c.is_ascii_digit()).filter_map(|text| text.parse().ok());
+        let is_near = |number: u64| number.abs_diff(now) < 3_600_000_000;
+        assert!(requests.contains("evt_1") && !numbers.into_iter().any(is_near), "{requests}");
     }
 }
 
@@ -485,8 +472,7 @@ async fn a_claim_that_is_taken_over_is_told_and_one_that_was_given_back_is_not()
         let fence = granted(guard, &event).await;
         let lines = trace.lines();
         let [line] = &lines[..] else { panic!("{lines:?}") };
-        let warning =
-            "WARN message=a webhook's claim ran out before its end was noted: the event is handled again";
+        let warning = "WARN a webhook's claim ran out before its end was noted: the event is handled again";
         assert!(line.starts_with(warning) && line.contains("scout.held"), "{line}");
         assert_eq!(guard.commit(&event, fence).await.unwrap(), ClaimStatus::Held);
     }

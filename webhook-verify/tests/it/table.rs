@@ -14,6 +14,10 @@ use crate::fixture::{BODY, ID, NOW, current, foreign, previous, signature, verif
 type Verdict = Result<usize, &'static str>;
 
 const UNUSABLE: Verdict = Err("signature_none_usable");
+const MISMATCH: Verdict = Err("signature_mismatch");
+const TOO_MANY: Verdict = Err("signature_too_many");
+const TOO_LONG: Verdict = Err("signature_too_long");
+const TOO_NEW: Verdict = Err("timestamp_too_new");
 
 struct Row {
     why: &'static str,
@@ -101,10 +105,6 @@ fn headers_missing_or_doubled() -> Vec<Row> {
         Row::good("no id", Err("id_missing")).without(WEBHOOK_ID),
         Row::good("no timestamp", Err("timestamp_missing")).without(TIMESTAMP),
         Row::good("no signature", Err("signature_missing")).without(SIGNATURE),
-        Row::good("no header at all", Err("id_missing"))
-            .without(WEBHOOK_ID)
-            .without(TIMESTAMP)
-            .without(SIGNATURE),
         Row::good("names in capitals are the same names", Ok(0)).without(WEBHOOK_ID).with("Webhook-Id", ID),
         Row::good("the headers of another brand are not looked at", Err("id_missing"))
             .without(WEBHOOK_ID)
@@ -139,10 +139,8 @@ fn ids() -> Vec<Row> {
         Row::id("a line end in the id", "evt_1\r\nx: y", Err("id_invalid")),
         Row::id("a zero byte in the id", "evt_\0", Err("id_invalid")),
         Row::good("bytes that are no text", Err("id_invalid")).with(WEBHOOK_ID, [0xff, 0xfe]),
-        Row::good("the id is signed: another one does not fit", Err("signature_mismatch"))
-            .with(WEBHOOK_ID, "evt_other"),
-        Row::good("the id is signed in its own case", Err("signature_mismatch"))
-            .with(WEBHOOK_ID, ID.to_uppercase()),
+        Row::good("the id is signed: another one does not fit", MISMATCH).with(WEBHOOK_ID, "evt_other"),
+        Row::good("the id is signed in its own case", MISMATCH).with(WEBHOOK_ID, ID.to_uppercase()),
     ]
 }
 
@@ -152,24 +150,20 @@ fn timestamps() -> Vec<Row> {
         Row::timestamp("5 minutes old is young enough", &text(NOW - 300), Ok(0)),
         Row::timestamp("a second older is not", &text(NOW - 301), Err("timestamp_too_old")),
         Row::timestamp("5 minutes ahead", &text(NOW + 300), Ok(0)),
-        Row::timestamp("a second more", &text(NOW + 301), Err("timestamp_too_new")),
+        Row::timestamp("a second more", &text(NOW + 301), TOO_NEW),
         Row::timestamp("the year 1970", "0", Err("timestamp_too_old")),
         Row::timestamp("an empty timestamp", "", Err("timestamp_invalid")),
         Row::timestamp("a negative one", "-1700000000", Err("timestamp_invalid")),
         Row::timestamp("the lowest 64-bit number", "-9223372036854775808", Err("timestamp_invalid")),
-        Row::timestamp(
-            "the highest 64-bit number with a sign",
-            "9223372036854775807",
-            Err("timestamp_too_new"),
-        ),
-        Row::timestamp("the highest without one", "18446744073709551615", Err("timestamp_too_new")),
-        Row::timestamp("one more must not wrap to zero", "18446744073709551616", Err("timestamp_too_new")),
+        Row::timestamp("the highest 64-bit number with a sign", "9223372036854775807", TOO_NEW),
+        Row::timestamp("the highest without one", "18446744073709551615", TOO_NEW),
+        Row::timestamp("one more must not wrap to zero", "18446744073709551616", TOO_NEW),
         Row::timestamp(
             "2^64 + now must not wrap to now",
             &(u128::from(NOW) + (1 << 64)).to_string(),
-            Err("timestamp_too_new"),
+            TOO_NEW,
         ),
-        Row::timestamp("three thousand digits", &"9".repeat(3000), Err("timestamp_too_new")),
+        Row::timestamp("three thousand digits", &"9".repeat(3000), TOO_NEW),
         Row::timestamp("leading zeros change nothing, being signed as they are", &format!("000{NOW}"), Ok(0)),
         Row::timestamp("a plus sign", &format!("+{NOW}"), Err("timestamp_invalid")),
         Row::timestamp("a fraction", &format!("{NOW}.0"), Err("timestamp_invalid")),
@@ -179,13 +173,13 @@ fn timestamps() -> Vec<Row> {
         Row::timestamp("hexadecimal", "0x6553f100", Err("timestamp_invalid")),
         Row::timestamp("an underscore between digits", "1_700_000_000", Err("timestamp_invalid")),
         Row::timestamp("digits of another script", "١٧٠٠٠٠٠٠٠٠", Err("timestamp_invalid")),
-        Row::timestamp("milliseconds", &text(NOW * 1000), Err("timestamp_too_new")),
+        Row::timestamp("milliseconds", &text(NOW * 1000), TOO_NEW),
         Row::timestamp("a date", "2023-11-14T22:13:20Z", Err("timestamp_invalid")),
         Row::timestamp("a word", "now", Err("timestamp_invalid")),
         Row::good("bytes that are no text", Err("timestamp_invalid")).with(TIMESTAMP, [0xff]),
-        Row::good("the timestamp is signed: another one in time does not fit", Err("signature_mismatch"))
+        Row::good("the timestamp is signed: another one in time does not fit", MISMATCH)
             .with(TIMESTAMP, text(NOW - 1)),
-        Row::good("nor does the same number written differently", Err("signature_mismatch"))
+        Row::good("nor does the same number written differently", MISMATCH)
             .with(TIMESTAMP, format!("0{NOW}")),
     ]
 }
@@ -211,7 +205,7 @@ fn signatures() -> Vec<Row> {
         Row::signature("by the previous secret", by(previous()), Ok(1)),
         Row::signature("by both, as during a rotation", format!("{good} {}", by(previous())), Ok(0)),
         Row::signature("by both, the other way round", format!("{} {good}", by(previous())), Ok(0)),
-        Row::signature("by a secret that is not ours", by(foreign()), Err("signature_mismatch")),
+        Row::signature("by a secret that is not ours", by(foreign()), MISMATCH),
         Row::signature("a good one behind a foreign one", format!("{} {good}", by(foreign())), Ok(0)),
         Row::signature("a good one in front of a foreign one", format!("{good} {}", by(foreign())), Ok(0)),
         Row::signature("an empty header", "", UNUSABLE),
@@ -248,7 +242,7 @@ fn signatures() -> Vec<Row> {
         Row::signature("the first 8 characters", &good[..8], UNUSABLE),
         Row::signature("31 bytes", format!("v1,{}", "A".repeat(40) + "AA=="), UNUSABLE),
         Row::signature("33 bytes", format!("v1,{}", "A".repeat(44)), UNUSABLE),
-        Row::signature("32 zero bytes", format!("v1,{}=", "A".repeat(43)), Err("signature_mismatch")),
+        Row::signature("32 zero bytes", format!("v1,{}=", "A".repeat(43)), MISMATCH),
         Row::signature("quotation marks", format!("\"{good}\""), UNUSABLE),
         Row::signature("the secret itself", &**current().reveal(), UNUSABLE),
         Row::signature("bytes that are no text", [b"v1,".as_slice(), &[0xff; 44]].concat(), UNUSABLE),
@@ -258,33 +252,13 @@ fn signatures() -> Vec<Row> {
             Ok(0),
         ),
         Row::signature("the sixteenth fits", format!("{} {good}", many(15)), Ok(0)),
-        Row::signature(
-            "the seventeenth is not read",
-            format!("{} {good}", many(16)),
-            Err("signature_too_many"),
-        ),
-        Row::signature(
-            "nor are entries of other versions behind",
-            "v9,x ".repeat(17) + &good,
-            Err("signature_too_many"),
-        ),
-        Row::signature(
-            "nor is the first of seventeen",
-            format!("{good} {}", many(16)),
-            Err("signature_too_many"),
-        ),
-        Row::signature(
-            "an unusable one and a foreign one",
-            format!("v2,x {}", many(1)),
-            Err("signature_mismatch"),
-        ),
-        Row::signature("a thousand bogus ones", many(1000), Err("signature_too_long")),
+        Row::signature("the seventeenth is not read", format!("{} {good}", many(16)), TOO_MANY),
+        Row::signature("nor are entries of other versions behind", "v9,x ".repeat(17) + &good, TOO_MANY),
+        Row::signature("nor is the first of seventeen", format!("{good} {}", many(16)), TOO_MANY),
+        Row::signature("an unusable one and a foreign one", format!("v2,x {}", many(1)), MISMATCH),
+        Row::signature("a thousand bogus ones", many(1000), TOO_LONG),
         Row::signature("4 KiB are read", format!("{good} {}", "x".repeat(4096 - 48)), Ok(0)),
-        Row::signature(
-            "a byte more is not",
-            format!("{good} {}", "x".repeat(4096 - 47)),
-            Err("signature_too_long"),
-        ),
+        Row::signature("a byte more is not", format!("{good} {}", "x".repeat(4096 - 47)), TOO_LONG),
         Row::signature("4 KiB of spaces and a good one", " ".repeat(4096 - 47) + &good, Ok(0)),
     ]
 }
@@ -297,15 +271,13 @@ fn bodies() -> Vec<Row> {
         Row::body("a body of one mebibyte", &vec![b'x'; 1 << 20], Ok(0)),
         Row::body("a body that is no JSON is signed all the same", b"hello", Ok(0)),
         Row::body("a body that starts like a timestamp", format!("{NOW}.{{}}").as_bytes(), Ok(0)),
-        Row::good("a body that lost its last byte", Err("signature_mismatch"))
-            .arriving_as(&BODY.as_bytes()[..BODY.len() - 1]),
-        Row::good("a line end behind the body", Err("signature_mismatch")).arriving_as(format!("{BODY}\n")),
-        Row::good("a byte-order mark in front", Err("signature_mismatch"))
-            .arriving_as(format!("\u{feff}{BODY}")),
-        Row::good("JSON with other spaces", Err("signature_mismatch")).arriving_as(BODY.replace(':', ": ")),
-        Row::good("a changed byte", Err("signature_mismatch")).arriving_as(flipped),
-        Row::good("no body where there was one", Err("signature_mismatch")).arriving_as(""),
-        Row::good("the body twice", Err("signature_mismatch")).arriving_as(BODY.repeat(2)),
+        Row::good("a body that lost its last byte", MISMATCH).arriving_as(&BODY.as_bytes()[..BODY.len() - 1]),
+        Row::good("a line end behind the body", MISMATCH).arriving_as(format!("{BODY}\n")),
+        Row::good("a byte-order mark in front", MISMATCH).arriving_as(format!("\u{feff}{BODY}")),
+        Row::good("JSON with other spaces", MISMATCH).arriving_as(BODY.replace(':', ": ")),
+        Row::good("a changed byte", MISMATCH).arriving_as(flipped),
+        Row::good("no body where there was one", MISMATCH).arriving_as(""),
+        Row::good("the body twice", MISMATCH).arriving_as(BODY.repeat(2)),
         Row::signed("id, timestamp and body run together", ID, &NOW.to_string(), b"2.x", Err("id_invalid"))
             .with(WEBHOOK_ID, format!("{ID}.{NOW}"))
             .with(TIMESTAMP, "2")
