@@ -129,7 +129,7 @@ async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
         service.next_posts([Outcome::LostBefore]);
         let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
         let result = thread.request_documents(documents).await.map(|made| made.recovered());
-        assert_honest(&result, service.stored(), &format!("{text}, {way:?}"));
+        assert_honest(&result, service.stored(), format_args!("{text}, {way:?}"));
     }
 }
 

@@ -150,7 +150,7 @@ async fn a_list_that_does_not_come_to_rest_is_named() {
 async fn slices_that_cannot_be_divided_are_named() {
     let waiting = threads(350, |id| match id {
         ..=20 => ("waiting", 0, "me"),
-        ..=170 => ("waiting", 0, "unassigned"),
+        21..=170 => ("waiting", 0, "unassigned"),
         _ => ("waiting", 0, "other"),
     });
     let inbox = inbox(1, waiting).await;

@@ -45,8 +45,8 @@ impl Tls {
                 let acceptor = acceptor.clone();
                 tokio::spawn(async move {
                     if let Some((question, answer)) = first {
-                        let mut asked = [0; 8];
-                        if near.read_exact(&mut asked).await.is_err() || asked != question {
+                        let mut request = [0; 8];
+                        if near.read_exact(&mut request).await.is_err() || request != question {
                             return;
                         }
                         near.write_all(answer).await.unwrap();
