@@ -2,7 +2,7 @@
 
 use crate::support::{Service, conversation_id, key};
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{ApiKey, Certainty, Client, ConversationId, InvalidApiKey, View};
+use shared_inbox::{ApiKey, Certainty, Client, InvalidApiKey, View};
 
 #[test]
 fn keys_of_every_form_are_accepted_and_others_are_not() {
@@ -118,26 +118,13 @@ async fn every_limit_is_checked_before_sending_all_problems_at_once() {
     thread.add_note("é".repeat(10_000)).await.unwrap();
 }
 
-#[test]
-fn ids_are_checked() {
-    for bad in ["", "cnv_", "msg_1", "cnv_A", "cnv_1/notes", "cnv_../me"] {
-        assert!(ConversationId::parse(bad).is_err(), "{bad}");
-    }
-}
-
 #[tokio::test]
 async fn a_raw_path_stays_below_the_base_url() {
     let service = Service::start().await;
     let client = service.client();
     for bad in ["me", "", "//elsewhere.example/x", "/../v2/me", "/me?x=1", "/me#x", "/%2e%2e/me", "/a b"] {
-        let result = client.raw(http::Method::GET, bad).await;
-        if let Ok(answer) = result {
-            panic!("{bad} was sent: {answer:?}");
-        }
+        client.raw(http::Method::GET, bad).await.expect_err(bad);
     }
-    assert!(
-        service.requests().iter().all(|request| request.starts_with("GET //")),
-        "{:?}",
-        service.requests()
-    );
+    let requests = service.requests();
+    assert!(requests.iter().all(|request| request.starts_with("GET //")), "{requests:?}");
 }

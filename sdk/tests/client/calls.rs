@@ -1,36 +1,35 @@
-//! What every call has: headers of its own, details of its answer, a future; lists that say when they are cut.
+//! What every call has: headers of its own, details of its response; lists that say when they are cut.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use serde_json::{Value, json};
 use shared_inbox::{Certainty, Client, ConversationId, Team, retry::RetryPolicy};
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+use wiremock::{MockServer, Request, ResponseTemplate};
 
-use crate::support::{Outcome, Service, conversation_id, key};
+use crate::support::{Outcome, Service, conversation_id, responding, summary};
 
 async fn service(
     answer: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
 ) -> (MockServer, Client) {
-    let server = MockServer::start().await;
-    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let (server, client) = responding(answer).await;
     let retry = RetryPolicy::default().first_delay(Duration::from_millis(1));
-    let client = Client::builder(format!("{}/api/v1", server.uri()), key()).retry(retry).build().unwrap();
-    (server, client)
+    (server, client.retry(retry).build().unwrap())
+}
+
+/// Responds after so many failures.
+fn after_failures(failures: u32, response: ResponseTemplate) -> impl Fn(&Request) -> ResponseTemplate {
+    let requests = AtomicU32::new(0);
+    move |_| match requests.fetch_add(1, Ordering::SeqCst) < failures {
+        true => ResponseTemplate::new(503),
+        false => response.clone(),
+    }
 }
 
 #[tokio::test]
 async fn a_header_goes_out_with_every_request_of_its_call_and_with_no_other() {
-    let asked = Arc::new(AtomicU32::new(0));
-    let count = Arc::clone(&asked);
-    let (server, client) = service(move |_| {
-        let status = if count.fetch_add(1, Ordering::SeqCst) == 0 { 500 } else { 200 };
-        ResponseTemplate::new(status).set_body_json(json!([]))
-    })
-    .await;
+    let empty = ResponseTemplate::new(200).set_body_json(json!([]));
+    let (server, client) = service(after_failures(1, empty)).await;
     client.tags().header("traceparent", "00-1").header("TraceParent", "00-2").await.unwrap();
     client.tags().await.unwrap();
     let requests = server.received_requests().await.unwrap();
@@ -58,23 +57,14 @@ async fn a_header_that_is_malformed_or_the_clients_own_is_an_error_before_sendin
         assert!(error.to_string().contains("header: "), "{error}");
     }
     assert!(server.received_requests().await.unwrap().is_empty());
-    let shown = format!("{:?}", Client::builder("x", key()));
-    assert!(!shown.contains("a1a1"), "{shown}");
 }
 
 #[tokio::test]
 async fn a_successful_call_tells_its_status_headers_and_attempts() {
-    let asked = Arc::new(AtomicU32::new(0));
-    let count = Arc::clone(&asked);
-    let (_server, client) = service(move |_| {
-        if count.fetch_add(1, Ordering::SeqCst) < 2 {
-            return ResponseTemplate::new(503);
-        }
-        ResponseTemplate::new(203)
-            .insert_header("x-request-id", "r-7")
-            .set_body_json(json!([{"id": "tag_1", "name": "refund", "count": 7}]))
-    })
-    .await;
+    let response = ResponseTemplate::new(203)
+        .insert_header("x-request-id", "r-7")
+        .set_body_json(json!([{"id": "tag_1", "name": "refund", "count": 7}]));
+    let (_server, client) = service(after_failures(2, response)).await;
     let tags = client.tags().send_with_response().await.unwrap();
     assert_eq!(tags[0].name, "refund");
     assert_eq!((tags.status().unwrap().as_u16(), tags.attempts()), (203, 3));
@@ -84,9 +74,8 @@ async fn a_successful_call_tells_its_status_headers_and_attempts() {
 
 #[tokio::test]
 async fn a_successful_create_tells_its_status_headers_and_attempts() {
-    let service = Service::start().await;
+    let (service, thread) = Service::start_with_thread().await;
     service.next_posts([Outcome::Before(429)]);
-    let thread = service.client().conversation(&conversation_id());
     let draft = thread.reply("Your refund is on its way.").await.unwrap();
     assert_eq!(draft.message_id.as_str(), "msg_1");
     assert_eq!((draft.status().unwrap().as_u16(), draft.attempts()), (201, 2));
@@ -101,32 +90,12 @@ async fn a_recovered_create_has_no_status_and_no_headers_but_its_attempts() {
     for (faults, attempts) in
         [(vec![Outcome::LostAfter], 1), (vec![Outcome::LostBefore, Outcome::LostAfter], 2)]
     {
-        let service = Service::start().await;
+        let (service, thread) = Service::start_with_thread().await;
         service.next_posts(faults);
-        let note =
-            service.client().conversation(&conversation_id()).add_note("Refund is approved").await.unwrap();
+        let note = thread.add_note("Refund is approved").await.unwrap();
         assert!(note.recovered() && note.ok);
         assert_eq!((note.status(), note.headers(), note.attempts()), (None, None, attempts));
     }
-}
-
-#[tokio::test]
-async fn calls_can_be_spawned_joined_and_selected() {
-    let (_server, client) = service(|_| ResponseTemplate::new(200).set_body_json(json!([]))).await;
-    let spawned = tokio::spawn(client.tags().into_future());
-    assert!(spawned.await.unwrap().unwrap().is_empty());
-    let calls = (0..5).map(|_| client.mailboxes().into_future());
-    assert!(join_all(calls).await.into_iter().all(|mailboxes| mailboxes.unwrap().is_empty()));
-    tokio::select! {
-        tags = client.tags().into_future() => assert!(tags.unwrap().is_empty()),
-        () = tokio::time::sleep(Duration::from_secs(30)) => panic!("no answer"),
-    }
-}
-
-fn summary(number: usize) -> Value {
-    json!({"id": format!("cnv_{number}"), "subject": "s", "snippet": "t", "status": "open",
-           "contact": {"name": null, "email": null}, "mailbox": "Help", "lastMessageAt": "2026-03-01T09:30:00.000Z",
-           "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null})
 }
 
 #[tokio::test]
@@ -155,12 +124,7 @@ async fn a_conversation_is_given_to_a_member_of_its_team_as_it_was_read() {
     let thread = client.conversation(&conversation_id());
     thread.assign(&team.people[0].id).await.unwrap();
     thread.assign(team.agents[0].id.clone()).await.unwrap();
-    let bodies: Vec<Value> = server
-        .received_requests()
-        .await
-        .unwrap()
-        .iter()
-        .map(|request| request.body_json().unwrap())
-        .collect();
+    let requests = server.received_requests().await.unwrap();
+    let bodies: Vec<Value> = requests.iter().map(|request| request.body_json().unwrap()).collect();
     assert_eq!(bodies, [json!({"to": "user:usr_1"}), json!({"to": "agent:agt_1"})]);
 }

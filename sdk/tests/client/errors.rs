@@ -1,19 +1,19 @@
 //! What an error shows to a log, and what only to whoever asks.
 
+use std::time::Duration;
+
 use serde_json::json;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{Certainty, Client, create::Verification, retry::RetryPolicy};
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+use wiremock::{MockServer, Request, ResponseTemplate};
 
-use crate::support::{conversation_id, key};
+use crate::support::{Outcome, Service, conversation_id, key, responding, unreachable_url};
 
 const WORDS: &str = "Dear Kim,\nyour refund of 20 EUR is on its way to DE02 1203 0000.";
 
 /// A service that refuses, and quotes all that it was sent.
 async fn echo(status: u16) -> (MockServer, Client) {
-    let server = MockServer::start().await;
-    let answer = move |request: &Request| {
+    let (server, client) = responding(move |request: &Request| {
         let header = request.headers.get("authorization").unwrap().to_str().unwrap();
         let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let quoted = body["body"].as_str().or(body["message"].as_str()).unwrap_or_default().to_uppercase();
@@ -24,14 +24,9 @@ async fn echo(status: u16) -> (MockServer, Client) {
             request.headers.get("x-tenant")
         );
         ResponseTemplate::new(status).set_body_json(json!({ "error": sentence }))
-    };
-    Mock::given(any()).respond_with(answer).mount(&server).await;
-    let client = Client::builder(format!("{}/api/v1", server.uri()), key())
-        .retry(RetryPolicy::never())
-        .verification(Verification::Never)
-        .build()
-        .unwrap();
-    (server, client)
+    })
+    .await;
+    (server, client.retry(RetryPolicy::never()).verification(Verification::Never).build().unwrap())
 }
 
 #[tokio::test]
@@ -66,13 +61,10 @@ async fn display_and_debug_blot_out_what_we_sent_and_message_keeps_it() {
 
 #[tokio::test]
 async fn a_plain_sentence_is_shown_whole() {
-    let server = MockServer::start().await;
-    let answer =
-        ResponseTemplate::new(400).set_body_json(json!({"error": "body: must be at most 10,000 characters"}));
-    Mock::given(any()).respond_with(answer).mount(&server).await;
-    let client = Client::builder(format!("{}/api/v1", server.uri()), key()).build().unwrap();
-    let note = client.conversation(&conversation_id()).add_note("Hello").verification(Verification::Never);
-    let error = note.await.unwrap_err();
+    let sentence = json!({"error": "body: must be at most 10,000 characters"});
+    let (_server, client) = responding(ResponseTemplate::new(400).set_body_json(sentence)).await;
+    let client = client.verification(Verification::Never).build().unwrap();
+    let error = client.conversation(&conversation_id()).add_note("Hello").await.unwrap_err();
     assert!(error.to_string().ends_with("400: body: must be at most 10,000 characters"), "{error}");
 }
 
@@ -83,9 +75,7 @@ async fn the_error_of_a_read_does_not_speak_of_effects() {
         ResponseTemplate::new(200).set_body_string("<html>"),
         ResponseTemplate::new(302).insert_header("location", "/x"),
     ] {
-        let server = MockServer::start().await;
-        Mock::given(any()).respond_with(answer).mount(&server).await;
-        let client = Client::builder(format!("{}/api/v1", server.uri()), key());
+        let (_server, client) = responding(answer).await;
         let client = client.retry(RetryPolicy::never()).build().unwrap();
         let error = client.tags().await.unwrap_err();
         assert_eq!(error.certainty(), Certainty::NoEffect);
@@ -93,5 +83,24 @@ async fn the_error_of_a_read_does_not_speak_of_effects() {
         let error = client.conversation(&conversation_id()).edit_tags().add("x").await.unwrap_err();
         assert_eq!(error.certainty(), Certainty::Unknown);
         assert!(error.to_string().contains("may have taken effect"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn no_error_in_the_chain_shows_the_words_of_a_search() {
+    let service = Service::start().await;
+    service.next_gets([Outcome::LostBefore, Outcome::Truncated, Outcome::Hangs]);
+    let nobody = Client::builder(unreachable_url().await, key()).build().unwrap();
+    for client in [service.client(), service.client(), service.client(), nobody] {
+        let search = client.conversations().search("kim@example.com").retry(RetryPolicy::never());
+        let error = search.timeout(Duration::from_millis(300)).await.unwrap_err();
+        let mut next: Option<&dyn std::error::Error> = Some(&error);
+        let mut depth = 0;
+        while let Some(error) = next {
+            let shown = format!("{error} {error:?} {error:#?}");
+            assert!(!shown.contains("kim") && !shown.contains(&key()[8..]), "{shown}");
+            (next, depth) = (error.source(), depth + 1);
+        }
+        assert!(depth > 1, "the cause is there: {error}");
     }
 }

@@ -1,78 +1,89 @@
 //! A service that cannot be connected to: a mistake in the settings until it was reached once, an outage afterwards.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use shared_inbox::{Certainty, Client, ErrorKind, clock::Clock, retry::RetryPolicy};
+use shared_inbox::create::Verification;
+use shared_inbox::{Certainty, Client, ClientBuilder, ErrorKind, Status, retry::RetryPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::support::{LeapClock, conversation_id, key};
+use crate::support::{LeapClock, conversation_id, key, unreachable_url};
 
-/// A port that answers so many requests with an empty list, and then refuses connections.
-async fn answers(requests: usize) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let serve = async move {
-        for _ in 0..requests {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut head = [0; 4096];
-            let _ = stream.read(&mut head).await;
-            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n[]";
-            let _ = stream.write_all(answer.as_bytes()).await;
-            let _ = stream.shutdown().await;
-        }
-    };
-    if requests > 0 {
-        tokio::spawn(serve);
-    }
-    address
+/// Names that do not exist, or are never found.
+struct Resolver {
+    responds: bool,
 }
 
-struct NoSuchHost;
-
-impl reqwest::dns::Resolve for NoSuchHost {
+impl reqwest::dns::Resolve for Resolver {
     fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        Box::pin(async { Err("no such host".into()) })
+        match self.responds {
+            true => Box::pin(async { Err("no such host".into()) }),
+            false => Box::pin(std::future::pending()),
+        }
     }
+}
+
+fn resolved_by(resolver: Resolver) -> reqwest::Client {
+    let http = reqwest::Client::builder().no_proxy().dns_resolver(Arc::new(resolver));
+    http.connect_timeout(Duration::from_millis(5)).build().unwrap()
+}
+
+async fn unreachable(clock: &Arc<LeapClock>) -> ClientBuilder {
+    Client::builder(unreachable_url().await, key()).clock(clock.clone())
 }
 
 #[tokio::test]
-async fn a_service_that_was_never_reached_is_given_up_after_three_seconds() {
-    let address = answers(0).await;
-    let unknown = "inbox.example:443".to_owned();
-    let no_such_host = reqwest::Client::builder().dns_resolver(NoSuchHost).build().unwrap();
-    for (url, address, http) in [
-        (format!("http://{address}/api/v1"), address, reqwest::Client::new()),
-        (format!("https://{unknown}/api/v1"), unknown, no_such_host),
+async fn a_service_that_was_never_reached_is_given_up_after_three_seconds_and_nothing_was_sent() {
+    let unknown = || "https://inbox.example/api/v1".to_owned();
+    for (url, http) in [
+        (unreachable_url().await, reqwest::Client::new()),
+        (unknown(), resolved_by(Resolver { responds: true })),
+        (unknown(), resolved_by(Resolver { responds: false })),
     ] {
-        for create in [false, true] {
-            let clock = LeapClock::new();
+        let address = url.split('/').nth(2).unwrap();
+        let clocks = [(); 5].map(|()| LeapClock::new());
+        let [one, two, three, four, five] = clocks.each_ref().map(|clock| {
             let client = Client::builder(&url, key()).clock(clock.clone()).http_client(http.clone());
-            let client = client.build().unwrap();
-            let started = clock.now();
-            let error = match create {
-                false => client.tags().await.unwrap_err(),
-                true => client.conversation(&conversation_id()).add_note("Hello").await.unwrap_err(),
-            };
-            assert_eq!(
-                (error.kind(), error.certainty()),
-                (ErrorKind::Connect, Certainty::NotSent),
-                "{error}"
-            );
-            assert!(clock.now() - started < Duration::from_secs(3), "{:?}", clock.slept());
-            assert!(error.attempts() > 1, "{error:?}");
-            assert!(error.to_string().contains(&address), "{error}");
-            assert!(!error.to_string().contains("cnv_1"), "{error}");
+            client.build().unwrap()
+        });
+        let [three, four, five] = [three, four, five].map(|client| client.conversation(&conversation_id()));
+        let errors = [
+            one.tags().await.unwrap_err(),
+            two.sandbox_inbound("kim@customer.test", "Hello").await.unwrap_err(),
+            three.set_status(Status::Open).await.unwrap_err(),
+            four.add_note("Hello").await.unwrap_err(),
+            five.reply("Hello").and_send().verification(Verification::Never).await.unwrap_err(),
+        ];
+        for (error, clock) in errors.into_iter().zip(clocks) {
+            let outcome = (error.kind(), error.certainty(), error.unconfirmed().is_none());
+            assert_eq!(outcome, (ErrorKind::Connect, Certainty::NotSent, true), "{error}");
+            assert!(error.is_connect() && error.attempts() > 1, "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(address) && !text.contains("cnv_1"), "{text}");
+            let waited: Duration = clock.slept().iter().sum();
+            assert!(waited < Duration::from_secs(3), "{:?}", clock.slept());
         }
     }
+}
+
+/// A port that responds to one request with an empty list, and then refuses connections.
+async fn responds_once() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await;
+        let response = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n[]";
+        let _ = stream.write_all(response.as_bytes()).await;
+        let _ = stream.shutdown().await;
+    });
+    url
 }
 
 #[tokio::test]
 async fn a_service_that_was_reached_before_is_tried_to_the_end() {
-    let address = answers(1).await;
-    let clock = LeapClock::new();
-    let client =
-        Client::builder(format!("http://{address}/api/v1"), key()).clock(clock.clone()).build().unwrap();
+    let client = Client::builder(responds_once().await, key()).clock(LeapClock::new()).build().unwrap();
     client.tags().await.unwrap();
     let error = client.tags().await.unwrap_err();
     assert!(error.is_connect(), "{error}");
@@ -82,9 +93,8 @@ async fn a_service_that_was_reached_before_is_tried_to_the_end() {
 
 #[tokio::test]
 async fn how_long_a_service_that_was_never_reached_is_tried_can_be_set() {
-    let address = answers(0).await;
     let clock = LeapClock::new();
-    let client = Client::builder(format!("http://{address}/api/v1"), key()).clock(clock.clone());
+    let client = unreachable(&clock).await;
     let client = client.first_connection_timeout(Duration::from_secs(60)).build().unwrap();
     let error = client.tags().retry(RetryPolicy::default().attempts(7)).await.unwrap_err();
     assert!(error.is_connect(), "{error}");
@@ -93,9 +103,7 @@ async fn how_long_a_service_that_was_never_reached_is_tried_can_be_set() {
 
 #[tokio::test]
 async fn main_prints_the_sentence_and_the_alternate_form_the_fields() {
-    let address = answers(0).await;
-    let client =
-        Client::builder(format!("http://{address}/api/v1"), key()).clock(LeapClock::new()).build().unwrap();
+    let client = unreachable(&LeapClock::new()).await.build().unwrap();
     let error = client.tags().await.unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
     let fields = format!("{error:#?}");

@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use crate::support::rewrites::{ALL, TEXT};
-use crate::support::{KINDS, Kind, Outcome, Service, conversation_id, create};
+use crate::support::{KINDS, Kind, Outcome, Service, assert_honest, conversation_id, create};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    Certainty, Client, Conversation, ConversationHandle, Error, MessageStatus,
-    create::{Lookup, Verification},
+    Certainty, Conversation, ConversationHandle, Error, MessageStatus,
+    create::{Lookup, UnconfirmedCreate, Verification},
     retry::RetryPolicy,
 };
 
@@ -44,18 +44,26 @@ async fn slow_service() -> Service {
     service
 }
 
-/// What was told fits what was stored.
-#[track_caller]
-fn is_honest(result: &Result<bool, Error>, service: &Service, case: &str) {
-    let stored = service.stored();
-    match result {
-        Ok(_) => assert_eq!(stored, 1, "{case}: done"),
-        Err(error) if error.certainty() == Certainty::Unknown => {
-            assert!(stored <= 1, "{case}: unknown, and there are {stored}");
-            assert!(error.unconfirmed().is_some(), "{case}: what is needed to look later");
-        }
-        Err(error) => assert_eq!(stored, 0, "{case}: {error}"),
-    }
+/// Each of the first with each of the second.
+fn pairs<A: Copy, B: Copy, const N: usize>(
+    first: impl IntoIterator<Item = A>,
+    second: [B; N],
+) -> impl Iterator<Item = (A, B)> {
+    first.into_iter().flat_map(move |one| second.map(|other| (one, other)))
+}
+
+/// A create whose first request meets this fault. What its caller learns is true.
+async fn create_despite(
+    fault: Outcome,
+    service: &Service,
+    thread: &ConversationHandle,
+    kind: Kind,
+    case: &str,
+) -> Result<bool, Error> {
+    service.next_posts([fault]);
+    let result = create(thread, kind, TEXT).await;
+    assert_honest(&result, service.stored(), case);
+    result
 }
 
 #[track_caller]
@@ -66,59 +74,46 @@ fn is_unknown(result: &Result<bool, Error>, case: &str) {
 
 #[tokio::test]
 async fn words_that_come_back_changed_are_not_sent_again() {
-    for way in WAYS {
-        for (change, rewrite) in ALL {
-            for kind in KINDS {
-                let (service, thread) = way.thread().await;
-                service.state().behavior.rewrite = rewrite;
-                service.next_posts([Outcome::LostAfter]);
-                let result = create(&thread, kind, TEXT).await;
-                let case = format!("{change}, {kind:?}, {way:?}");
-                assert_ne!(rewrite(TEXT), TEXT, "{case}");
-                is_honest(&result, &service, &case);
-                assert_eq!(service.sent(), 1, "{case}");
-                match change {
-                    "NFC to NFD" => assert!(result.unwrap(), "{case}: the same words in another form"),
-                    _ => is_unknown(&result, &case),
-                }
-            }
+    for ((way, kind), (change, rewrite)) in pairs(pairs(WAYS, KINDS), ALL) {
+        let case = format!("{change}, {kind:?}, {way:?}");
+        assert_ne!(rewrite(TEXT), TEXT, "{case}");
+        let (service, thread) = way.thread().await;
+        service.state().behavior.rewrite = rewrite;
+        let result = create_despite(Outcome::LostAfter, &service, &thread, kind, &case).await;
+        assert_eq!(service.sent(), 1, "{case}");
+        match change {
+            "NFC to NFD" => assert!(result.unwrap(), "{case}: the same words in another form"),
+            _ => is_unknown(&result, &case),
         }
     }
 }
 
 #[tokio::test]
 async fn a_note_that_shows_under_another_name_is_not_made_again() {
-    for way in WAYS {
-        // The key was renamed since, and the team shows the new name; or the service decorates it.
-        for (author, lists_us) in [("Robin II", true), ("Robin (agent)", false), ("Anna", false)] {
-            let (service, thread) = way.thread().await;
-            service.state().behavior.author = author;
-            service.state().behavior.lists_us = lists_us;
-            service.next_posts([Outcome::LostAfter]);
-            let result = create(&thread, Kind::Note, TEXT).await;
-            let case = format!("{author}, {way:?}");
-            is_honest(&result, &service, &case);
-            assert_eq!(service.sent(), 1, "{case}");
-            match lists_us {
-                true => assert!(result.unwrap(), "{case}: the team says that it is our name"),
-                false => is_unknown(&result, &case),
-            }
+    // The key was renamed since, and the team shows the new name; or the service decorates it.
+    let names = [("Robin II", true), ("Robin (agent)", false), ("Anna", false)];
+    for (way, (author, lists_us)) in pairs(WAYS, names) {
+        let case = format!("{author}, {way:?}");
+        let (service, thread) = way.thread().await;
+        service.state().behavior.author = author;
+        service.state().behavior.lists_us = lists_us;
+        let result = create_despite(Outcome::LostAfter, &service, &thread, Kind::Note, &case).await;
+        assert_eq!(service.sent(), 1, "{case}");
+        match lists_us {
+            true => assert!(result.unwrap(), "{case}: the team says that it is our name"),
+            false => is_unknown(&result, &case),
         }
     }
 }
 
 #[tokio::test]
 async fn an_item_of_a_type_that_nobody_knows_may_be_ours() {
-    for way in WAYS {
-        for kind in KINDS {
-            let (service, thread) = way.thread().await;
-            service.state().behavior.shown_as = Some("memo");
-            service.next_posts([Outcome::LostAfter]);
-            let result = create(&thread, kind, TEXT).await;
-            is_honest(&result, &service, &format!("{kind:?}, {way:?}"));
-            is_unknown(&result, &format!("{kind:?}, {way:?}"));
-            assert_eq!(service.sent(), 1, "{kind:?}, {way:?}");
-        }
+    for (way, kind) in pairs(WAYS, KINDS) {
+        let case = format!("{kind:?}, {way:?}");
+        let (service, thread) = way.thread().await;
+        service.state().behavior.shown_as = Some("memo");
+        is_unknown(&create_despite(Outcome::LostAfter, &service, &thread, kind, &case).await, &case);
+        assert_eq!(service.sent(), 1, "{case}");
     }
 }
 
@@ -128,15 +123,13 @@ async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
         "Anna: we still need the Passport and a Bank statement from them",
         "Please bring:\n- Passport\n- Bank statement",
     ];
-    for way in WAYS {
-        for text in texts {
-            let (service, thread) = way.thread().await;
-            service.teammate_writes("draft", text, Duration::from_secs(1));
-            service.next_posts([Outcome::LostBefore]);
-            let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
-            let result = thread.request_documents(documents).await.map(|made| made.recovered());
-            is_honest(&result, &service, &format!("{text}, {way:?}"));
-        }
+    for (way, text) in pairs(WAYS, texts) {
+        let (service, thread) = way.thread().await;
+        service.teammate_writes("draft", text, Duration::from_secs(1));
+        service.next_posts([Outcome::LostBefore]);
+        let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
+        let result = thread.request_documents(documents).await.map(|made| made.recovered());
+        assert_honest(&result, service.stored(), format_args!("{text}, {way:?}"));
     }
 }
 
@@ -162,21 +155,19 @@ async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
         // The service asks for a wait that is longer than it takes to show the item.
         let (service, thread) = way.thread().await;
         service.state().behavior.shows_after = Duration::from_secs(12);
-        service.next_posts([Outcome::AfterAsking(503, 25)]);
-        let result = create(&thread, Kind::Mail, TEXT).await;
-        is_honest(&result, &service, &format!("asked to wait, {way:?}"));
-        assert!(result.unwrap(), "{way:?}");
+        let fault = Outcome::AfterAsking(503, 25);
+        assert!(
+            create_despite(fault, &service, &thread, Kind::Mail, "asked to wait").await.unwrap(),
+            "{way:?}"
+        );
 
         // The key's own limit makes it wait.
         let service = way.start().await;
         service.state().behavior.shows_after = Duration::from_secs(12);
-        service.next_posts([Outcome::LostAfter]);
-        let patience = Duration::from_secs(3600);
-        let client = service.builder().rate_limit(7).deadline(patience).build().unwrap();
+        let client = service.builder().rate_limit(7).deadline(Duration::from_secs(3600)).build().unwrap();
         client.me().await.unwrap();
-        let result = create(&client.conversation(&conversation_id()), Kind::Mail, TEXT).await;
-        is_honest(&result, &service, &format!("held up by the limit, {way:?}"));
-        assert!(result.unwrap(), "{way:?}");
+        let (fault, thread) = (Outcome::LostAfter, client.conversation(&conversation_id()));
+        assert!(create_despite(fault, &service, &thread, Kind::Mail, "held up").await.unwrap(), "{way:?}");
         assert_eq!(service.sent(), 1, "{way:?}");
     }
 }
@@ -206,31 +197,31 @@ async fn the_last_look_is_made_also_when_nothing_may_be_sent_again() {
 
 #[tokio::test]
 async fn sending_again_what_a_later_look_did_not_find_makes_one() {
-    for way in WAYS {
-        for kind in KINDS {
-            for (outcome, shows_after) in [(Outcome::LostAfter, 6), (Outcome::LostBefore, 0)] {
-                for elsewhere in [false, true] {
-                    let service = way.start().await;
-                    service.state().behavior.shows_after = Duration::from_secs(shows_after);
-                    let client = service.builder().verification(Verification::Never).build().unwrap();
-                    client.me().await.unwrap();
-                    let thread = client.conversation(&conversation_id());
-                    service.next_posts([outcome]);
-                    let error = create(&thread, kind, TEXT).await.unwrap_err();
-                    let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
-                    let looking = if elsewhere { service.builder().build().unwrap() } else { client };
-                    let lookup =
-                        looking.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
-                    let case = format!("{outcome:?}, elsewhere: {elsewhere}, {kind:?}, {way:?}: {lookup:?}");
-                    if lookup == Lookup::NotFound {
-                        create(&thread, kind, TEXT).await.unwrap();
-                    }
-                    assert_eq!(service.stored(), 1, "{case}");
-                    assert_eq!(lookup == Lookup::NotFound, outcome == Outcome::LostBefore, "{case}");
-                }
+    let faults = [(Outcome::LostAfter, 6), (Outcome::LostBefore, 0)];
+    for ((way, kind), (outcome, shows_after)) in pairs(pairs(WAYS, KINDS), faults) {
+        for elsewhere in [false, true] {
+            let service = way.start().await;
+            service.state().behavior.shows_after = Duration::from_secs(shows_after);
+            let client = service.builder().verification(Verification::Never).build().unwrap();
+            client.me().await.unwrap();
+            let thread = client.conversation(&conversation_id());
+            service.next_posts([outcome]);
+            let error = create(&thread, kind, TEXT).await.unwrap_err();
+            let looking = if elsewhere { service.client() } else { client };
+            let lookup = looking.find_unconfirmed(&through_json(&error)).await.unwrap();
+            let case = format!("{outcome:?}, elsewhere: {elsewhere}, {kind:?}, {way:?}: {lookup:?}");
+            if lookup == Lookup::NotFound {
+                create(&thread, kind, TEXT).await.unwrap();
             }
+            assert_eq!(service.stored(), 1, "{case}");
+            assert_eq!(lookup == Lookup::NotFound, outcome == Outcome::LostBefore, "{case}");
         }
     }
+}
+
+/// What the error carries, as another process reads it.
+fn through_json(error: &Error) -> UnconfirmedCreate {
+    serde_json::from_str(&serde_json::to_string(error.unconfirmed().unwrap()).unwrap()).unwrap()
 }
 
 #[tokio::test]
@@ -265,140 +256,106 @@ async fn no_setting_of_a_client_panics() {
                 client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
             }
         }
-        service.state().behavior.gets.extend([Outcome::Before(503)]);
+        service.next_gets([Outcome::Before(503)]);
         let read = thread.get().deadline(Duration::from_secs(30)).await;
         assert!(read.is_err_and(|error| error.is_server_error()), "there is no time for so long a wait");
     }
 }
 
-/// A client whose limit is used up for a minute.
-async fn busy(service: &Service) -> Client {
-    let patience = Duration::from_secs(3600);
-    let client = service.builder().rate_limit(2).deadline(patience).build().unwrap();
-    client.me().await.unwrap();
-    client.me().await.unwrap();
-    client
-}
-
 #[tokio::test]
 async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours() {
-    for way in WAYS {
-        for wait in [5, 30, 55] {
-            for seen in [false, true] {
-                let service = way.start().await;
-                let client = busy(&service).await;
-                let thread = client.conversation(&conversation_id());
-                let read = if seen { Some(thread.get().await.unwrap()) } else { None };
-                if seen {
-                    client.me().await.unwrap();
-                }
-                service.teammate_writes("draft", TEXT, Duration::from_secs(wait));
-                service.next_posts([Outcome::LostBefore]);
-                let reply = thread.reply(TEXT);
-                let reply = match &read {
-                    Some(read) => reply.seen(read),
-                    None => reply,
-                };
-                let result = reply.await.map(|made| made.recovered());
-                is_honest(&result, &service, &format!("after {wait} s, seen: {seen}, {way:?}"));
-            }
+    for ((way, wait), seen) in pairs(pairs(WAYS, [5, 30, 55]), [false, true]) {
+        // The limit is used up for a minute.
+        let service = way.start().await;
+        let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
+        let thread = client.conversation(&conversation_id());
+        client.me().await.unwrap();
+        client.me().await.unwrap();
+        let read = if seen { Some(thread.get().await.unwrap()) } else { None };
+        if seen {
+            client.me().await.unwrap();
         }
+        service.teammate_writes("draft", TEXT, Duration::from_secs(wait));
+        service.next_posts([Outcome::LostBefore]);
+        let reply = thread.reply(TEXT);
+        let reply = match &read {
+            Some(read) => reply.seen(read),
+            None => reply,
+        };
+        let result = reply.await.map(|made| made.recovered());
+        assert_honest(&result, service.stored(), format_args!("after {wait} s, seen: {seen}, {way:?}"));
     }
 }
 
 #[tokio::test]
 async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_ours() {
-    for way in WAYS {
-        for kind in KINDS {
-            for (phase, ago, takes) in [
-                (0, 6_000, 9),
-                (900, 6_000, 0),
-                (0, 20_000, 30),
-                (0, 59_000, 0),
-                (0, 62_000, 3),
-                (0, 90_000, 0),
-            ] {
-                let (service, thread) = way.thread().await;
-                service.clock.leap(Duration::from_millis(phase));
-                service.twin_makes(kind, TEXT);
-                service.clock.leap(Duration::from_millis(ago));
-                service.state().behavior.takes = Duration::from_secs(takes);
-                service.next_posts([Outcome::LostBefore]);
-                let result = create(&thread, kind, TEXT).await;
-                is_honest(&result, &service, &format!("{kind:?}, {ago} ms ago, {way:?}"));
-                if let Way::ByReadingFirst = way {
-                    assert!(!result.unwrap(), "{kind:?}, {ago} ms ago: a read tells them apart");
-                }
-            }
+    let times =
+        [(0, 6_000, 9), (900, 6_000, 0), (0, 20_000, 30), (0, 59_000, 0), (0, 62_000, 3), (0, 90_000, 0)];
+    for ((way, kind), (phase, ago, takes)) in pairs(pairs(WAYS, KINDS), times) {
+        let case = format!("{kind:?}, {ago} ms ago, {way:?}");
+        let (service, thread) = way.thread().await;
+        service.clock.leap(Duration::from_millis(phase));
+        service.twin_makes(kind, TEXT);
+        service.clock.leap(Duration::from_millis(ago));
+        service.state().behavior.takes = Duration::from_secs(takes);
+        let result = create_despite(Outcome::LostBefore, &service, &thread, kind, &case).await;
+        if let Way::ByReadingFirst = way {
+            assert!(!result.unwrap(), "{case}: a read tells them apart");
         }
     }
 }
 
 #[tokio::test]
 async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
-    for kind in KINDS {
-        for ago in [0, 300, 999, 1_000, 2_000, 3_100, 5_000] {
-            for read_first in [false, true] {
-                let (service, thread) = Way::ByItsClock.thread().await;
-                service.twin_makes(kind, TEXT);
-                service.clock.leap(Duration::from_millis(ago));
-                service.next_posts([Outcome::LostBefore]);
-                let thread = if read_first { reading_first(&service) } else { thread };
-                let result = create(&thread, kind, TEXT).await;
-                let case = format!("{kind:?}, {ago} ms ago, read first: {read_first}: {result:?}");
-                match &result {
-                    Ok(recovered) => assert_eq!(service.stored(), usize::from(!recovered), "{case}"),
-                    Err(error) => {
-                        assert_eq!((error.certainty(), service.stored()), (Certainty::Unknown, 0), "{case}")
-                    }
+    for (kind, ago) in pairs(KINDS, [0, 300, 999, 1_000, 2_000, 3_100, 5_000]) {
+        for read_first in [false, true] {
+            let (service, thread) = Way::ByItsClock.thread().await;
+            service.twin_makes(kind, TEXT);
+            service.clock.leap(Duration::from_millis(ago));
+            service.next_posts([Outcome::LostBefore]);
+            let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
+            let thread = if read_first { client.conversation(&conversation_id()) } else { thread };
+            let result = create(&thread, kind, TEXT).await;
+            let case = format!("{kind:?}, {ago} ms ago, read first: {read_first}: {result:?}");
+            match &result {
+                Ok(recovered) => assert_eq!(service.stored(), usize::from(!recovered), "{case}"),
+                Err(error) => {
+                    assert_eq!((error.certainty(), service.stored()), (Certainty::Unknown, 0), "{case}")
                 }
-                assert!(!read_first || !result.unwrap(), "{case}: a read tells them apart");
             }
+            assert!(!read_first || !result.unwrap(), "{case}: a read tells them apart");
         }
     }
 }
 
-/// The conversation by a client that reads it before each create.
-fn reading_first(service: &Service) -> ConversationHandle {
-    let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
-    client.conversation(&conversation_id())
-}
-
 #[tokio::test]
 async fn a_clock_that_stood_still_for_a_while_costs_no_request_and_no_recovery() {
-    for kind in KINDS {
-        for (text, outcome) in [("One", Outcome::Good), ("Two", Outcome::LostAfter)] {
-            let (service, thread) = Way::ByItsClock.thread().await;
-            create(&thread, kind, "Before").await.unwrap();
-            // This machine was asleep for 75 seconds: the service's clock went on, its own did not.
-            service.state().behavior.date = Some(75);
-            service.state().behavior.stamp_off = 75;
-            let requests = service.state().requests.len();
-            service.next_posts([outcome]);
-            let recovered = create(&thread, kind, text).await.unwrap();
-            assert_eq!(recovered, outcome != Outcome::Good, "{kind:?}");
-            if !recovered {
-                assert_eq!(service.state().requests.len() - requests, 1, "{kind:?}");
-            }
+    for (kind, (text, outcome)) in pairs(KINDS, [("One", Outcome::Good), ("Two", Outcome::LostAfter)]) {
+        let (service, thread) = Way::ByItsClock.thread().await;
+        create(&thread, kind, "Before").await.unwrap();
+        // This machine was asleep for 75 seconds: the service's clock went on, its own did not.
+        service.state().behavior.date = Some(75);
+        service.state().behavior.stamp_off = 75;
+        let requests = service.state().requests.len();
+        service.next_posts([outcome]);
+        let recovered = create(&thread, kind, text).await.unwrap();
+        assert_eq!(recovered, outcome != Outcome::Good, "{kind:?}");
+        if !recovered {
+            assert_eq!(service.state().requests.len() - requests, 1, "{kind:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn however_late_it_shows_and_whatever_is_answered_there_is_one_resend_at_most() {
-    for way in WAYS {
-        for kind in KINDS {
-            for outcome in
-                [Outcome::After(504), Outcome::Before(504), Outcome::LostAfter, Outcome::LostBefore]
-            {
-                let (service, thread) = way.thread().await;
-                service.state().behavior.shows_after = Duration::from_secs(60);
-                service.always(outcome);
-                let result = create(&thread, kind, TEXT).await;
-                assert!(service.sent() <= 2, "{kind:?}, {outcome:?}, {way:?}: sent {} times", service.sent());
-                is_unknown(&result, &format!("{kind:?}, {outcome:?}, {way:?}"));
-            }
-        }
+    let outcomes = [Outcome::After(504), Outcome::Before(504), Outcome::LostAfter, Outcome::LostBefore];
+    for ((way, kind), outcome) in pairs(pairs(WAYS, KINDS), outcomes) {
+        let (service, thread) = way.thread().await;
+        service.state().behavior.shows_after = Duration::from_secs(60);
+        service.always(outcome);
+        let result = create(&thread, kind, TEXT).await;
+        assert!(service.sent() <= 2, "{kind:?}, {outcome:?}, {way:?}: sent {} times", service.sent());
+        is_unknown(&result, &format!("{kind:?}, {outcome:?}, {way:?}"));
     }
 }
 
@@ -408,7 +365,7 @@ async fn a_note_that_was_not_done_is_not_a_success() {
         let (service, thread) = way.thread().await;
         service.next_posts([Outcome::Claims(r#"{"ok":false}"#)]);
         let result = create(&thread, Kind::Note, TEXT).await;
-        is_honest(&result, &service, "not done");
+        assert_honest(&result, service.stored(), "not done");
         is_unknown(&result, "the service said 201 and no in one breath");
         assert_eq!(service.sent(), 1, "an answer in the 200s is never repeated");
 
@@ -433,7 +390,7 @@ async fn what_the_service_does_not_know_how_to_do_is_sent_once() {
 #[tokio::test]
 async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
     let (service, thread) = Way::ByReadingFirst.thread().await;
-    service.state().behavior.gets.extend([Outcome::Before(500); 5]);
+    service.next_gets([Outcome::Before(500); 5]);
     let error = thread.add_note(TEXT).await.unwrap_err();
     assert_eq!((error.certainty(), service.sent()), (Certainty::NotSent, 0));
     let text = error.to_string();
@@ -441,120 +398,85 @@ async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
 }
 
 #[tokio::test]
-async fn a_create_is_one_request_when_all_goes_well() {
+async fn a_create_is_one_request_when_all_goes_well_so_that_105_fit_into_a_minute() {
     for kind in KINDS {
-        let service = Service::start().await;
-        let thread = service.client().conversation(&conversation_id());
-        for text in ["One", "Two", "Three"] {
-            assert!(!create(&thread, kind, text).await.unwrap());
+        let (service, thread) = Service::start_with_thread().await;
+        for n in 0..105 {
+            assert!(!create(&thread, kind, &format!("Text {n}")).await.unwrap());
         }
-        assert_eq!((service.sent(), service.requests().len()), (3, 3), "{kind:?}");
+        assert_eq!((service.sent(), service.requests().len()), (105, 105), "{kind:?}");
+        assert!(service.clock.slept().is_empty(), "{kind:?}: {:?}", service.clock.slept());
     }
 }
 
 #[tokio::test]
-async fn a_minute_of_one_key_has_room_for_105_creates() {
-    let (service, thread) = Way::ByItsClock.thread().await;
-    for n in 0..105 {
-        thread.add_note(format!("Note {n}")).no_wait().await.unwrap();
-    }
-    assert_eq!((service.stored(), service.sent()), (105, 105));
-}
-
-#[tokio::test]
-async fn a_clock_that_is_off_by_less_than_a_minute_hides_nothing() {
-    for kind in KINDS {
-        for off in [-59, -30, -3, 3, 30, 59] {
-            let (service, thread) = Way::ByItsClock.thread().await;
-            service.state().behavior.stamp_off = off;
-            service.next_posts([Outcome::LostAfter]);
-            let result = create(&thread, kind, TEXT).await;
-            is_honest(&result, &service, &format!("{kind:?}, {off} s"));
-            assert_eq!(service.sent(), 1, "{kind:?}, {off} s");
-        }
+async fn a_clock_that_is_off_by_less_than_a_minute_or_not_told_any_more_hides_nothing() {
+    for (kind, off) in pairs(KINDS, [Some(-59), Some(-30), Some(-3), Some(3), Some(30), Some(59), None]) {
+        let (service, thread) = Way::ByItsClock.thread().await;
+        service.state().behavior.stamp_off = off.unwrap_or(0);
+        service.state().behavior.date = off.map(|_| 0);
+        let case = format!("{kind:?}, {off:?} s");
+        let _ = create_despite(Outcome::LostAfter, &service, &thread, kind, &case).await;
+        assert_eq!(service.sent(), 1, "{case}");
     }
 }
 
 #[tokio::test]
 async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
-    for kind in KINDS {
-        for off in [-86_000, -7200, -3600, 3600, 7200, 86_000] {
-            for outcome in [Outcome::LostAfter, Outcome::After(504), Outcome::LostBefore] {
-                for older in [false, true] {
-                    let service = slow_service().await;
-                    service.state().behavior.date = Some(off);
-                    let thread = service.known_client().await.conversation(&conversation_id());
-                    if older {
-                        create(&thread, kind, "Other words").await.unwrap();
-                        service.state().stored = 0;
-                        service.clock.leap(Duration::from_secs(600));
-                    }
-                    service.next_posts([outcome]);
-                    let result = create(&thread, kind, TEXT).await;
-                    let case = format!("{kind:?}, {off} s, {outcome:?}, {older}");
-                    is_honest(&result, &service, &case);
-                }
-            }
+    let faults = [Outcome::LostAfter, Outcome::After(504), Outcome::LostBefore];
+    let offsets = [-86_000, -7200, -3600, 3600, 7200, 86_000];
+    for (((kind, outcome), off), older) in pairs(pairs(pairs(KINDS, faults), offsets), [false, true]) {
+        let service = slow_service().await;
+        service.state().behavior.date = Some(off);
+        let thread = service.known_client().await.conversation(&conversation_id());
+        if older {
+            create(&thread, kind, "Other words").await.unwrap();
+            service.state().stored = 0;
+            service.clock.leap(Duration::from_secs(600));
         }
+        let case = format!("{kind:?}, {off} s, {outcome:?}, {older}");
+        let _ = create_despite(outcome, &service, &thread, kind, &case).await;
     }
 }
 
 #[tokio::test]
 async fn a_clock_that_jumps_hides_nothing() {
-    for kind in KINDS {
-        for jump in [-7200, 90, 7200] {
-            for outcome in [Outcome::LostAfter, Outcome::After(504)] {
-                let (service, thread) = Way::ByItsClock.thread().await;
-                service.state().behavior.date = Some(jump);
-                service.next_posts([outcome]);
-                let result = create(&thread, kind, TEXT).await;
-                is_honest(&result, &service, &format!("{kind:?}, {jump} s, {outcome:?}"));
-                assert_eq!(service.sent(), 1, "{kind:?}, {jump} s, {outcome:?}");
-                // From now on it is not trusted, and the conversation is read first.
-                service.next_posts([outcome]);
-                let (sent, stored) = (service.sent(), service.stored());
-                let _ = create(&thread, kind, "Other words, well after the jump.").await;
-                assert_eq!((service.sent() - sent, service.stored() - stored), (1, 1), "{kind:?}, {jump} s");
-            }
-        }
+    let faults = [Outcome::LostAfter, Outcome::After(504)];
+    for ((kind, jump), outcome) in pairs(pairs(KINDS, [-7200, 90, 7200]), faults) {
+        let case = format!("{kind:?}, {jump} s, {outcome:?}");
+        let (service, thread) = Way::ByItsClock.thread().await;
+        service.state().behavior.date = Some(jump);
+        let _ = create_despite(outcome, &service, &thread, kind, &case).await;
+        assert_eq!(service.sent(), 1, "{case}");
+        // From now on it is not trusted, and the conversation is read first.
+        service.next_posts([outcome]);
+        let (sent, stored) = (service.sent(), service.stored());
+        let _ = create(&thread, kind, "Other words, well after the jump.").await;
+        assert_eq!((service.sent() - sent, service.stored() - stored), (1, 1), "{case}");
     }
 }
 
 #[tokio::test]
 async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
-    for kind in KINDS {
-        for verification in [Verification::Never, Verification::ReadBack] {
-            let service = slow_service().await;
-            let client = service.builder().verification(verification).build().unwrap();
-            client.me().await.unwrap();
-            let thread = client.conversation(&conversation_id());
-            service.next_posts([Outcome::LostAfter]);
-            service.state().behavior.gets.extend([Outcome::Before(404)]);
-            let error = create(&thread, kind, TEXT).await.unwrap_err();
-            // The service's clock went on for two hours, this machine's did not; and others wrote meanwhile.
-            service.state().behavior.gets.clear();
-            service.state().behavior.date = Some(7200);
-            service.state().behavior.stamp_off = 7200;
-            service.twin_makes(kind, "Other words");
-            thread.get().await.unwrap();
-            let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
-            match verification {
-                Verification::Never => assert_ne!(lookup, Lookup::NotFound, "{kind:?}"),
-                _ => assert!(matches!(lookup, Lookup::Found(_)), "{kind:?}: {lookup:?}"),
-            }
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_service_that_stops_telling_the_time_hides_nothing() {
-    for kind in KINDS {
-        let (service, thread) = Way::ByItsClock.thread().await;
-        service.state().behavior.date = None;
+    for (kind, verification) in pairs(KINDS, [Verification::Never, Verification::ReadBack]) {
+        let service = slow_service().await;
+        let client = service.builder().verification(verification).build().unwrap();
+        client.me().await.unwrap();
+        let thread = client.conversation(&conversation_id());
         service.next_posts([Outcome::LostAfter]);
-        let result = create(&thread, kind, TEXT).await;
-        is_honest(&result, &service, &format!("{kind:?}"));
-        assert_eq!(service.sent(), 1, "{kind:?}");
+        service.next_gets([Outcome::Before(404)]);
+        let error = create(&thread, kind, TEXT).await.unwrap_err();
+        // The service's clock went on for two hours, this machine's did not; and others wrote meanwhile.
+        service.state().behavior.gets.clear();
+        service.state().behavior.date = Some(7200);
+        service.state().behavior.stamp_off = 7200;
+        service.twin_makes(kind, "Other words");
+        thread.get().await.unwrap();
+        let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+        match verification {
+            Verification::Never => assert_ne!(lookup, Lookup::NotFound, "{kind:?}"),
+            _ => assert!(matches!(lookup, Lookup::Found(_)), "{kind:?}: {lookup:?}"),
+        }
     }
 }
 
@@ -600,21 +522,15 @@ async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
         assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
         assert_eq!(service.stored(), 1, "{kind:?}");
 
-        // Made a moment ago, with other words.
-        let (service, thread) = Way::ByItsClock.thread().await;
-        create(&thread, kind, "Some words").await.unwrap();
-        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
-        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert!(create(&thread, kind, "Third").await.unwrap(), "{kind:?}");
-        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
-
-        // And with the same.
-        let (service, thread) = Way::ByItsClock.thread().await;
-        create(&thread, kind, TEXT).await.unwrap();
-        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
-        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert!(create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
+        // Made a moment ago, with other words and with the same.
+        for [first, second, third] in [["Some words", TEXT, "Third"], [TEXT; 3]] {
+            let (service, thread) = Way::ByItsClock.thread().await;
+            create(&thread, kind, first).await.unwrap();
+            service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
+            assert!(!create(&thread, kind, second).await.unwrap(), "{kind:?}");
+            assert!(create(&thread, kind, third).await.unwrap(), "{kind:?}");
+            assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
+        }
     }
 }
 
@@ -646,7 +562,7 @@ async fn a_recovered_reply_has_the_id_and_status_of_the_new_message() {
     service.teammate_writes("draft", TEXT, Duration::ZERO);
     service.clock.leap(Duration::from_secs(62));
     service.next_posts([Outcome::LostAfter; 3]);
-    let thread = service.client().conversation(&conversation_id());
+    let thread = service.thread();
     let draft = thread.reply(TEXT).await.unwrap();
     assert_eq!((draft.message_id.as_str(), &draft.status), ("msg_2", &MessageStatus::Draft));
     let sent = thread.reply("A long explanation. ".repeat(1_000)).and_send().await.unwrap();
@@ -658,13 +574,11 @@ async fn a_recovered_reply_has_the_id_and_status_of_the_new_message() {
 
 #[tokio::test]
 async fn a_408_or_a_5xx_may_come_after_the_effect() {
-    for status in [408, 500, 502, 503, 504] {
-        for (outcome, recovered) in [(Outcome::After(status), true), (Outcome::Before(status), false)] {
-            let service = Service::start().await;
-            service.next_posts([outcome]);
-            let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
-            assert_eq!((reply.recovered(), service.stored()), (recovered, 1), "{status}");
-        }
+    for (status, recovered) in pairs([408, 500, 502, 503, 504], [true, false]) {
+        let (service, thread) = Service::start_with_thread().await;
+        service.next_posts([if recovered { Outcome::After(status) } else { Outcome::Before(status) }]);
+        let reply = thread.reply(TEXT).await.unwrap();
+        assert_eq!((reply.recovered(), service.stored()), (recovered, 1), "{status}");
     }
 }
 
@@ -675,33 +589,29 @@ async fn a_refusal_or_a_429_is_certain_unless_an_earlier_request_was_lost() {
         (vec![Outcome::Before(429)], None, 2),
         (vec![Outcome::LostBefore, Outcome::Before(403)], Some(Certainty::Unknown), 7),
     ] {
-        let service = Service::start().await;
+        let (service, thread) = Service::start_with_thread().await;
         service.next_posts(outcomes.clone());
-        let reply = service.client().conversation(&conversation_id()).reply(TEXT).await;
-        let told = reply.as_ref().err().map(|error| (error.certainty(), error.unconfirmed().is_some()));
-        assert_eq!(told, certainty.map(|it| (it, it == Certainty::Unknown)), "{outcomes:?}");
+        let reply = thread.reply(TEXT).await;
+        let error = reply.as_ref().err().map(|error| (error.certainty(), error.unconfirmed().is_some()));
+        assert_eq!(error, certainty.map(|it| (it, it == Certainty::Unknown)), "{outcomes:?}");
         assert_eq!(service.requests().len(), requests, "{outcomes:?}: no read-back where all is known");
     }
 }
 
 #[tokio::test]
 async fn two_identical_creates_at_once_make_two_also_when_one_is_lost() {
-    for late in [0, 4] {
-        for outcome in [Outcome::LostAfter, Outcome::LostBefore] {
-            for outcomes in [[outcome, Outcome::Good], [Outcome::Good, outcome]] {
-                for kind in KINDS {
-                    let service = slow_service().await;
-                    service.state().behavior.shows_after = Duration::from_secs(late);
-                    service.next_posts(outcomes);
-                    let thread = service.client().conversation(&conversation_id());
-                    let (one, other) = tokio::join!(create(&thread, kind, TEXT), create(&thread, kind, TEXT));
-                    let case = format!("{outcomes:?}, {kind:?}, {late} s: {one:?}, {other:?}");
-                    let recovered = usize::from(one.unwrap()) + usize::from(other.unwrap());
-                    assert_eq!(service.stored(), 2, "{case}");
-                    assert_eq!(recovered, usize::from(outcome == Outcome::LostAfter), "{case}");
-                }
-            }
-        }
+    let faults = [Outcome::LostAfter, Outcome::LostBefore];
+    for (((kind, late), fault), is_first) in pairs(pairs(pairs(KINDS, [0, 4]), faults), [true, false]) {
+        let outcomes = if is_first { [fault, Outcome::Good] } else { [Outcome::Good, fault] };
+        let service = slow_service().await;
+        service.state().behavior.shows_after = Duration::from_secs(late);
+        service.next_posts(outcomes);
+        let thread = service.thread();
+        let (one, other) = tokio::join!(create(&thread, kind, TEXT), create(&thread, kind, TEXT));
+        let case = format!("{outcomes:?}, {kind:?}, {late} s: {one:?}, {other:?}");
+        let recovered = usize::from(one.unwrap()) + usize::from(other.unwrap());
+        assert_eq!(service.stored(), 2, "{case}");
+        assert_eq!(recovered, usize::from(fault == Outcome::LostAfter), "{case}");
     }
 }
 
@@ -714,18 +624,15 @@ async fn read_backs_that_fail_for_good_leave_an_unknown_outcome_that_can_be_look
             let service = Service::start().await;
             service.next_posts([outcome]);
             service.next_gets([Outcome::Before(status); 200]);
-            let error = create(&service.client().conversation(&conversation_id()), kind, TEXT).await;
+            let error = create(&service.thread(), kind, TEXT).await;
             let error = error.unwrap_err();
             assert_eq!((error.certainty(), service.sent()), (Certainty::Unknown, 1));
             let text = error.to_string();
             assert!(text.contains("find_unconfirmed") && text.contains("#lost-responses"), "{text}");
             assert!(!format!("{error} {error:#?}").contains("refund of 20"), "no words of the mail");
-            // What the error carries survives the process.
-            let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
-            service.state().behavior.gets.clear();
+            service.clear_faults();
             service.clock.leap(Duration::from_secs(3600));
-            let lookup =
-                service.client().find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+            let lookup = service.client().find_unconfirmed(&through_json(&error)).await.unwrap();
             match outcome {
                 Outcome::LostAfter => assert!(matches!(lookup, Lookup::Found(_)), "{kind:?}: {lookup:?}"),
                 _ => assert_eq!(lookup, Lookup::NotFound, "{kind:?}"),
@@ -771,8 +678,7 @@ async fn a_create_that_was_dropped_can_be_found_and_is_not_taken_for_the_next_on
 #[tokio::test]
 async fn a_draft_is_not_taken_for_an_email_nor_an_email_for_a_draft() {
     for (status, send) in [("draft", true), ("scheduled", false), ("sent", false), ("failed", false)] {
-        let service = Service::start().await;
-        let thread = service.client().conversation(&conversation_id());
+        let (service, thread) = Service::start_with_thread().await;
         let before = thread.get().await.unwrap();
         service.teammate_writes(status, TEXT, Duration::ZERO);
         service.next_posts([Outcome::LostBefore]);
@@ -808,8 +714,7 @@ async fn what_shows_late_is_not_taken_for_the_next_create() {
     assert_ne!(client.find_unconfirmed(email.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
     assert_eq!(service.stored(), 1);
 
-    let service = Service::start().await;
-    let thread = service.client().conversation(&conversation_id());
+    let (service, thread) = Service::start_with_thread().await;
     service.state().behavior.shows_after = Duration::from_secs(3);
     thread.add_note(TEXT).verification(Verification::Never).await.unwrap();
     service.next_posts([Outcome::LostBefore]);

@@ -9,7 +9,6 @@ mod first_contact;
 mod lost_responses;
 mod lost_responses_at_random;
 mod malformed_responses;
-mod observability;
 mod operations;
 mod rate_limit;
 mod rate_limit_priority;

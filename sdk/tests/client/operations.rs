@@ -1,6 +1,6 @@
 //! Every operation as it goes over the wire, and what surrounds it.
 
-use crate::support::{conversation_id, key};
+use crate::support::{conversation_id, key, responding};
 use serde_json::{Value, json};
 use shared_inbox::event::Event;
 use shared_inbox::input::DocumentItem;
@@ -8,13 +8,11 @@ use shared_inbox::{
     AssignTo, Assigned, Certainty, Client, ClientBuilder, DocumentKind, Reference, Scope, Status, View,
     create::Verification,
 };
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+use wiremock::{MockServer, Request, ResponseTemplate};
 
 /// A service that says yes to everything.
 async fn service(scopes: &'static [&'static str]) -> (MockServer, ClientBuilder) {
-    let server = MockServer::start().await;
-    let answer = move |request: &Request| {
+    responding(move |request: &Request| {
         let body = match request.url.path().trim_start_matches("/api/v1") {
             "/me" => json!({"agent": {"id": "agt_1", "name": "Bot"}, "scopes": scopes, "livemode": false}),
             "/conversations/cnv_1" => json!({
@@ -31,10 +29,8 @@ async fn service(scopes: &'static [&'static str]) -> (MockServer, ClientBuilder)
             _ => json!({"ok": true}),
         };
         ResponseTemplate::new(200).set_body_json(body)
-    };
-    Mock::given(any()).respond_with(answer).mount(&server).await;
-    let builder = Client::builder(format!("{}/api/v1", server.uri()), key());
-    (server, builder)
+    })
+    .await
 }
 
 const ALL: &[&str] = &["read", "write", "draft", "send", "record"];
@@ -201,15 +197,6 @@ async fn a_call_that_the_key_cannot_make_fails_before_it_is_sent_if_wished() {
     }
     assert_eq!(sent(&server).await.len(), 1, "GET /me and nothing else");
     thread.reply("Hello").await.unwrap();
-}
-
-#[tokio::test]
-async fn futures_can_be_sent_to_other_threads() {
-    let (_server, builder) = service(ALL).await;
-    let inbox = builder.build().unwrap();
-    let thread = inbox.conversation(&conversation_id());
-    tokio::spawn(inbox.conversations().into_future()).await.unwrap().unwrap();
-    tokio::spawn(thread.reply("Hello").into_future()).await.unwrap().unwrap();
 }
 
 #[test]

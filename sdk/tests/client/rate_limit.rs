@@ -11,15 +11,9 @@ use tokio::time::{Instant, advance, sleep};
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) const FOREVER: Duration = Duration::from_secs(86_400);
 
-/// Runs on tokio's paused clock: the time between events passes in no time.
-pub(crate) fn paused<F: Future<Output = ()>>(future: F) {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    runtime.block_on(future);
-}
-
-pub(crate) fn wait(result: Result<Permit, LimitError>) -> Duration {
-    match result {
+/// The wait that a call is told which cannot be sent now.
+async fn busy(limiter: &MemoryLimiter, priority: Priority) -> Duration {
+    match limiter.acquire(AcquireRequest::new(priority)).await {
         Err(LimitError::Busy { wait, .. }) => wait,
         other => panic!("expected to be busy, got {other:?}"),
     }
@@ -30,13 +24,20 @@ pub(crate) fn ask(priority: Priority) -> AcquireRequest {
     AcquireRequest::new(priority).max_wait(FOREVER)
 }
 
+/// A limiter of which all places are taken.
+async fn exhausted() -> MemoryLimiter {
+    let limiter = MemoryLimiter::new(120);
+    take(&limiter, Priority::ReadBack, 120).await;
+    limiter
+}
+
 pub(crate) async fn take(limiter: &MemoryLimiter, priority: Priority, times: usize) {
     for _ in 0..times {
         limiter.acquire(AcquireRequest::new(priority)).await.unwrap().finished();
     }
 }
 
-pub(crate) async fn hold(limiter: &MemoryLimiter, priority: Priority, times: usize) -> Vec<Permit> {
+async fn hold(limiter: &MemoryLimiter, priority: Priority, times: usize) -> Vec<Permit> {
     let mut permits = Vec::new();
     for _ in 0..times {
         permits.push(limiter.acquire(AcquireRequest::new(priority)).await.unwrap());
@@ -60,33 +61,28 @@ struct Arrival {
     unsent: bool,
 }
 
-fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
-    let gap = prop_oneof![70 => Just(0), 27 => 0..400_u64, 3 => 50_000..70_000_u64];
-    let priority = prop_oneof![Just(Priority::ReadBack), Just(Priority::Interactive), Just(Priority::Bulk)];
-    let patience = prop_oneof![1 => Just(0), 1 => 0..90_000_u64, 6 => Just(86_400_000_u64)];
-    let dropped = proptest::option::weighted(0.1, 0..90_000_u64);
-    let slow = prop_oneof![2 => Just(0), 1 => 0..1_000_u64, 1 => 0..25_000_u64];
-    let (refused, unsent) = (proptest::bool::weighted(0.01), proptest::bool::weighted(0.1));
-    let arrival = (gap, priority, patience, dropped, slow, refused, unsent).prop_map(
-        |(after_ms, priority, max_wait_ms, dropped_ms, slow_ms, refused, unsent)| Arrival {
-            after_ms,
-            priority,
-            max_wait_ms,
-            dropped_ms,
-            slow_ms,
-            refused,
-            unsent,
-        },
-    );
-    proptest::collection::vec(arrival, 1..500)
+prop_compose! {
+    fn arrival()(
+        after_ms in prop_oneof![70 => Just(0), 27 => 0..400_u64, 3 => 50_000..70_000_u64],
+        priority in prop_oneof![Just(Priority::ReadBack), Just(Priority::Interactive), Just(Priority::Bulk)],
+        max_wait_ms in prop_oneof![1 => Just(0), 1 => 0..90_000_u64, 6 => Just(86_400_000_u64)],
+        dropped_ms in proptest::option::weighted(0.1, 0..90_000_u64),
+        slow_ms in prop_oneof![2 => Just(0), 1 => 0..1_000_u64, 1 => 0..25_000_u64],
+        refused in proptest::bool::weighted(0.01),
+        unsent in proptest::bool::weighted(0.1),
+    ) -> Arrival {
+        Arrival { after_ms, priority, max_wait_ms, dropped_ms, slow_ms, refused, unsent }
+    }
 }
 
 proptest! {
     #![proptest_config(cases(16))]
 
     #[test]
-    fn never_more_than_120_in_any_60_seconds(arrivals in arrivals(), refusals in any::<bool>()) {
-        paused(async move {
+    fn never_more_than_120_in_any_60_seconds(arrivals in proptest::collection::vec(arrival(), 1..500), refusals in any::<bool>()) {
+        // The time between events passes in no time.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.unwrap().block_on(async move {
             let limiter = Arc::new(MemoryLimiter::new(120));
             let sent = Arc::new(Mutex::new(Vec::new()));
             let mut tasks = Vec::new();
@@ -95,7 +91,8 @@ proptest! {
                 let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&sent));
                 let patient = arrival.max_wait_ms == 86_400_000 && arrival.dropped_ms.is_none();
                 let task = tokio::spawn(async move {
-                    let acquire = limiter.acquire(AcquireRequest::new(arrival.priority).max_wait(Duration::from_millis(arrival.max_wait_ms)));
+                    let request = AcquireRequest::new(arrival.priority);
+                    let acquire = limiter.acquire(request.max_wait(Duration::from_millis(arrival.max_wait_ms)));
                     let dropped = Duration::from_millis(arrival.dropped_ms.unwrap_or(u64::from(u32::MAX)));
                     let started = Instant::now();
                     let result = tokio::select! {
@@ -140,135 +137,116 @@ proptest! {
     }
 }
 
-#[test]
-fn a_place_of_which_nothing_more_is_heard_is_free_a_minute_after_its_time() {
-    paused(async {
-        let limiter = MemoryLimiter::new(1);
-        std::mem::forget(
-            limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(2 * MINUTE)).await.unwrap(),
-        );
-        let started = Instant::now();
-        limiter.acquire(ask(Priority::ReadBack)).await.unwrap().finished();
-        let took = started.elapsed();
-        assert!(took >= 3 * MINUTE && took < 3 * MINUTE + Duration::from_secs(5), "{took:?}");
-    });
+#[tokio::test(start_paused = true)]
+async fn a_place_of_which_nothing_more_is_heard_is_free_a_minute_after_its_time() {
+    let limiter = MemoryLimiter::new(1);
+    std::mem::forget(
+        limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(2 * MINUTE)).await.unwrap(),
+    );
+    let started = Instant::now();
+    limiter.acquire(ask(Priority::ReadBack)).await.unwrap().finished();
+    let took = started.elapsed();
+    assert!(took >= 3 * MINUTE && took < 3 * MINUTE + Duration::from_secs(5), "{took:?}");
 }
 
-#[test]
-fn a_waiter_whose_future_is_not_polled_holds_nobody_up() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::ReadBack, 120).await;
-        let mut idle = limiter.acquire(ask(Priority::Interactive));
-        assert!(futures_util::poll!(&mut idle).is_pending());
-        // Waits behind the one that nobody polls.
-        let behind = tokio::time::timeout(2 * MINUTE, limiter.acquire(ask(Priority::Interactive))).await;
-        behind.unwrap().unwrap().finished();
-        // Its turn has come too, and it is not counted twice.
-        idle.await.unwrap().finished();
-        take(&limiter, Priority::ReadBack, 118).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    });
+#[tokio::test(start_paused = true)]
+async fn a_waiter_whose_future_is_not_polled_holds_nobody_up() {
+    let limiter = exhausted().await;
+    let mut idle = limiter.acquire(ask(Priority::Interactive));
+    assert!(futures_util::poll!(&mut idle).is_pending());
+    // Waits behind the one that nobody polls.
+    let behind = tokio::time::timeout(2 * MINUTE, limiter.acquire(ask(Priority::Interactive))).await;
+    behind.unwrap().unwrap().finished();
+    // Its turn has come too, and it is not counted twice.
+    idle.await.unwrap().finished();
+    take(&limiter, Priority::ReadBack, 118).await;
+    busy(&limiter, Priority::ReadBack).await;
 }
 
-#[test]
-fn a_turn_that_came_and_was_not_taken_is_given_back() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::ReadBack, 120).await;
-        let mut idle = limiter.acquire(ask(Priority::Interactive));
-        assert!(futures_util::poll!(&mut idle).is_pending());
-        advance(Duration::from_secs(61)).await;
-        take(&limiter, Priority::ReadBack, 119).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-        drop(idle);
-        take(&limiter, Priority::ReadBack, 1).await;
-    });
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_came_and_was_not_taken_is_given_back() {
+    let limiter = exhausted().await;
+    let mut idle = limiter.acquire(ask(Priority::Interactive));
+    assert!(futures_util::poll!(&mut idle).is_pending());
+    advance(Duration::from_secs(61)).await;
+    take(&limiter, Priority::ReadBack, 119).await;
+    busy(&limiter, Priority::ReadBack).await;
+    drop(idle);
+    take(&limiter, Priority::ReadBack, 1).await;
 }
 
-#[test]
-fn a_429_also_stops_those_whose_turn_had_come() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::ReadBack, 120).await;
-        let mut idle = limiter.acquire(ask(Priority::ReadBack));
-        assert!(futures_util::poll!(&mut idle).is_pending());
-        advance(Duration::from_secs(61)).await;
-        let refused = limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
-        refused.throttled(Some(Duration::from_secs(30)));
-        let started = Instant::now();
-        idle.await.unwrap().finished();
-        assert!(started.elapsed() >= Duration::from_secs(30), "{:?}", started.elapsed());
-    });
+#[tokio::test(start_paused = true)]
+async fn a_429_also_stops_those_whose_turn_had_come() {
+    let limiter = exhausted().await;
+    let mut idle = limiter.acquire(ask(Priority::ReadBack));
+    assert!(futures_util::poll!(&mut idle).is_pending());
+    advance(Duration::from_secs(61)).await;
+    let refused = limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
+    refused.throttled(Some(Duration::from_secs(30)));
+    let started = Instant::now();
+    idle.await.unwrap().finished();
+    assert!(started.elapsed() >= Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
-#[test]
-fn an_absurd_pause_neither_panics_nor_lasts_for_ever() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        let endless =
-            limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(Duration::MAX)).await.unwrap();
-        for refused in hold(&limiter, Priority::ReadBack, 2).await {
-            refused.throttled(Some(Duration::MAX));
-        }
-        assert!(wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await) <= FOREVER);
-        endless.finished();
-    });
+#[tokio::test(start_paused = true)]
+async fn an_absurd_pause_neither_panics_nor_lasts_for_ever() {
+    let limiter = MemoryLimiter::new(120);
+    let endless =
+        limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(Duration::MAX)).await.unwrap();
+    for refused in hold(&limiter, Priority::ReadBack, 2).await {
+        refused.throttled(Some(Duration::MAX));
+    }
+    assert!(busy(&limiter, Priority::ReadBack).await <= FOREVER);
+    endless.finished();
 }
 
-#[test]
-fn the_try_variant_names_the_wait_and_the_wait_is_right() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::Interactive, 1).await;
-        advance(Duration::from_secs(20)).await;
-        take(&limiter, Priority::Interactive, 109).await;
-        let named = wait(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await);
-        assert!(named > Duration::from_secs(39) && named < Duration::from_secs(42), "{named:?}");
-        advance(named - Duration::from_millis(1)).await;
-        wait(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await);
-        advance(Duration::from_millis(1)).await;
-        take(&limiter, Priority::Interactive, 1).await;
-    });
+#[tokio::test(start_paused = true)]
+async fn the_try_variant_names_the_wait_and_the_wait_is_right() {
+    let limiter = MemoryLimiter::new(120);
+    take(&limiter, Priority::Interactive, 1).await;
+    advance(Duration::from_secs(20)).await;
+    take(&limiter, Priority::Interactive, 109).await;
+    let named = busy(&limiter, Priority::Interactive).await;
+    assert!(named > Duration::from_secs(39) && named < Duration::from_secs(42), "{named:?}");
+    advance(named - Duration::from_millis(1)).await;
+    busy(&limiter, Priority::Interactive).await;
+    advance(Duration::from_millis(1)).await;
+    take(&limiter, Priority::Interactive, 1).await;
 }
 
-#[test]
-fn a_bulk_call_that_gives_up_behind_others_names_the_wait_for_a_slot() {
-    paused(async {
-        let limiter = Arc::new(MemoryLimiter::new(120));
-        take(&limiter, Priority::Interactive, 110).await;
-        for _ in 0..30 {
-            let limiter = Arc::clone(&limiter);
-            tokio::spawn(async move { limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished() });
-        }
-        sleep(Duration::from_millis(1)).await;
-        let request = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(2));
-        let named = wait(limiter.acquire(request).await);
-        assert!(named > Duration::from_secs(30), "{named:?}");
-    });
+#[tokio::test(start_paused = true)]
+async fn a_bulk_call_that_gives_up_behind_others_names_the_wait_for_a_slot() {
+    let limiter = Arc::new(MemoryLimiter::new(120));
+    take(&limiter, Priority::Interactive, 110).await;
+    for _ in 0..30 {
+        let limiter = Arc::clone(&limiter);
+        tokio::spawn(async move { limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished() });
+    }
+    sleep(Duration::from_millis(1)).await;
+    let request = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(2));
+    let Err(LimitError::Busy { wait, .. }) = limiter.acquire(request).await else { panic!("it is sent") };
+    assert!(wait > Duration::from_secs(30), "{wait:?}");
 }
 
-#[test]
-fn a_429_stops_everyone_then_shrinks_the_share_which_grows_back() {
-    paused(async {
-        let limiter = MemoryLimiter::new(120);
-        take(&limiter, Priority::ReadBack, 38).await;
-        // A second refusal of the same moment is the same lesson.
-        for refused in hold(&limiter, Priority::ReadBack, 2).await {
-            refused.throttled(None);
-        }
-        assert_eq!(wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await).as_secs() / 60, 1);
+#[tokio::test(start_paused = true)]
+async fn a_429_stops_everyone_then_shrinks_the_share_which_grows_back() {
+    let limiter = MemoryLimiter::new(120);
+    take(&limiter, Priority::ReadBack, 38).await;
+    // A second refusal of the same moment is the same lesson.
+    for refused in hold(&limiter, Priority::ReadBack, 2).await {
+        refused.throttled(None);
+    }
+    assert_eq!(busy(&limiter, Priority::ReadBack).await.as_secs() / 60, 1);
 
-        // Others seem to use two thirds of the limit: from now on, 30 instead of 40 in a minute.
-        advance(Duration::from_secs(61)).await;
-        let mut sent = 0;
-        while limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.is_ok() {
-            sent += 1;
-        }
-        assert!((30..=42).contains(&sent), "{sent}");
+    // Others seem to use two thirds of the limit: from now on, 30 instead of 40 in a minute.
+    advance(Duration::from_secs(61)).await;
+    let mut sent = 0;
+    while limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.is_ok() {
+        sent += 1;
+    }
+    assert!((30..=42).contains(&sent), "{sent}");
 
-        // Ten quiet minutes later all is as before.
-        advance(Duration::from_secs(620)).await;
-        take(&limiter, Priority::ReadBack, 120).await;
-    });
+    // Ten quiet minutes later all is as before.
+    advance(Duration::from_secs(620)).await;
+    take(&limiter, Priority::ReadBack, 120).await;
 }

@@ -14,110 +14,104 @@ use shared_inbox::{
 };
 use tokio::time::{Instant, sleep};
 
-use super::rate_limit::{MINUTE, ask, paused, take};
+use super::rate_limit::{MINUTE, ask, take};
 
-#[test]
-fn interactive_calls_go_ahead_of_bulk_calls_that_waited_longer() {
-    paused(async {
-        let limiter = Arc::new(MemoryLimiter::new(24));
-        take(&limiter, Priority::ReadBack, 24).await;
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let mut tasks = Vec::new();
-        // Two of the bulk calls have the places that are theirs.
-        for (count, priority) in [(9, Priority::Bulk), (9, Priority::Interactive)] {
-            for _ in 0..count {
-                let (limiter, order) = (Arc::clone(&limiter), Arc::clone(&order));
-                tasks.push(tokio::spawn(async move {
-                    limiter.acquire(ask(priority)).await.unwrap().finished();
-                    order.lock().unwrap().push(priority);
-                }));
-                tokio::task::yield_now().await;
-            }
+#[tokio::test(start_paused = true)]
+async fn interactive_calls_go_ahead_of_bulk_calls_that_waited_longer() {
+    let limiter = Arc::new(MemoryLimiter::new(24));
+    take(&limiter, Priority::ReadBack, 24).await;
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut tasks = Vec::new();
+    // Two of the bulk calls have the places that are theirs.
+    for (count, priority) in [(9, Priority::Bulk), (9, Priority::Interactive)] {
+        for _ in 0..count {
+            let (limiter, order) = (Arc::clone(&limiter), Arc::clone(&order));
+            tasks.push(tokio::spawn(async move {
+                limiter.acquire(ask(priority)).await.unwrap().finished();
+                order.lock().unwrap().push(priority);
+            }));
+            tokio::task::yield_now().await;
         }
-        for task in tasks {
-            task.await.unwrap();
-        }
-        let order = order.lock().unwrap();
-        let ahead = order.iter().take(11).filter(|priority| **priority == Priority::Interactive).count();
-        assert_eq!(ahead, 9, "{order:?}");
-    });
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let order = order.lock().unwrap();
+    let ahead = order.iter().take(11).filter(|priority| **priority == Priority::Interactive).count();
+    assert_eq!(ahead, 9, "{order:?}");
 }
 
-#[test]
-fn a_twelfth_of_the_limit_is_for_bulk_calls_however_many_interactive_ones_there_are() {
+#[tokio::test(start_paused = true)]
+async fn a_twelfth_of_the_limit_is_for_bulk_calls_however_many_interactive_ones_there_are() {
     // Two a second, evenly spread, is more than there is room for; 300 that ask again at once come in bursts.
     for (callers, every) in [(1, Duration::from_millis(500)), (300, Duration::ZERO)] {
-        paused(async move {
-            let limiter = Arc::new(MemoryLimiter::new(120));
-            let interactive = Arc::new(Mutex::new(Vec::new()));
-            let mut load = tokio::task::JoinSet::new();
-            for _ in 0..callers {
-                let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&interactive));
-                load.spawn(async move {
-                    loop {
-                        let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&sent));
-                        let call = async move {
-                            limiter.acquire(ask(Priority::Interactive)).await.unwrap().finished();
-                            sent.lock().unwrap().push(Instant::now());
-                        };
-                        if every.is_zero() {
-                            call.await;
-                        } else {
-                            tokio::spawn(call);
-                            sleep(every).await;
-                        }
-                    }
-                });
-            }
-            sleep(Duration::from_secs(121)).await;
-            let started = Instant::now();
-            let bulk = |_| {
-                let limiter = Arc::clone(&limiter);
-                tokio::spawn(async move {
-                    // As long as a call has, unless set otherwise.
-                    let ask = AcquireRequest::new(Priority::Bulk).max_wait(2 * MINUTE);
-                    limiter.acquire(ask).await.map(Permit::finished)
-                })
-            };
-            for task in (0..10).map(bulk).collect::<Vec<_>>() {
-                task.await.unwrap().unwrap();
-            }
-            assert!(started.elapsed() < 2 * MINUTE, "{:?}", started.elapsed());
-            let hour = Instant::now() + Duration::from_secs(3600);
-            let mut bulk = 0;
-            while Instant::now() < hour {
-                limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
-                bulk += 1;
-            }
-            // One at a time, each after half a minute.
-            assert!(bulk >= 55, "{bulk} in an hour");
-            let sent = interactive.lock().unwrap();
-            let later = sent.iter().filter(|at| **at > hour - Duration::from_secs(3600)).count();
-            assert!(later > 59 * 100, "{later} interactive calls in an hour");
-        });
-    }
-}
-
-#[test]
-fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
-    paused(async {
         let limiter = Arc::new(MemoryLimiter::new(120));
+        let interactive = Arc::new(Mutex::new(Vec::new()));
+        let mut load = tokio::task::JoinSet::new();
+        for _ in 0..callers {
+            let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&interactive));
+            load.spawn(async move {
+                loop {
+                    let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&sent));
+                    let call = async move {
+                        limiter.acquire(ask(Priority::Interactive)).await.unwrap().finished();
+                        sent.lock().unwrap().push(Instant::now());
+                    };
+                    if every.is_zero() {
+                        call.await;
+                    } else {
+                        tokio::spawn(call);
+                        sleep(every).await;
+                    }
+                }
+            });
+        }
+        sleep(Duration::from_secs(121)).await;
+        let started = Instant::now();
         let bulk = |_| {
             let limiter = Arc::clone(&limiter);
             tokio::spawn(async move {
-                limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
-                Instant::now()
+                // As long as a call has, unless set otherwise.
+                let ask = AcquireRequest::new(Priority::Bulk).max_wait(2 * MINUTE);
+                limiter.acquire(ask).await.map(Permit::finished)
             })
         };
-        let mut sent = Vec::new();
-        for task in (0..600).map(bulk).collect::<Vec<_>>() {
-            sent.push(task.await.unwrap());
+        for task in (0..10).map(bulk).collect::<Vec<_>>() {
+            task.await.unwrap().unwrap();
         }
-        sent.sort();
-        for window in sent.windows(91) {
-            assert!(window[90] - window[0] >= MINUTE, "91 within {:?}", window[90] - window[0]);
+        assert!(started.elapsed() < 2 * MINUTE, "{:?}", started.elapsed());
+        let hour = Instant::now() + Duration::from_secs(3600);
+        let mut bulk = 0;
+        while Instant::now() < hour {
+            limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
+            bulk += 1;
         }
-    });
+        // One at a time, each after half a minute.
+        assert!(bulk >= 55, "{bulk} in an hour");
+        let sent = interactive.lock().unwrap();
+        let later = sent.iter().filter(|at| **at > hour - Duration::from_secs(3600)).count();
+        assert!(later > 59 * 100, "{later} interactive calls in an hour");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
+    let limiter = Arc::new(MemoryLimiter::new(120));
+    let bulk = |_| {
+        let limiter = Arc::clone(&limiter);
+        tokio::spawn(async move {
+            limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
+            Instant::now()
+        })
+    };
+    let mut sent = Vec::new();
+    for task in (0..600).map(bulk).collect::<Vec<_>>() {
+        sent.push(task.await.unwrap());
+    }
+    sent.sort();
+    for window in sent.windows(91) {
+        assert!(window[90] - window[0] >= MINUTE, "91 within {:?}", window[90] - window[0]);
+    }
 }
 
 #[tokio::test]
@@ -150,30 +144,20 @@ async fn a_429_of_the_service_teaches_the_limiter() {
 }
 
 #[tokio::test]
-async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
+async fn a_create_ends_under_the_smallest_limit_and_does_not_wait_for_a_place_that_it_has_itself() {
     for verification in [Verification::ReadBack, Verification::ReadFirst] {
-        let service = Service::start().await;
-        service.next_posts([Outcome::LostBefore]);
-        let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
-        let thread = client.conversation(&conversation_id());
-        let reply = thread.reply("Done.").verification(verification).await.unwrap();
-        assert_eq!((reply.recovered(), service.stored()), (false, 1));
-    }
-}
-
-#[tokio::test]
-async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
-    for verification in [Verification::ReadBack, Verification::ReadFirst] {
-        let service = Service::start().await;
-        service.next_posts([Outcome::LostAfter]);
-        let limiter = MemoryLimiter::with_clock(1, service.clock.clone());
-        let client = service.builder().rate_limiter(limiter).deadline(Duration::from_secs(3600));
-        let client = client.build().unwrap();
-        let reply =
-            client.conversation(&conversation_id()).reply("Done.").verification(verification).await.unwrap();
-        assert!(reply.recovered(), "{verification:?}");
-        let waited: Duration = service.clock.slept().iter().sum();
-        assert!(waited < Duration::from_secs(200), "{verification:?}: {waited:?}");
+        for (limit, fault) in [(1, Outcome::LostAfter), (2, Outcome::LostBefore)] {
+            let service = Service::start().await;
+            service.next_posts([fault]);
+            let limiter = MemoryLimiter::with_clock(limit, service.clock.clone());
+            let client = service.builder().rate_limiter(limiter).deadline(Duration::from_secs(3600));
+            let thread = client.build().unwrap().conversation(&conversation_id());
+            let reply = thread.reply("Done.").verification(verification).await.unwrap();
+            let outcome = (reply.recovered(), service.stored());
+            assert_eq!(outcome, (fault == Outcome::LostAfter, 1), "{verification:?}");
+            let waited: Duration = service.clock.slept().iter().sum();
+            assert!(limit > 1 || waited < Duration::from_secs(200), "{verification:?}: {waited:?}");
+        }
     }
 }
 
@@ -191,34 +175,31 @@ async fn a_read_back_gets_through_when_the_limit_is_used_up() {
     let reply = client.conversation(&conversation_id()).reply("Done.").await.unwrap();
     assert!(reply.recovered());
     assert!(before.mailboxes().no_wait().await.unwrap_err().is_rate_limited_locally());
-    assert!(
-        service.clock.slept().iter().all(|slept| *slept < Duration::from_secs(5)),
-        "nothing waited a minute"
-    );
+    let waits = service.clock.slept();
+    assert!(waits.iter().all(|wait| *wait < Duration::from_secs(5)), "nothing waited a minute: {waits:?}");
 }
 
-/// Lets everyone through, and notes how it ended.
+/// Grants every permit, and notes how it ended.
 #[derive(Debug, Default)]
-struct Doorman {
-    let_in: Mutex<u32>,
-    ended: Arc<Mutex<Vec<PermitOutcome>>>,
+struct RecordingLimiter {
+    granted: AtomicUsize,
+    outcomes: Arc<Mutex<Vec<PermitOutcome>>>,
 }
 
-impl RateLimiter for Doorman {
+impl RateLimiter for RecordingLimiter {
     fn acquire(&self, _: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
-        Box::pin(async {
-            *self.let_in.lock().unwrap() += 1;
-            let ended = Arc::clone(&self.ended);
-            Ok(Permit::new(move |ending| ended.lock().unwrap().push(ending)))
-        })
+        self.granted.fetch_add(1, Ordering::SeqCst);
+        let outcomes = Arc::clone(&self.outcomes);
+        let permit = Permit::new(move |outcome| outcomes.lock().unwrap().push(outcome));
+        Box::pin(async { Ok(permit) })
     }
 }
 
 #[tokio::test]
 async fn the_limiter_hears_how_every_request_ended_that_it_let_through() {
     let service = Service::start().await;
-    let doorman = Arc::new(Doorman::default());
-    let client = service.builder().rate_limiter(Arc::clone(&doorman)).build().unwrap();
+    let limiter = Arc::new(RecordingLimiter::default());
+    let client = service.builder().rate_limiter(Arc::clone(&limiter)).build().unwrap();
     client.mailboxes().await.unwrap();
     service.next_gets([
         Outcome::Before(500),
@@ -228,24 +209,21 @@ async fn the_limiter_hears_how_every_request_ended_that_it_let_through() {
     ]);
     client.mailboxes().await.unwrap();
     let given_up = tokio::spawn(client.mailboxes().into_future());
-    while service.count("GET") < 5 {
-        service.committed.notified().await;
-    }
-    assert_eq!(*doorman.let_in.lock().unwrap(), 5);
-    let ended = || doorman.ended.lock().unwrap().clone();
-    assert_eq!(ended().len(), 4);
-    assert_eq!(ended()[..2], [PermitOutcome::Finished, PermitOutcome::Finished]);
-    let PermitOutcome::Throttled { retry_after, .. } = ended()[2] else { panic!("{:?}", ended()) };
-    assert_eq!(retry_after, Some(Duration::from_secs(3)));
+    service.until_reads(5).await;
+    assert_eq!(limiter.granted.load(Ordering::SeqCst), 5);
     given_up.abort();
     let _ = given_up.await;
-    assert_eq!(ended()[3..], [PermitOutcome::Finished, PermitOutcome::Dropped], "it may have been sent");
+    let outcomes = limiter.outcomes.lock().unwrap();
+    assert_eq!(outcomes[..2], [PermitOutcome::Finished, PermitOutcome::Finished]);
+    let PermitOutcome::Throttled { retry_after, .. } = outcomes[2] else { panic!("{outcomes:?}") };
+    assert_eq!(retry_after, Some(Duration::from_secs(3)));
+    assert_eq!(outcomes[3..], [PermitOutcome::Finished, PermitOutcome::Dropped], "it may have been sent");
 }
 
 #[derive(Debug)]
-struct Elsewhere;
+struct UnavailableLimiter;
 
-impl RateLimiter for Elsewhere {
+impl RateLimiter for UnavailableLimiter {
     fn acquire(&self, _: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
         Box::pin(async { Err(LimitError::Unavailable("connection refused".into())) })
     }
@@ -254,49 +232,45 @@ impl RateLimiter for Elsewhere {
 #[tokio::test]
 async fn a_limiter_that_cannot_be_reached_is_an_error_before_sending() {
     let service = Service::start().await;
-    let client = service.builder().rate_limiter(Elsewhere).build().unwrap();
+    let client = service.builder().rate_limiter(UnavailableLimiter).build().unwrap();
     let error = client.me().await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::NotSent);
     assert!(error.to_string().contains("rate limiter"), "{error}");
     assert!(service.requests().is_empty());
 }
 
-#[test]
-fn of_many_callers_none_fails_after_it_has_waited_and_who_cannot_make_it_is_told_at_once() {
+#[tokio::test(start_paused = true)]
+async fn of_many_callers_none_fails_after_it_has_waited_and_who_cannot_make_it_is_told_at_once() {
     // All of 96 can be served in the time of a call, of 500 not all.
     for (callers, all) in [(96, true), (500, false)] {
-        paused(async move {
-            let limiter = Arc::new(MemoryLimiter::new(120));
-            let (served, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-            let mut load = tokio::task::JoinSet::new();
-            for _ in 0..callers {
-                let (limiter, served, refused) = (limiter.clone(), served.clone(), refused.clone());
-                load.spawn(async move {
-                    loop {
-                        let begun = Instant::now();
-                        match limiter
-                            .acquire(AcquireRequest::new(Priority::Interactive).max_wait(2 * MINUTE))
-                            .await
-                        {
-                            Ok(permit) => {
-                                sleep(Duration::from_millis(80)).await;
-                                permit.finished();
-                                served.fetch_add(1, Ordering::Relaxed);
-                            }
-                            Err(error) => {
-                                assert_eq!(begun.elapsed(), Duration::ZERO, "{error}");
-                                refused.fetch_add(1, Ordering::Relaxed);
-                                sleep(Duration::from_secs(10)).await;
-                            }
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        let (served, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut load = tokio::task::JoinSet::new();
+        for _ in 0..callers {
+            let (limiter, served, refused) = (limiter.clone(), served.clone(), refused.clone());
+            load.spawn(async move {
+                loop {
+                    let begun = Instant::now();
+                    let request = AcquireRequest::new(Priority::Interactive).max_wait(2 * MINUTE);
+                    match limiter.acquire(request).await {
+                        Ok(permit) => {
+                            sleep(Duration::from_millis(80)).await;
+                            permit.finished();
+                            served.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(error) => {
+                            assert_eq!(begun.elapsed(), Duration::ZERO, "{error}");
+                            refused.fetch_add(1, Ordering::Relaxed);
+                            sleep(Duration::from_secs(10)).await;
                         }
                     }
-                });
-            }
-            sleep(10 * MINUTE).await;
-            load.abort_all();
-            let (served, refused) = (served.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
-            assert_eq!(refused == 0, all, "{refused} of {callers} callers were refused");
-            assert!(served >= 980, "{served} in ten minutes");
-        });
+                }
+            });
+        }
+        sleep(10 * MINUTE).await;
+        load.abort_all();
+        let (served, refused) = (served.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
+        assert_eq!(refused == 0, all, "{refused} of {callers} callers were refused");
+        assert!(served >= 980, "{served} in ten minutes");
     }
 }

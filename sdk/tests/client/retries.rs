@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::support::{Outcome, Service, conversation_id, key};
-use shared_inbox::{Certainty, Client, Status, retry::RetryPolicy};
+use crate::support::{Outcome, Service};
+use shared_inbox::{Certainty, Status, clock::Clock, retry::RetryPolicy};
 
 #[tokio::test]
 async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {
@@ -22,7 +22,7 @@ async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {
         service.next_posts([fault]);
         let client = service.client();
         client.mailboxes().await.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
-        client.conversation(&conversation_id()).set_status(Status::Closed).await.unwrap();
+        service.thread().set_status(Status::Closed).await.unwrap();
         assert_eq!((service.count("GET"), service.count("POST")), (2, 2), "{fault:?}");
     }
 }
@@ -37,12 +37,10 @@ async fn an_attempt_that_takes_too_long_is_repeated() {
 
 #[tokio::test]
 async fn a_timeout_is_an_unknown_outcome() {
-    let service = Service::start().await;
+    let (service, thread) = Service::start_with_thread().await;
     service.next_posts([Outcome::Hangs]);
-    let thread = service.client().conversation(&conversation_id());
-    let status =
-        thread.set_status(Status::Closed).timeout(Duration::from_millis(50)).retry(RetryPolicy::never());
-    let error = status.await.unwrap_err();
+    let status = thread.set_status(Status::Closed).timeout(Duration::from_millis(50));
+    let error = status.retry(RetryPolicy::never()).await.unwrap_err();
     assert!(error.is_timeout() && !error.is_connect());
     assert_eq!(error.certainty(), Certainty::Unknown);
 }
@@ -74,11 +72,11 @@ async fn the_deadline_ends_the_call_whatever_attempts_are_left() {
     let service = Service::start().await;
     service.next_gets(std::iter::repeat_n(Outcome::Before(500), 100));
     let policy = RetryPolicy::default().attempts(100);
-    let started = shared_inbox::clock::Clock::now(&*service.clock);
-    let error =
-        service.client().mailboxes().retry(policy).deadline(Duration::from_secs(60)).await.unwrap_err();
+    let started = service.clock.now();
+    let call = service.client().mailboxes().retry(policy).deadline(Duration::from_secs(60));
+    let error = call.await.unwrap_err();
     assert!(error.is_server_error(), "the last failure is told, not that time was up");
-    assert!(shared_inbox::clock::Clock::now(&*service.clock) - started <= Duration::from_secs(60));
+    assert!(service.clock.now() - started <= Duration::from_secs(60));
 }
 
 #[tokio::test]
@@ -98,10 +96,10 @@ async fn the_time_that_the_scope_check_takes_is_gone_for_the_call() {
     let client = service.builder().check_scopes().build().unwrap();
     let slow = || Outcome::Header(503, "retry-after", "4");
     service.next_gets([slow(), Outcome::Good, slow()]);
-    let started = shared_inbox::clock::Clock::now(&*service.clock);
+    let started = service.clock.now();
     let error = client.mailboxes().deadline(Duration::from_secs(5)).await.unwrap_err();
     assert!(error.is_server_error());
-    assert_eq!(shared_inbox::clock::Clock::now(&*service.clock) - started, Duration::from_secs(4));
+    assert_eq!(service.clock.now() - started, Duration::from_secs(4));
 }
 
 #[tokio::test]
@@ -110,9 +108,7 @@ async fn a_call_does_not_wait_for_anothers_scope_check_beyond_its_own_deadline()
     let client = service.builder().check_scopes().build().unwrap();
     service.next_gets([Outcome::Hangs]);
     let patient = tokio::spawn(client.mailboxes().into_future());
-    while service.count("GET") < 1 {
-        service.committed.notified().await;
-    }
+    service.until_reads(1).await;
     let started = std::time::Instant::now();
     let error = client.tags().deadline(Duration::from_millis(100)).await.unwrap_err();
     assert!(error.is_timeout() && started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
@@ -123,39 +119,37 @@ async fn a_call_does_not_wait_for_anothers_scope_check_beyond_its_own_deadline()
 #[tokio::test]
 async fn a_create_keeps_its_deadline_through_every_step() {
     // The answer is lost, and `GET /me`, which a note's read-back needs, hangs.
-    let service = Service::start().await;
-    let client = service.client();
+    let (service, thread) = Service::start_with_thread().await;
     service.next_posts([Outcome::LostAfter]);
     service.next_gets([Outcome::Good, Outcome::Hangs]);
     let started = std::time::Instant::now();
-    let note = client.conversation(&conversation_id()).add_note("Hello").deadline(Duration::from_millis(700));
-    let error = note.await.unwrap_err();
+    let error = thread.add_note("Hello").deadline(Duration::from_millis(700)).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
+/// How long a call waits when the service says `retry-after` like this.
+async fn wait_after(value: &'static str) -> Duration {
+    let service = Service::start().await;
+    service.next_gets([Outcome::Header(503, "retry-after", value)]);
+    service.client().mailboxes().await.unwrap();
+    let [wait] = service.clock.slept()[..] else { panic!("{value}: {:?}", service.clock.slept()) };
+    wait
+}
+
 #[tokio::test]
 async fn retry_after_is_kept_up_to_the_cap() {
-    for (value, wait) in [("17", 17), ("86400", 60), ("99999999999999999999999", 60)] {
-        let service = Service::start().await;
-        service.next_gets([Outcome::Header(503, "retry-after", value)]);
-        service.client().mailboxes().await.unwrap();
-        assert_eq!(service.clock.slept(), [Duration::from_secs(wait)], "{value}");
+    for (value, seconds) in [("17", 17), ("86400", 60), ("99999999999999999999999", 60)] {
+        assert_eq!(wait_after(value).await, Duration::from_secs(seconds), "{value}");
     }
 }
 
 #[tokio::test]
 async fn a_retry_after_may_be_a_date() {
-    let service = Service::start().await;
     let in_half_a_minute = jiff::Timestamp::now() + Duration::from_secs(30);
     let date = in_half_a_minute.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    service.next_gets([Outcome::Header(503, "retry-after", date.leak())]);
-    service.client().mailboxes().await.unwrap();
-    let slept = service.clock.slept();
-    assert!(
-        slept.len() == 1 && slept[0] > Duration::from_secs(20) && slept[0] <= Duration::from_secs(30),
-        "{slept:?}"
-    );
+    let wait = wait_after(date.leak()).await;
+    assert!(wait > Duration::from_secs(20) && wait <= Duration::from_secs(30), "{wait:?}");
 }
 
 #[tokio::test]
@@ -170,42 +164,9 @@ async fn a_retry_after_that_is_past_or_nonsense_changes_nothing() {
         "1e3",
         "",
     ] {
-        let service = Service::start().await;
-        service.next_gets([Outcome::Header(503, "retry-after", value)]);
-        service.client().mailboxes().await.unwrap();
-        let slept = service.clock.slept();
-        assert!(slept.len() == 1 && slept[0] <= Duration::from_secs(1), "{value}: {slept:?}");
+        let wait = wait_after(value).await;
+        assert!(wait <= Duration::from_secs(1), "{value}: {wait:?}");
     }
-}
-
-#[tokio::test]
-async fn a_connection_that_fails_is_not_sent_for_every_operation_and_repeated() {
-    let service = Service::start().await;
-    let gone = {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        listener.local_addr().unwrap()
-    };
-    let client =
-        Client::builder(format!("http://{gone}/api/v1"), key()).clock(service.clock.clone()).build().unwrap();
-    let thread = client.conversation(&conversation_id());
-    let errors = [
-        client.me().await.unwrap_err(),
-        thread.set_status(Status::Open).await.unwrap_err(),
-        thread.reply("Hello").await.unwrap_err(),
-        thread
-            .reply("Hello")
-            .verification(shared_inbox::create::Verification::Never)
-            .and_send()
-            .await
-            .unwrap_err(),
-        client.sandbox_inbound("kim@customer.test", "Hello").await.unwrap_err(),
-    ];
-    for error in errors {
-        assert!(error.is_connect() && !error.is_timeout());
-        assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
-        assert!(error.unconfirmed().is_none());
-    }
-    assert!(service.clock.slept().len() >= 5, "each is tried again");
 }
 
 #[tokio::test]
@@ -239,36 +200,7 @@ async fn refusals_are_not_repeated() {
 async fn a_call_is_as_uncertain_as_its_most_uncertain_attempt() {
     let service = Service::start().await;
     service.next_posts([Outcome::LostAfter, Outcome::Before(404)]);
-    let error =
-        service.client().conversation(&conversation_id()).set_status(Status::Closed).await.unwrap_err();
+    let error = service.thread().set_status(Status::Closed).await.unwrap_err();
     assert!(error.is_not_found());
     assert_eq!(error.certainty(), Certainty::Unknown);
-}
-
-/// Names that are never found.
-struct Silent;
-
-impl reqwest::dns::Resolve for Silent {
-    fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        Box::pin(std::future::pending())
-    }
-}
-
-#[tokio::test]
-async fn a_connection_that_takes_too_long_is_not_sent_although_it_is_a_timeout_too() {
-    let http = reqwest::Client::builder()
-        .no_proxy()
-        .dns_resolver(std::sync::Arc::new(Silent))
-        .connect_timeout(Duration::from_millis(20))
-        .build()
-        .unwrap();
-    let client = Client::builder("http://inbox.localhost/api/v1", key())
-        .http_client(http)
-        .retry(RetryPolicy::never())
-        .verification(shared_inbox::create::Verification::Never)
-        .build()
-        .unwrap();
-    let error = client.conversation(&conversation_id()).reply("Hello").and_send().await.unwrap_err();
-    assert!(error.is_connect());
-    assert_eq!(error.certainty(), Certainty::NotSent);
 }

@@ -5,13 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox::{Assigned, Client, View, retry::RetryPolicy};
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+use shared_inbox::{Assigned, Client, ClientBuilder, View, retry::RetryPolicy};
+use wiremock::{MockServer, Request, ResponseTemplate};
 
-use crate::support::{LeapClock, key};
+use crate::support::{LeapClock, responding, summary};
 
-#[derive(Clone)]
 struct Thread {
     id: usize,
     view: &'static str,
@@ -19,42 +17,36 @@ struct Thread {
     assigned: &'static str,
 }
 
+/// The queries of all requests, how many are to fail, and the conversations that are in another view from a request on.
+#[derive(Default)]
+struct Script {
+    queries: Vec<String>,
+    failures: usize,
+    moves: Vec<(usize, usize, &'static str)>,
+}
+
 /// A service that knows of these conversations, the last first.
 struct Inbox {
     _server: MockServer,
     client: Client,
     clock: Arc<LeapClock>,
-    asked: Arc<Mutex<Vec<String>>>,
+    script: Arc<Mutex<Script>>,
 }
 
-fn client(server: &MockServer) -> (Client, Arc<LeapClock>) {
+fn with_clock(client: ClientBuilder) -> (Client, Arc<LeapClock>) {
     let clock = LeapClock::new();
-    let client = Client::builder(format!("{}/api/v1", server.uri()), key()).retry(RetryPolicy::never());
-    (client.clock(clock.clone()).build().unwrap(), clock)
+    (client.retry(RetryPolicy::never()).clock(clock.clone()).build().unwrap(), clock)
 }
 
-/// A conversation that is in another view from a request on.
-type Move = (usize, usize, &'static str);
-
-async fn inbox(mailboxes: usize, threads: Vec<Thread>, failures: usize) -> Inbox {
-    moving_inbox(mailboxes, threads, failures, Vec::new()).await
-}
-
-async fn moving_inbox(mailboxes: usize, threads: Vec<Thread>, failures: usize, moves: Vec<Move>) -> Inbox {
-    let server = MockServer::start().await;
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let (log, failures) = (Arc::clone(&asked), Mutex::new(failures));
-    let answer = move |request: &Request| {
+async fn inbox(mailboxes: usize, threads: Vec<Thread>) -> Inbox {
+    let script = Arc::<Mutex<Script>>::default();
+    let shared = Arc::clone(&script);
+    let (_server, client) = responding(move |request: &Request| {
         let query: BTreeMap<String, String> = request.url.query_pairs().into_owned().collect();
-        let mut log = log.lock().unwrap();
-        log.push(request.url.query().unwrap_or("mailboxes").to_owned());
-        let moved = |thread: &Thread| {
-            let mut moves = moves.iter().rev().filter(|(from, id, _)| *from <= log.len() && *id == thread.id);
-            moves.next().map_or(thread.view, |(_, _, view)| view)
-        };
-        let mut failures = failures.lock().unwrap();
-        if *failures > 0 {
-            *failures -= 1;
+        let mut script = shared.lock().unwrap();
+        script.queries.push(request.url.query().unwrap_or("mailboxes").to_owned());
+        if script.failures > 0 {
+            script.failures -= 1;
             return ResponseTemplate::new(503);
         }
         if request.url.path().ends_with("/mailboxes") {
@@ -62,24 +54,23 @@ async fn moving_inbox(mailboxes: usize, threads: Vec<Thread>, failures: usize, m
                 |n| json!({"id": format!("mbx_{n}"), "address": "a@b.test", "name": "x", "open": 0});
             return ResponseTemplate::new(200).set_body_json((0..mailboxes).map(mailbox).collect::<Vec<_>>());
         }
+        let view = |thread: &Thread| {
+            let mut moves = script.moves.iter().rev();
+            let moved = moves.find(|(from, id, _)| *from <= script.queries.len() && *id == thread.id);
+            moved.map_or(thread.view, |(_, _, view)| *view)
+        };
         let fits = |thread: &&Thread| {
-            query["view"] == moved(thread)
+            query["view"] == view(thread)
                 && query.get("mailbox").is_none_or(|id| *id == format!("mbx_{}", thread.mailbox))
                 && query.get("assigned").is_none_or(|assigned| assigned == thread.assigned)
         };
         let limit = query["limit"].parse().unwrap();
-        let page: Vec<Value> = threads.iter().rev().filter(fits).take(limit).map(summary).collect();
-        ResponseTemplate::new(200).set_body_json(page)
-    };
-    Mock::given(any()).respond_with(answer).mount(&server).await;
-    let (client, clock) = client(&server);
-    Inbox { _server: server, client, clock, asked }
-}
-
-fn summary(thread: &Thread) -> Value {
-    json!({"id": format!("cnv_{}", thread.id), "subject": "s", "snippet": "t", "status": "open",
-           "contact": {"name": null, "email": null}, "mailbox": "Help", "lastMessageAt": "2026-03-01T09:30:00.000Z",
-           "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null})
+        let page = threads.iter().rev().filter(fits).take(limit).map(|thread| summary(thread.id));
+        ResponseTemplate::new(200).set_body_json(page.collect::<Vec<Value>>())
+    })
+    .await;
+    let (client, clock) = with_clock(client);
+    Inbox { _server, client, clock, script }
 }
 
 fn threads(count: usize, of: impl Fn(usize) -> (&'static str, usize, &'static str)) -> Vec<Thread> {
@@ -102,30 +93,22 @@ async fn sweep(inbox: &Inbox) -> (Vec<usize>, Vec<String>) {
 
 #[tokio::test]
 async fn what_fits_on_pages_is_asked_for_by_status_alone() {
-    let inbox =
-        inbox(3, threads(390, |id| (["open", "waiting", "snoozed", "closed"][id % 4], id % 3, "other")), 0)
-            .await;
+    let views = ["open", "waiting", "snoozed", "closed"];
+    let inbox = inbox(3, threads(390, |id| (views[id % 4], id % 3, "other"))).await;
     let (ids, cut) = sweep(&inbox).await;
     assert_eq!(ids, (0..390).collect::<Vec<_>>(), "each once");
     assert_eq!(cut, [""; 0]);
-    assert_eq!(inbox.asked.lock().unwrap().len(), 7, "all but the closed ones once more at the end");
+    assert_eq!(inbox.script.lock().unwrap().queries.len(), 7, "all but the closed ones once more at the end");
 }
 
 #[tokio::test]
 async fn what_is_longer_than_a_page_is_divided_by_inbox_and_then_by_assignment() {
     // 150 closed ones in inbox 0 (of nobody), 60 in each of the others.
-    let inbox = inbox(
-        3,
-        threads(270, |id| {
-            (
-                "closed",
-                if id < 150 { 0 } else { 1 + id % 2 },
-                if id < 150 { ["unassigned", "me"][id % 2] } else { "other" },
-            )
-        }),
-        0,
-    )
-    .await;
+    let closed = threads(270, |id| match id {
+        ..150 => ("closed", 0, ["unassigned", "me"][id % 2]),
+        _ => ("closed", 1 + id % 2, "other"),
+    });
+    let inbox = inbox(3, closed).await;
     let (ids, cut) = sweep(&inbox).await;
     assert_eq!(ids, (0..270).collect::<Vec<_>>());
     assert_eq!(cut, ["closed in mbx_0"], "whether others have more there cannot be known");
@@ -145,9 +128,10 @@ async fn a_conversation_whose_status_changes_during_the_sweep_is_not_missed() {
         ("waiting, then open among 180", 180, "waiting", "open", 5),
         ("closed, then waiting", 20, "closed", "waiting", 4),
     ] {
-        let inbox = moving_inbox(2, two_inboxes(open, from), 0, vec![(at, 999, to)]).await;
+        let inbox = inbox(2, two_inboxes(open, from)).await;
+        inbox.script.lock().unwrap().moves.push((at, 999, to));
         let (ids, cut) = sweep(&inbox).await;
-        assert_eq!(ids.len(), open + 1, "{case}: {:?}", inbox.asked.lock().unwrap());
+        assert_eq!(ids.len(), open + 1, "{case}: {:?}", inbox.script.lock().unwrap().queries);
         assert_eq!(cut, [""; 0], "{case}");
     }
 }
@@ -155,23 +139,21 @@ async fn a_conversation_whose_status_changes_during_the_sweep_is_not_missed() {
 #[tokio::test]
 async fn a_list_that_does_not_come_to_rest_is_named() {
     // With every round another conversation that was closed is open.
-    let moves = (0..200).map(|n| (5 + 3 * n, 1_000 + n, "open")).collect();
     let all = threads(400, |id| (if id < 20 { "open" } else { "closed" }, 0, "other"));
-    let all = all.into_iter().map(|thread| Thread { id: thread.id + 980, ..thread }).collect();
-    let (_, cut) = sweep(&moving_inbox(1, all, 0, moves).await).await;
+    let inbox = inbox(1, all).await;
+    inbox.script.lock().unwrap().moves = (0..200).map(|n| (5 + 3 * n, 20 + n, "open")).collect();
+    let (_, cut) = sweep(&inbox).await;
     assert!(cut.contains(&"open".to_owned()), "{cut:?}");
 }
 
 #[tokio::test]
 async fn slices_that_cannot_be_divided_are_named() {
-    let inbox = inbox(
-        1,
-        threads(350, |id| {
-            ("waiting", 0, ["me", "unassigned", "other"][usize::from(id > 20) + usize::from(id > 170)])
-        }),
-        0,
-    )
-    .await;
+    let waiting = threads(350, |id| match id {
+        ..=20 => ("waiting", 0, "me"),
+        21..=170 => ("waiting", 0, "unassigned"),
+        _ => ("waiting", 0, "other"),
+    });
+    let inbox = inbox(1, waiting).await;
     let (ids, cut) = sweep(&inbox).await;
     let expected: Vec<_> = (0..=20).chain(71..=170).chain(250..350).collect();
     assert_eq!(ids, expected);
@@ -180,7 +162,7 @@ async fn slices_that_cannot_be_divided_are_named() {
 
 #[tokio::test]
 async fn filters_narrow_a_sweep() {
-    let inbox = inbox(2, threads(40, |id| ("waiting", id % 2, "me")), 0).await;
+    let inbox = inbox(2, threads(40, |id| ("waiting", id % 2, "me"))).await;
     let mut sweep =
         inbox.client.sweep().view(View::Waiting).mailbox(&"mbx_1".parse().unwrap()).assigned(Assigned::Me);
     let mut count = 0;
@@ -189,13 +171,13 @@ async fn filters_narrow_a_sweep() {
         count += 1;
     }
     assert_eq!(count, 20);
-    let asked = inbox.asked.lock().unwrap();
-    assert_eq!(*asked, ["assigned=me&limit=100&mailbox=mbx_1&view=waiting"]);
+    assert_eq!(inbox.script.lock().unwrap().queries, ["assigned=me&limit=100&mailbox=mbx_1&view=waiting"]);
 }
 
 #[tokio::test]
 async fn a_sweep_rides_out_a_bad_minute_and_ends_on_an_error_that_stays() {
-    let inbox = inbox(2, threads(180, |id| ("open", id % 2, "me")), 7).await;
+    let inbox = inbox(2, threads(180, |id| ("open", id % 2, "me"))).await;
+    inbox.script.lock().unwrap().failures = 7;
     let (ids, _) = sweep(&inbox).await;
     assert_eq!(ids.len(), 180);
     let slept: Vec<u64> = inbox.clock.slept().iter().map(Duration::as_secs).collect();
@@ -214,9 +196,8 @@ async fn a_sweep_and_a_stream_of_changes_end_on_what_cannot_pass() {
         ResponseTemplate::new(200).set_body_string("<html>Please log in</html>"),
         ResponseTemplate::new(401).set_body_json(json!({"error": "Unknown key."})),
     ] {
-        let server = MockServer::start().await;
-        Mock::given(any()).respond_with(answer).mount(&server).await;
-        let (client, _) = client(&server);
+        let (server, client) = responding(answer).await;
+        let (client, _) = with_clock(client);
         let mut sweep = client.sweep();
         assert!(!sweep.next().await.unwrap().unwrap_err().is_retryable());
         assert!(sweep.next().await.is_none());
@@ -225,8 +206,8 @@ async fn a_sweep_and_a_stream_of_changes_end_on_what_cannot_pass() {
         assert!(changes.next().await.is_none());
         assert_eq!(server.received_requests().await.unwrap().len(), 2, "one each");
     }
-    let server = MockServer::start().await;
-    let mut sweep = client(&server).0.sweep().header("x-tenant", "two\nlines");
+    let (server, client) = responding(ResponseTemplate::new(200)).await;
+    let mut sweep = with_clock(client).0.sweep().header("x-tenant", "two\nlines");
     assert!(sweep.next().await.unwrap().unwrap_err().is_config());
     assert!(sweep.next().await.is_none());
     assert!(server.received_requests().await.unwrap().is_empty());
@@ -234,7 +215,7 @@ async fn a_sweep_and_a_stream_of_changes_end_on_what_cannot_pass() {
 
 #[tokio::test]
 async fn a_sweep_says_in_which_view_a_conversation_was_found() {
-    let inbox = inbox(1, threads(4, |id| (["open", "snoozed"][id % 2], 0, "me")), 0).await;
+    let inbox = inbox(1, threads(4, |id| (["open", "snoozed"][id % 2], 0, "me"))).await;
     let mut sweep = inbox.client.sweep();
     assert_eq!(sweep.found_in(), None);
     while let Some(summary) = sweep.next().await {

@@ -1,9 +1,12 @@
 //! Waiting for what people do.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::support::{Outcome, Service, conversation_id};
-use shared_inbox::{MessageId, clock::Clock, retry::RetryPolicy};
+use crate::support::{LeapClock, Outcome, Service, responding, summary};
+use serde_json::json;
+use shared_inbox::{MessageId, Reference, clock::Clock, retry::RetryPolicy};
+use wiremock::{Request, ResponseTemplate};
 
 fn id(text: &str) -> MessageId {
     text.parse().unwrap()
@@ -17,7 +20,7 @@ async fn a_reply_is_the_first_message_that_comes_in_after_the_given_one() {
     service.teammate_notes("Anna", "Let us see", Duration::ZERO);
     let answer = service.add_message("inbound", None, "Number 7");
     service.add_message("inbound", None, "Or 8");
-    let thread = service.client().conversation(&conversation_id());
+    let thread = service.thread();
     let reply = thread.wait_for_reply(&id(&sent)).await.unwrap();
     assert_eq!(reply.id.as_str(), answer);
     assert_eq!(service.count("GET"), 1, "it was there already");
@@ -30,7 +33,8 @@ async fn a_reply_that_shows_late_is_waited_for_also_after_the_customers_own_mail
     // Shows only after some looks.
     service.state().behavior.shows_after = Duration::from_secs(40);
     let answer = service.add_message("inbound", None, "One more thing");
-    let thread = service.client().conversation(&conversation_id());
+    service.add_message("outbound", Some("draft"), "What the team writes meanwhile does not hide it");
+    let thread = service.thread();
     let reply = thread.wait_for_reply(&id(&first)).every(Duration::from_secs(15)).await.unwrap();
     assert_eq!(reply.id.as_str(), answer);
     assert_eq!(service.count("GET"), 4);
@@ -38,17 +42,11 @@ async fn a_reply_that_shows_late_is_waited_for_also_after_the_customers_own_mail
 
 #[tokio::test]
 async fn a_wait_ends_when_its_time_is_over() {
-    let service = Service::start().await;
-    let thread = service.client().conversation(&conversation_id());
+    let (service, thread) = Service::start_with_thread().await;
     let sent = service.add_message("outbound", Some("sent"), "Which order?");
     let started = service.clock.now();
-    let error = thread
-        .wait_for_reply(&id(&sent))
-        .within(Duration::from_secs(100))
-        .every(Duration::from_secs(15))
-        .await
-        .unwrap_err();
-    assert!(error.is_timeout());
+    let wait = thread.wait_for_reply(&id(&sent)).within(Duration::from_secs(100));
+    assert!(wait.every(Duration::from_secs(15)).await.unwrap_err().is_timeout());
     assert_eq!(service.clock.now() - started, Duration::from_secs(100));
 }
 
@@ -56,7 +54,7 @@ async fn a_wait_ends_when_its_time_is_over() {
 async fn a_service_that_hangs_does_not_stretch_a_wait_by_more_than_one_attempt() {
     let service = Service::start().await;
     service.next_gets(std::iter::repeat_n(Outcome::Hangs, 50));
-    let thread = service.client().conversation(&conversation_id());
+    let thread = service.thread();
     let started = service.clock.now();
     let wait =
         thread.wait_for_reply(&id("msg_1")).timeout(Duration::from_millis(30)).within(Duration::from_secs(3));
@@ -66,13 +64,10 @@ async fn a_service_that_hangs_does_not_stretch_a_wait_by_more_than_one_attempt()
 
 #[tokio::test]
 async fn a_message_is_waited_for_until_it_is_sent() {
-    let service = Service::start().await;
-    let thread = service.client().conversation(&conversation_id());
+    let (service, thread) = Service::start_with_thread().await;
     let reply = thread.reply("On its way.").and_send().await.unwrap();
     let waiting = tokio::spawn(thread.wait_until_sent(&reply.message_id).into_future());
-    while service.count("GET") < 4 {
-        service.committed.notified().await;
-    }
+    service.until_reads(4).await;
     service.set_status(reply.message_id.as_str(), "sending");
     service.set_status(reply.message_id.as_str(), "sent");
     let message = waiting.await.unwrap().unwrap();
@@ -81,8 +76,7 @@ async fn a_message_is_waited_for_until_it_is_sent() {
 
 #[tokio::test]
 async fn a_message_that_fails_or_is_gone_is_undelivered() {
-    let service = Service::start().await;
-    let thread = service.client().conversation(&conversation_id());
+    let (service, thread) = Service::start_with_thread().await;
     let failed = service.add_message("outbound", Some("failed"), "Hello");
     let error = thread.wait_until_sent(&id(&failed)).await.unwrap_err();
     assert!(error.is_undelivered());
@@ -91,10 +85,7 @@ async fn a_message_that_fails_or_is_gone_is_undelivered() {
     let draft = service.add_message("outbound", Some("draft"), "Hello");
     let waiting =
         tokio::spawn(thread.wait_until_sent(&id(&draft)).every(Duration::from_secs(1)).into_future());
-    let looked = service.count("GET");
-    while service.count("GET") < looked + 2 {
-        service.committed.notified().await;
-    }
+    service.until_reads(service.count("GET") + 2).await;
     service.state().lines.clear();
     assert!(waiting.await.unwrap().unwrap_err().is_undelivered());
 }
@@ -103,13 +94,10 @@ async fn a_message_that_fails_or_is_gone_is_undelivered() {
 async fn a_wait_for_a_reply_ends_when_its_message_is_no_longer_there() {
     // Discarded before the first read, or after it; and then the customer writes.
     for seen in [false, true] {
-        let service = Service::start().await;
-        let thread = service.client().conversation(&conversation_id());
+        let (service, thread) = Service::start_with_thread().await;
         let draft = service.add_message("outbound", Some("draft"), "Which order?");
         let waiting = tokio::spawn(thread.wait_for_reply(&id(&draft)).into_future());
-        while seen && service.count("GET") < 2 {
-            service.committed.notified().await;
-        }
+        service.until_reads(if seen { 2 } else { 0 }).await;
         service.state().lines.clear();
         service.add_message("inbound", None, "Number 7");
         let error =
@@ -121,22 +109,15 @@ async fn a_wait_for_a_reply_ends_when_its_message_is_no_longer_there() {
 
 #[tokio::test]
 async fn a_read_that_is_behind_the_one_before_does_not_end_a_wait() {
-    let service = Service::start().await;
-    let thread = service.client().conversation(&conversation_id());
+    let (service, thread) = Service::start_with_thread().await;
     let draft = service.add_message("outbound", Some("scheduled"), "Hello");
     let waiting =
         tokio::spawn(thread.wait_until_sent(&id(&draft)).every(Duration::from_secs(1)).into_future());
-    let looks = async |more: usize| {
-        let looked = service.count("GET");
-        while service.count("GET") < looked + more {
-            service.committed.notified().await;
-        }
-    };
-    looks(2).await;
+    service.until_reads(2).await;
     let items = std::mem::take(&mut service.state().lines);
-    looks(2).await;
+    service.until_reads(service.count("GET") + 2).await;
     service.state().lines = items;
-    looks(2).await;
+    service.until_reads(service.count("GET") + 2).await;
     service.set_status(&draft, "sent");
     waiting.await.unwrap().unwrap();
 }
@@ -146,7 +127,7 @@ async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() 
     let service = Service::start().await;
     let sent = service.add_message("outbound", Some("sent"), "Hello");
     service.next_gets(std::iter::repeat_n(Outcome::Before(500), 7));
-    let thread = service.client().conversation(&conversation_id());
+    let thread = service.thread();
     thread.wait_until_sent(&id(&sent)).retry(RetryPolicy::never()).await.unwrap();
 
     service.next_gets([Outcome::Before(401)]);
@@ -154,39 +135,20 @@ async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() 
 }
 
 #[tokio::test]
-async fn what_the_team_writes_meanwhile_does_not_hide_a_reply() {
-    let service = Service::start().await;
-    let asked = service.add_message("outbound", Some("sent"), "Which order?");
-    service.state().behavior.shows_after = Duration::from_secs(20);
-    let answer = service.add_message("inbound", None, "Number 7");
-    service.add_message("outbound", Some("draft"), "Thank you.");
-    let thread = service.client().conversation(&conversation_id());
-    assert_eq!(thread.wait_for_reply(&id(&asked)).await.unwrap().id.as_str(), answer);
-}
-
-#[tokio::test]
 async fn a_wait_for_a_reference_returns_the_conversation_that_carries_it() {
-    use shared_inbox::{Client, Reference};
-    use wiremock::matchers::{path, query_param};
-    use wiremock::{Mock, MockServer, ResponseTemplate};
-
-    let server = MockServer::start().await;
-    let list = || {
-        Mock::given(path("/api/v1/conversations"))
-            .and(query_param("view", "all"))
-            .and(query_param("reference", "order-1042"))
+    let looks = AtomicUsize::new(0);
+    let is_asked_for = |request: &Request| {
+        let query = request.url.query().unwrap_or_default();
+        query.contains("reference=order-1042") && query.contains("view=all")
     };
-    let empty = ResponseTemplate::new(200).set_body_json(serde_json::json!([]));
-    list().respond_with(empty).up_to_n_times(2).mount(&server).await;
-    list().respond_with(ResponseTemplate::new(503)).up_to_n_times(1).mount(&server).await;
-    let summary = serde_json::json!([{"id": "cnv_1", "subject": "s", "snippet": "t", "status": "closed",
-        "contact": {"name": null, "email": null}, "mailbox": "Help", "lastMessageAt": "2026-03-01T09:30:00.000Z",
-        "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null,
-        "reference": "order-1042"}]);
-    list().respond_with(ResponseTemplate::new(200).set_body_json(summary)).mount(&server).await;
-    let clock = crate::support::LeapClock::new();
-    let client = Client::builder(format!("{}/api/v1", server.uri()), crate::support::key());
-    let client = client.clock(clock).retry(RetryPolicy::never()).build().unwrap();
+    let (server, client) = responding(move |request: &Request| match looks.fetch_add(1, Ordering::SeqCst) {
+        _ if !is_asked_for(request) => ResponseTemplate::new(404),
+        0 | 1 => ResponseTemplate::new(200).set_body_json(json!([])),
+        2 => ResponseTemplate::new(503),
+        _ => ResponseTemplate::new(200).set_body_json([summary(1)]),
+    })
+    .await;
+    let client = client.clock(LeapClock::new()).retry(RetryPolicy::never()).build().unwrap();
     let found = client.wait_for_reference(Reference::parse("Order-1042").unwrap()).await.unwrap();
     assert_eq!(found.id.as_str(), "cnv_1");
     assert_eq!(server.received_requests().await.unwrap().len(), 4);

@@ -34,9 +34,10 @@ impl Simulation {
         let connection = client.get_multiplexed_async_connection().await.unwrap();
         let script = include_str!("../../src/client/policy/limiter/redis/reserve.lua");
         // The time is the last word.
-        let told = script.replace("call('TIME')", "{math.floor(ARGV[4] / 1000), ARGV[4] % 1000 * 1000}");
-        assert!(!told.contains("'TIME'"));
-        let script = redis::Script::new(&told);
+        let with_clock =
+            script.replace("call('TIME')", "{math.floor(ARGV[4] / 1000), ARGV[4] % 1000 * 1000}");
+        assert!(!with_clock.contains("'TIME'"));
+        let script = redis::Script::new(&with_clock);
         let mut simulation = Self { _store: store, connection, script, seen: 0, reported: 0 };
         simulation.call(START, -1, &[], &[]).await;
         Some(simulation)
@@ -87,13 +88,13 @@ async fn the_limit_holds_whoever_asks_gives_back_loses_replies_or_sets_the_clock
             behind += random.random_range(0..200_000);
         }
         let question = (random.random_range(0..3), [0, 30_000, 120_000, 600_000][random.random_range(0..4)]);
-        let told = std::mem::take(&mut given_back);
+        let returned = std::mem::take(&mut given_back);
         if random.random_range(0..4) == 0 {
             // A reply that is lost: the process reports the same again.
-            simulation.call(START + now - behind, 0, &told, &[]).await;
+            simulation.call(START + now - behind, 0, &returned, &[]).await;
         }
-        let (time, answers) = simulation.call(START + now - behind, 0, &told, &[question]).await;
-        simulation.reported += told.len();
+        let (time, answers) = simulation.call(START + now - behind, 0, &returned, &[question]).await;
+        simulation.reported += returned.len();
         let (pool, wait) = answers[0];
         if pool == 0 {
             continue;

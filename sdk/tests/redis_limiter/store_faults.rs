@@ -22,9 +22,10 @@ fn builder(url: String) -> RedisLimiterBuilder {
     RedisLimiter::builder(url).window(MINUTE).timeout(Duration::from_secs(5))
 }
 
-async fn limiter(store: &Store) -> RedisLimiter {
-    builder(store.url()).declare_unused(None).await.unwrap();
-    builder(store.url()).connect().await.unwrap()
+/// A limiter whose key nobody has used before.
+async fn limiter_at(url: String) -> RedisLimiter {
+    builder(url.clone()).declare_unused(None).await.unwrap();
+    builder(url).connect().await.unwrap()
 }
 
 async fn try_acquire(limiter: &RedisLimiter) -> Result<Permit, Duration> {
@@ -81,16 +82,14 @@ async fn a_store_that_is_empty_or_new_counts_as_full_until_somebody_declares_the
     // The process knows better.
     assert!(try_acquire(&limiter).await.unwrap_err() > MINUTE / 2);
     store.command("FLUSHALL");
-    let fresh = builder(store.url());
-    fresh.declare_unused(None).await.unwrap();
-    assert_eq!(send_all(&builder(store.url()).connect().await.unwrap()).await, 120);
+    assert_eq!(send_all(&limiter_at(store.url()).await).await, 120);
 }
 
 #[tokio::test]
 async fn a_store_that_comes_back_with_an_old_snapshot_counts_as_full() {
     for store in [stores::valkey(), stores::redis()] {
         let Some(store) = store else { return };
-        let limiter = limiter(&store).await;
+        let limiter = limiter_at(store.url()).await;
         try_acquire(&limiter).await.unwrap().finished();
         assert!(store.command(&format!("COPY {KEY} snapshot")).starts_with(":1"));
         try_acquire(&limiter).await.unwrap().finished();
@@ -127,9 +126,7 @@ async fn slots_that_the_store_has_lost_are_not_used_and_reserved_anew() {
 async fn a_clock_that_steps_forward_is_not_believed() {
     let Some(store) = stores::valkey() else { return };
     let proxy = with_clock(&store).await;
-    builder(proxy.url()).declare_unused(None).await.unwrap();
-    let (one, other) =
-        (builder(proxy.url()).connect().await.unwrap(), builder(proxy.url()).connect().await.unwrap());
+    let (one, other) = (limiter_at(proxy.url()).await, limiter_at(proxy.url()).await);
     assert_eq!(send_all(&one).await, 120);
     assert!(try_acquire(&other).await.is_err());
     // The whole minute, three times.
@@ -148,8 +145,7 @@ async fn a_clock_that_steps_forward_is_not_believed() {
 async fn after_a_clock_has_stepped_back_the_limit_holds_and_nobody_waits_longer_than_a_window() {
     let Some(store) = stores::redis() else { return };
     let proxy = with_clock(&store).await;
-    builder(proxy.url()).declare_unused(None).await.unwrap();
-    let limiter = builder(proxy.url()).connect().await.unwrap();
+    let limiter = limiter_at(proxy.url()).await;
     assert_eq!(send_all(&limiter).await, 120);
     store.command("SET clock -200000");
     let begun = Instant::now();
@@ -213,7 +209,7 @@ fn script_calls(store: &Store) -> u64 {
 #[tokio::test]
 async fn a_call_that_cannot_make_it_is_told_its_wait_after_one_script_call() {
     let Some(store) = stores::valkey() else { return };
-    let limiter = limiter(&store).await;
+    let limiter = limiter_at(store.url()).await;
     assert_eq!(send_all(&limiter).await, 120);
     let before = script_calls(&store);
     let request = AcquireRequest::new(Priority::Interactive).max_wait(MINUTE / 6);

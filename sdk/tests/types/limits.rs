@@ -8,46 +8,43 @@ fn problems<T: Input>(value: Value) -> String {
     T::read(value).err().as_ref().map(Problems::to_string).unwrap_or_default()
 }
 
-fn chars(n: usize) -> String {
-    "é".repeat(n)
-}
-
 #[test]
 fn lengths_are_counted_in_characters_at_the_border_and_beyond() {
-    let check = |ok: String, bad: String, expected: &str| {
-        assert_eq!(ok, "", "at the border");
-        assert_eq!(bad, expected, "one beyond");
-    };
-    let note = |n| problems::<AddNote>(json!({ "body": chars(n) }));
-    check(note(10_000), note(10_001), "body: must be at most 10000 characters");
-    check(note(1), note(0), "body: must be at least 1 character");
-
-    let reply = |n| problems::<Reply>(json!({ "body": chars(n) }));
-    check(reply(50_000), reply(50_001), "body: must be at most 50000 characters");
-    let summary = |n| problems::<Reply>(json!({ "body": "x", "summary": chars(n) }));
-    check(summary(500), summary(501), "summary: must be at most 500 characters");
-
-    let message =
-        |n| problems::<RequestDocuments>(json!({ "documents": [{ "label": "x" }], "message": chars(n) }));
-    check(message(5_000), message(5_001), "message: must be at most 5000 characters");
-    let label = |n| problems::<RequestDocuments>(json!({ "documents": [{ "label": chars(n) }] }));
-    check(label(120), label(121), "documents[0].label: must be at most 120 characters");
-    let about =
-        |n| problems::<Reply>(json!({ "body": "", "documents": [{ "label": "", "description": chars(n) }] }));
-    check(about(500), about(501), "documents[0].description: must be at most 500 characters");
-
-    let tag = |n| problems::<TagConversation>(json!({ "add": ["x", chars(n)] }));
-    check(tag(40), tag(41), "add[1]: must be at most 40 characters");
-    check(tag(1), tag(0), "add[1]: must be at least 1 character");
-
-    let q = |n| problems::<ListConversations>(json!({ "q": chars(n) }));
-    check(q(200), q(201), "q: must be at most 200 characters");
-    let q = |n| problems::<SearchDocuments>(json!({ "q": chars(n) }));
-    check(q(200), q(201), "q: must be at most 200 characters");
-
-    let to =
-        |n: usize| problems::<AssignConversation>(json!({ "to": format!("user:usr_{}", "x".repeat(n - 9)) }));
-    check(to(80), to(81), "to: must be at most 80 characters");
+    fn at_most<T: Input>(field: &str, limit: usize, with: impl Fn(String) -> Value) {
+        assert_eq!(problems::<T>(with("é".repeat(limit))), "", "{field} at the border");
+        let expected = format!("{field}: must be at most {limit} characters");
+        assert_eq!(problems::<T>(with("é".repeat(limit + 1))), expected, "one beyond");
+    }
+    at_most::<AddNote>("body", 10_000, |text| json!({ "body": text }));
+    at_most::<Reply>("body", 50_000, |text| json!({ "body": text }));
+    at_most::<Reply>("summary", 500, |text| json!({ "body": "x", "summary": text }));
+    at_most::<Reply>(
+        "documents[0].description",
+        500,
+        |text| json!({ "body": "", "documents": [{ "label": "", "description": text }] }),
+    );
+    at_most::<RequestDocuments>(
+        "message",
+        5_000,
+        |text| json!({ "documents": [{ "label": "x" }], "message": text }),
+    );
+    at_most::<RequestDocuments>(
+        "documents[0].label",
+        120,
+        |text| json!({ "documents": [{ "label": text }] }),
+    );
+    at_most::<TagConversation>("add[1]", 40, |text| json!({ "add": ["x", text] }));
+    at_most::<ListConversations>("q", 200, |text| json!({ "q": text }));
+    at_most::<SearchDocuments>("q", 200, |text| json!({ "q": text }));
+    at_most::<AssignConversation>(
+        "to",
+        80,
+        |text| json!({ "to": format!("user:usr_{}", "x".repeat(text.chars().count() - 9)) }),
+    );
+    let empty = "must be at least 1 character";
+    assert_eq!(problems::<AddNote>(json!({ "body": "" })), format!("body: {empty}"));
+    assert_eq!(problems::<TagConversation>(json!({ "add": ["x", ""] })), format!("add[1]: {empty}"));
+    assert_eq!(problems::<TagConversation>(json!({ "add": ["x"] })), "");
 }
 
 #[test]
@@ -108,17 +105,8 @@ fn all_problems_are_named_at_once_in_the_order_of_the_fields() {
         "messageId: is required; reference: must be letters, digits, _ and -, with at least one digit; \
          to: must have at least 1 item; subject: is required"
     );
-    assert_eq!(
-        read_query::<ListConversations>(&[
-            ("view", "mine"),
-            ("mailbox", "7"),
-            ("assigned", "you"),
-            ("q", "")
-        ])
-        .unwrap_err()
-        .len(),
-        4
-    );
+    let query = [("view", "mine"), ("mailbox", "7"), ("assigned", "you"), ("q", "")];
+    assert_eq!(read_query::<ListConversations>(&query).unwrap_err().len(), 4);
 }
 
 #[test]

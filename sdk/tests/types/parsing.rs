@@ -14,24 +14,11 @@ fn ids_are_checked_by_prefix() {
 }
 
 #[test]
-fn timestamps_are_written_with_milliseconds_and_z() {
+fn timestamps_of_every_form_are_read_and_written_with_milliseconds_and_z() {
     for (read, written) in [
         ("2026-03-01T09:30:00Z", "2026-03-01T09:30:00.000Z"),
         ("2026-03-01T09:30:00.5Z", "2026-03-01T09:30:00.500Z"),
         ("2026-03-01T00:30:00.999999+02:00", "2026-02-28T22:30:00.999Z"),
-        ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"),
-    ] {
-        assert_eq!(Timestamp::parse(read).unwrap().to_string(), written);
-    }
-    for bad in ["", "2026-03-01", "2026-03-01T09:30:00", "1772357400", "2026-02-30T00:00:00Z", "2026-03-01Z"]
-    {
-        assert!(Timestamp::parse(bad).is_err(), "{bad}");
-    }
-}
-
-#[test]
-fn offsets_leap_seconds_and_far_dates_are_read() {
-    for (read, written) in [
         ("2026-03-01T09:30:00-00:00", "2026-03-01T09:30:00.000Z"),
         ("2026-03-01T09:30:00.123456789-11:30", "2026-03-01T21:00:00.123Z"),
         ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.000Z"),
@@ -47,6 +34,12 @@ fn offsets_leap_seconds_and_far_dates_are_read() {
         assert_eq!(Timestamp::from(std::time::SystemTime::from(time)), time);
     }
     for bad in [
+        "",
+        "2026-03-01",
+        "2026-03-01T09:30:00",
+        "1772357400",
+        "2026-02-30T00:00:00Z",
+        "2026-03-01Z",
         "+010000-01-01T00:00:00Z",
         "9999-12-31T23:59:59-01:00",
         "2026-03-01T24:00:01Z",
@@ -79,17 +72,11 @@ fn a_tag_is_a_reference_by_the_exact_rule() {
 }
 
 #[test]
-fn a_reply_address_takes_no_second_reference() {
-    let reference = Reference::parse("a1").unwrap();
-    assert!(ReplyAddress::new("help+order-7@example.com", reference.clone()).is_err());
-    assert!(ReplyAddress::new("help", reference).is_err());
-}
-
-#[test]
 fn an_inbox_with_a_plus_tag_takes_no_reference_because_it_would_not_be_read_back() {
-    let reference = Reference::parse("a1").unwrap();
-    let error = ReplyAddress::new("help+news@example.com", reference).unwrap_err();
-    assert!(error.to_string().contains('+'), "{error}");
+    for inbox in ["help+news@example.com", "help+order-7@example.com", "help"] {
+        let error = ReplyAddress::new(inbox, Reference::parse("a1").unwrap()).unwrap_err();
+        assert_eq!(error.to_string().contains('+'), inbox.contains('+'), "{inbox}: {error}");
+    }
     assert_eq!(ReplyAddress::parse("help+news+a1@example.com").unwrap().reference(), None);
 }
 

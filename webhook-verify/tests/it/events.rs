@@ -1,9 +1,8 @@
 //! From verified bytes to a typed event.
 
-use serde_json::json;
 use shared_inbox_webhooks::{Event, EventKind, ParseError, Signer, Verified, VerifiedBody};
 
-use crate::fixture::{BODY, ID, NOW, previous, verifier};
+use crate::fixture::{BODY, ID, NOW, previous, signed_by, verifier};
 
 /// The body of an event with this type, version and data.
 fn body(kind: &str, version: u32, data: &str) -> String {
@@ -13,7 +12,7 @@ fn body(kind: &str, version: u32, data: &str) -> String {
 }
 
 fn with_verified<T>(body: &str, then: impl FnOnce(VerifiedBody<'_>) -> T) -> T {
-    let headers = Signer::new([previous()]).sign(ID, NOW, body.as_bytes());
+    let headers = signed_by(previous(), body.as_bytes());
     then(verifier().verify(&headers, body.as_bytes()).unwrap())
 }
 
@@ -21,67 +20,15 @@ fn parse(body: &str) -> Result<Verified<Event>, ParseError> {
     with_verified(body, |verified| verified.parse())
 }
 
-const DATA: [(&str, &str); 10] = [
-    ("ask.completed", r#"{"summary":"s","ask_id":"req_1","kind":"documents","conversation_id":"cnv_1"}"#),
-    (
-        "client.replied",
-        r#"{"summary":"s","url":"https://app.example/c/1","conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","secure":false,"reference":"order-1042"}"#,
-    ),
-    (
-        "conversation.assigned",
-        r#"{"summary":"s","conversation_id":"cnv_1","assignee":{"type":"user","id":"usr_1","name":null},"assigned_by":{"type":"system","id":null,"name":"Rules"}}"#,
-    ),
-    (
-        "turn.changed",
-        r#"{"summary":"s","conversation_id":"cnv_1","turn":"ours","previous":null,"assignee":null}"#,
-    ),
-    (
-        "draft.approved",
-        r#"{"summary":"s","conversation_id":"cnv_1","message_id":"msg_1","drafted_by":{"type":"agent","id":"agt_1"},"approved_by":{"type":"user","id":"usr_1","name":"Anna"},"edited":true}"#,
-    ),
-    (
-        "message.sent",
-        r#"{"summary":"s","conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","author":{"type":"user","id":"usr_1"},"secure":true}"#,
-    ),
-    (
-        "booking.created",
-        r#"{"summary":"s","booking_id":"bkg_1","booking_type_id":"bkt_1","host_user_id":"usr_1","conversation_id":null,"starts_at":"2023-11-15T09:00:00.000Z","ends_at":"2023-11-15T09:30:00.000Z"}"#,
-    ),
-    (
-        "booking.cancelled",
-        r#"{"summary":"s","booking_id":"bkg_1","booking_type_id":"bkt_1","host_user_id":"usr_1","conversation_id":"cnv_1","starts_at":"2023-11-15T09:00:00.000Z","ends_at":"2023-11-15T09:30:00.000Z"}"#,
-    ),
-    ("scout.held", r#"{"summary":"s","conversation_id":"cnv_1"}"#),
-    ("webhook.test", r#"{"summary":"s","endpoint_id":"whk_1"}"#),
-];
-
-#[test]
-fn all_ten_events_are_typed() {
-    for (kind, data) in DATA {
-        let event = parse(&body(kind, 1, data)).unwrap_or_else(|error| panic!("{kind}: {error}"));
-        assert_eq!((event.kind.event_type(), event.summary.as_str(), event.version), (kind, "s", Some(1)));
-        assert!(!matches!(event.kind, EventKind::Unknown(_)), "{kind}");
-    }
-    assert_eq!(DATA.map(|(kind, _)| kind), EventKind::TYPES);
-}
-
-#[test]
-fn an_unknown_type_or_version_is_a_value() {
-    for (kind, version) in [("moon.rose", 1), ("webhook.test", 2), ("", 1)] {
-        let event = parse(&body(kind, version, r#"{"summary":"new","x":[1]}"#)).unwrap();
-        let EventKind::Unknown(unknown) = &event.kind else { panic!("{:?}", event.kind) };
-        assert_eq!((unknown.event_type.as_str(), event.version), (kind, Some(version.into())));
-        assert_eq!((unknown.data.as_str(), event.summary.as_str()), (r#"{"summary":"new","x":[1]}"#, "new"));
-        assert_eq!(unknown.data.parse::<serde_json::Value>().unwrap()["x"], json!([1]));
-        assert!(event.malformed_fields().is_empty(), "it is as documented, for what is known of it");
-        assert!(event.raw.as_ref().unwrap().json.as_str().contains(unknown.data.as_str()));
-    }
-}
-
 /// What is not known yet, or not as documented, and the fields that do not fit.
 fn oddities() -> Vec<(String, Vec<&'static str>)> {
-    let of = |kind: &str| body(kind, 1, DATA.iter().find(|(name, _)| *name == kind).unwrap().1);
-    let test = || of("webhook.test");
+    let test = || body("webhook.test", 1, r#"{"summary":"s","endpoint_id":"whk_1"}"#);
+    let completed = r#"{"summary":"s","ask_id":"frm_1","kind":"documents","conversation_id":"cnv_1"}"#;
+    let replied = r#"{"summary":"s","conversation_id":"cnv_1","message_id":"msg_1","secure":false}"#;
+    let assigned = |by: &str| {
+        let data = r#"{"summary":"s","conversation_id":"cnv_1","assignee":{"type":"user","id":"usr_1","name":null},"assigned_by":BY}"#;
+        body("conversation.assigned", 1, &data.replace("BY", by))
+    };
     let unknown = |version: &str, data: &str| {
         let body = body("moon.rose", 1, data);
         body.replace("\"version\":1", &format!("\"version\":{version}"))
@@ -89,6 +36,7 @@ fn oddities() -> Vec<(String, Vec<&'static str>)> {
     vec![
         (unknown("2", "null"), vec![]),
         (unknown("2", "[1,2]"), vec![]),
+        (unknown("1", "{}").replace("moon.rose", ""), vec![]),
         (unknown("2", "7"), vec![]),
         (unknown("4294967296", "{}"), vec![]),
         (unknown("18446744073709551616", "{}"), vec!["version"]),
@@ -111,10 +59,10 @@ fn oddities() -> Vec<(String, Vec<&'static str>)> {
         (body("webhook.test", 1, "null"), vec!["data"]),
         (body("webhook.test", 1, "[]"), vec!["data"]),
         (test().split(",\"data\"").next().unwrap().to_owned() + "}", vec!["data"]),
-        (of("ask.completed").replace("req_1", "frm_1"), vec!["data.ask_id"]),
-        (of("conversation.assigned").replace("\"Rules\"", "null"), vec!["data.assigned_by.name"]),
-        (of("conversation.assigned").replace(r#","name":"Rules""#, ""), vec!["data.assigned_by.name"]),
-        (of("client.replied").replace(r#""mailbox_id":"mbx_1","#, ""), vec!["data.mailbox_id"]),
+        (body("ask.completed", 1, completed), vec!["data.ask_id"]),
+        (assigned(r#"{"type":"system","id":null,"name":null}"#), vec!["data.assigned_by.name"]),
+        (assigned(r#"{"type":"system","id":null}"#), vec!["data.assigned_by.name"]),
+        (body("client.replied", 1, replied), vec!["data.mailbox_id"]),
         (format!(r#"{{"id":"{ID}"}}"#), vec!["type", "version", "created_at", "workspace", "livemode"]),
     ]
 }
@@ -182,14 +130,8 @@ fn new_fields_are_passed_over() {
 #[test]
 fn a_parsed_event_still_says_what_was_proven() {
     let event = parse(BODY).unwrap();
-    assert_eq!(
-        (
-            event.matched_signature().id(),
-            event.matched_signature().timestamp(),
-            event.matched_signature().secret()
-        ),
-        (ID, NOW, 1)
-    );
+    let matched = event.matched_signature();
+    assert_eq!((matched.id(), matched.timestamp(), matched.secret()), (ID, NOW, 1));
     assert_eq!(event.into_inner().id.as_str(), ID);
 }
 
@@ -197,17 +139,6 @@ fn a_parsed_event_still_says_what_was_proven() {
 fn a_verified_body_is_shown_by_its_size() {
     let shown = with_verified(BODY, |verified| format!("{verified:?}"));
     assert!(shown.contains(&format!("bytes: {}", BODY.len())) && !shown.contains("webhook.test"), "{shown}");
-}
-
-#[test]
-fn any_type_that_reads_the_envelope_will_do() {
-    #[derive(serde::Deserialize)]
-    struct Mine {
-        #[serde(rename = "type")]
-        kind: String,
-    }
-    assert_eq!(with_verified(BODY, |verified| verified.parse::<Mine>()).unwrap().kind, "webhook.test");
-    assert!(with_verified(BODY, |verified| verified.parse::<serde_json::Value>()).is_ok());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use shared_inbox_webhooks::{Secret, Signer, Verifier};
+use shared_inbox_webhooks::{Receiver, Secret, SignedHeaders, Signer, Verifier};
 
 /// The moment at which everything here happens.
 pub(crate) const NOW: u64 = 1_700_000_000;
@@ -33,10 +33,19 @@ pub(crate) fn at(verifier: Verifier, seconds: u64) -> Verifier {
     verifier.clock(move || UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
+pub(crate) fn receiver() -> Receiver {
+    Receiver::new(verifier())
+}
+
+/// The headers of a good request with this body.
+pub(crate) fn signed_by(secret: Secret, body: &[u8]) -> SignedHeaders {
+    Signer::new([secret]).sign(ID, NOW, body)
+}
+
 /// The signature header by `secret` over exactly these texts.
 pub(crate) fn signature(secret: Secret, id: &str, timestamp: &str, body: &[u8]) -> String {
     Signer::new([secret]).sign_text(id, timestamp, body).signature
 }
 
-/// Whoever waits longer than this waits for ever.
-pub(crate) const EVER: Duration = Duration::from_secs(60);
+/// What takes longer than this does not come.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,23 +10,42 @@ use axum::Router;
 use axum::extract::{FromRef, State};
 use axum::response::IntoResponse;
 use axum::routing::post;
+use futures_util::FutureExt;
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, HandleError, Handled, Handlers,
-    Mark, MemoryGuard, ReplayGuard, StillRunning, TransactionalInbox, once_in_transaction,
+    Claim, ClaimGuard, Delivery, GuardError, GuardFuture, HandleError, Handled, Handlers, Mark, MemoryGuard,
+    ReplayGuard, StillRunning, TransactionalInbox, once_in_transaction,
 };
-use shared_inbox_webhooks::{Event, Receiver, Signer, Webhook};
+use shared_inbox_webhooks::{Event, Receiver, Webhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex as Lock, Notify, OwnedMutexGuard, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::fixture::{BODY, ID, NOW, current, verifier};
-use crate::replay::{Down, Store, one};
+use crate::faulty_guard::{FaultyGuard, StoreDown, guard};
+use crate::fixture::{BODY, ID, current, receiver, signed_by};
+use crate::replay::one;
 
-/// A guard that goes by tokio's time, which tests can stop.
-pub(crate) fn guard() -> MemoryGuard {
-    let start = Instant::now();
-    MemoryGuard::new().clock(move || start.elapsed())
+/// Handles the event in a request of its own.
+pub(crate) fn spawn_once<G, T, E, F>(
+    handlers: &Handlers<G>,
+    delivery: Delivery,
+    handler: impl FnOnce(ClaimGuard) -> F + Send + 'static,
+) -> JoinHandle<Result<Handled<T>, HandleError<E>>>
+where
+    G: ReplayGuard + 'static,
+    T: Send + 'static,
+    E: Display + Send + 'static,
+    F: Future<Output = Result<T, E>> + Send + 'static,
+{
+    let handlers = handlers.clone();
+    tokio::spawn(async move { handlers.once(delivery, handler).await })
+}
+
+pub(crate) async fn until_running<G>(handlers: &Handlers<G>, count: usize) {
+    while handlers.running() != count {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[derive(Clone, FromRef)]
@@ -36,20 +55,12 @@ struct App {
     work: Arc<Work>,
 }
 
-/// A handler that waits until it may go on, and counts.
+/// A handler that waits until it may go on.
 #[derive(Default)]
 struct Work {
-    started: AtomicUsize,
-    finished: AtomicUsize,
     go_on: Notify,
     has_started: Notify,
     hung_up: Notify,
-}
-
-impl Work {
-    fn counts(&self) -> (usize, usize) {
-        (self.started.load(Ordering::SeqCst), self.finished.load(Ordering::SeqCst))
-    }
 }
 
 /// Tells when the framework drops the request's future.
@@ -65,17 +76,15 @@ async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl In
     let _dropped = Dropped(Arc::clone(&app.work));
     let work = app.work;
     let handler = async move |_| {
-        work.started.fetch_add(1, Ordering::SeqCst);
         work.has_started.notify_one();
         work.go_on.notified().await;
-        work.finished.fetch_add(1, Ordering::SeqCst);
         Ok::<_, Infallible>(())
     };
     app.handlers.once(event.delivery("/"), handler).await
 }
 
 fn request() -> String {
-    let headers = Signer::new([current()]).sign(ID, NOW, BODY.as_bytes());
+    let headers = signed_by(current(), BODY.as_bytes());
     let lines: String = headers.pairs().iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = BODY.len();
     format!(
@@ -94,7 +103,7 @@ async fn status(address: std::net::SocketAddr) -> String {
 #[tokio::test]
 async fn a_sender_that_hangs_up_changes_nothing() {
     let handlers = Handlers::new(Arc::new(MemoryGuard::new()) as Arc<dyn ReplayGuard>);
-    let app = App { receiver: Receiver::new(verifier()), handlers: handlers.clone(), work: Arc::default() };
+    let app = App { receiver: receiver(), handlers: handlers.clone(), work: Arc::default() };
     let work = Arc::clone(&app.work);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -106,102 +115,35 @@ async fn a_sender_that_hangs_up_changes_nothing() {
     work.has_started.notified().await;
     drop(impatient);
     work.hung_up.notified().await;
-    assert_eq!((work.counts(), handlers.running()), ((1, 0), 1), "the request is gone, the handler is not");
+    assert_eq!(handlers.running(), 1, "the request is gone, the handler is not");
     assert_eq!(status(address).await, "409", "a retry that comes meanwhile");
     work.go_on.notify_one();
-    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
-    assert_eq!(work.counts(), (1, 1));
-    let done = handlers.guard().claim(&Delivery::new("/", ID)).await.unwrap();
-    assert_eq!(done, Claim::Done, "and it is noted");
+    until_running(&handlers, 0).await;
+    work.go_on.notify_one();
+    assert_eq!(status(address).await, "200", "a retry that comes after the end");
+    assert!(work.has_started.notified().now_or_never().is_none(), "the handler ran twice");
+    assert_eq!(handlers.guard().claim(&Delivery::new("/", ID)).await.unwrap(), Claim::Done);
 }
 
-#[tokio::test]
-async fn a_retry_that_comes_after_the_end_hears_success() {
-    let handlers = Handlers::new(MemoryGuard::new());
-    let (send, wait) = oneshot::channel::<()>();
-    let request = tokio::spawn({
-        let handlers = handlers.clone();
-        async move { handlers.once(one(), async move |_| wait.await).await }
-    });
-    while handlers.running() == 0 {
-        tokio::task::yield_now().await;
-    }
-    request.abort();
-    assert!(request.await.unwrap_err().is_cancelled());
-    send.send(()).unwrap();
-    while handlers.running() > 0 {
-        tokio::task::yield_now().await;
-    }
-    let again = handlers.once(one(), async |_| panic!("ran twice") as Result<(), Infallible>).await.unwrap();
-    assert!(matches!(again, Handled::AlreadyDone), "{again:?}");
-}
-
-/// A guard that takes its time to commit.
-#[derive(Default)]
-struct SlowCommit {
-    guard: MemoryGuard,
-    committing: Notify,
-    go_on: Notify,
-}
-
-impl ReplayGuard for SlowCommit {
-    fn lease_time(&self) -> Duration {
-        self.guard.lease_time()
-    }
-
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
-        self.guard.claim(delivery)
-    }
-
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        self.guard.renew(delivery, fence)
-    }
-
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(async move {
-            self.committing.notify_one();
-            self.go_on.notified().await;
-            self.guard.commit(delivery, fence).await
-        })
-    }
-
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        self.guard.release(delivery, fence)
-    }
-
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        self.guard.forget(delivery)
-    }
-}
-
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_sender_that_hangs_up_during_the_commit_changes_nothing() {
-    let guard = Arc::new(SlowCommit::default());
-    let handlers = Handlers::new(Arc::clone(&guard));
-    let request = tokio::spawn({
-        let handlers = handlers.clone();
-        async move { handlers.once(one(), async |_| Ok::<_, Infallible>(())).await }
-    });
-    guard.committing.notified().await;
+    let store = FaultyGuard { commit_time: Duration::from_secs(1), ..FaultyGuard::new(guard()) };
+    let handlers = Handlers::new(store);
+    let request = spawn_once(&handlers, one(), async |_| Ok::<_, Infallible>(()));
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(handlers.guard().calls(), ["claim", "commit"]);
     request.abort();
     assert!(request.await.unwrap_err().is_cancelled());
-    guard.go_on.notify_one();
     handlers.shutdown(Duration::from_secs(60)).await.unwrap();
-    assert_eq!(guard.claim(&one()).await.unwrap(), Claim::Done);
+    assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_slower_than_its_lease_keeps_its_claim() {
     let handlers = Handlers::new(guard().lease(Duration::from_millis(300)));
-    let slow = tokio::spawn({
-        let handlers = handlers.clone();
-        async move {
-            let handler = async |_| {
-                sleep(Duration::from_millis(700)).await;
-                Ok::<_, Infallible>(())
-            };
-            handlers.once(one(), handler).await
-        }
+    let slow = spawn_once(&handlers, one(), async |_| {
+        sleep(Duration::from_millis(700)).await;
+        Ok::<_, Infallible>(())
     });
     for _ in 0..6 {
         sleep(Duration::from_millis(100)).await;
@@ -229,28 +171,13 @@ async fn a_handler_whose_claim_was_lost_all_the_same_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_at_a_renewal_is_asked_again_soon() {
-    let store = Arc::new(Store::failing("renew"));
-    let handlers = Handlers::new(Arc::clone(&store));
+    let handlers = Handlers::new(FaultyGuard::failing("renew", usize::MAX));
     let outcome = handlers.once(one(), async |_| {
         sleep(Duration::from_secs(59)).await;
         Ok::<_, Infallible>(())
     });
     assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
-    let renewals = store.calls().iter().filter(|call| **call == "renew").count();
-    assert_eq!(renewals, 8, "after 20 seconds, and then every 5");
-}
-
-#[tokio::test]
-async fn what_the_store_could_not_do_is_reported() {
-    let handlers = Handlers::new(Store::failing("claim"));
-    let outcome = handlers.once(one(), async |_| panic!("ran") as Result<(), Infallible>).await;
-    assert!(matches!(outcome, Err(HandleError::Guard(error)) if error.cause() == Some(&Down)));
-    let handlers = Handlers::new(Store::failing("commit"));
-    let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(7)).await;
-    assert!(matches!(outcome, Ok(Handled::RanUnrecorded(7, _))));
-    let handlers = Handlers::new(Store::failing("release"));
-    let outcome = handlers.once(one(), async |_| Err::<(), _>("handler")).await;
-    assert!(matches!(outcome, Err(HandleError::HandlerUnreleased("handler", _))));
+    assert_eq!(handlers.guard().renewals(), 8, "after 20 seconds, and then every 5");
 }
 
 #[tokio::test]
@@ -271,17 +198,11 @@ async fn a_handler_that_panics_is_a_failure_and_its_event_is_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_for_what_has_begun_and_begins_nothing_new() {
     let handlers = Handlers::new(guard());
-    let begun = tokio::spawn({
-        let handlers = handlers.clone();
-        async move {
-            let handler = async |_| {
-                sleep(Duration::from_secs(20)).await;
-                Ok::<_, Infallible>(())
-            };
-            handlers.once(one(), handler).await
-        }
+    let begun = spawn_once(&handlers, one(), async |_| {
+        sleep(Duration::from_secs(20)).await;
+        Ok::<_, Infallible>(())
     });
-    tokio::task::yield_now().await;
+    until_running(&handlers, 1).await;
     let start = Instant::now();
     let early = handlers.shutdown(Duration::from_secs(5)).await.unwrap_err();
     assert_eq!((early.handlers, start.elapsed()), (1, Duration::from_secs(5)));
@@ -304,11 +225,7 @@ fn handlers_live_on_the_runtime_in_which_they_were_made() {
     let worker = runtime();
     let own = handlers.clone();
     let request = worker.spawn(async move { own.once(one(), async move |_| wait.await).await });
-    worker.block_on(async {
-        while handlers.running() == 0 {
-            tokio::task::yield_now().await;
-        }
-    });
+    worker.block_on(until_running(&handlers, 1));
     drop(worker);
     assert!(request.is_finished());
     send.send(()).unwrap();
@@ -336,7 +253,7 @@ pub(crate) struct Transaction {
 
 impl Database {
     fn works(&self, step: &'static str) -> Result<(), GuardError> {
-        if *self.down_for.lock().unwrap() == Some(step) { Err(GuardError::new(Down)) } else { Ok(()) }
+        if *self.down_for.lock().unwrap() == Some(step) { Err(GuardError::new(StoreDown)) } else { Ok(()) }
     }
 
     pub(crate) async fn seen(&self) -> (usize, usize) {
@@ -373,40 +290,37 @@ impl TransactionalInbox for Database {
     }
 }
 
+/// Handles the event in a transaction; the handler has an effect and then this outcome.
+async fn handle(
+    handlers: &Handlers<Database>,
+    outcome: fn() -> Result<(), &'static str>,
+) -> Result<Handled<()>, HandleError<&'static str>> {
+    let handling = handlers.once_in_transaction(one(), move |transaction| {
+        transaction.tables.effects += 1;
+        Box::pin(async move { outcome() })
+    });
+    handling.await
+}
+
 #[tokio::test]
 async fn effect_and_mark_commit_together_or_not_at_all() {
     let database = Database::default();
     let handlers = Handlers::new(database.clone());
     for step in ["begin", "mark", "commit"] {
         *database.down_for.lock().unwrap() = Some(step);
-        let outcome = handlers.once_in_transaction(one(), |transaction| {
-            transaction.tables.effects += 1;
-            Box::pin(async { Ok::<_, Infallible>(()) })
-        });
-        assert_eq!(outcome.await.unwrap_err().status(), 503, "{step}");
+        assert_eq!(handle(&handlers, || Ok(())).await.unwrap_err().status(), 503, "{step}");
         assert_eq!(database.seen().await, (0, 0), "{step}");
     }
     *database.down_for.lock().unwrap() = None;
-    let failed = handlers.once_in_transaction(one(), |transaction| {
-        transaction.tables.effects += 1;
-        Box::pin(async { Err::<(), _>("half-way") })
-    });
-    assert!(matches!(failed.await, Err(HandleError::Handler("half-way"))));
-    let panicked = handlers.once_in_transaction(one(), |transaction| {
-        transaction.tables.effects += 1;
-        Box::pin(async { panic!("half-way") as Result<(), Infallible> })
-    });
-    assert!(matches!(panicked.await, Err(HandleError::Panicked)));
+    let failed = handle(&handlers, || Err("half-way")).await;
+    assert!(matches!(failed, Err(HandleError::Handler("half-way"))), "{failed:?}");
+    let panicked = handle(&handlers, || panic!("half-way")).await;
+    assert!(matches!(panicked, Err(HandleError::Panicked)), "{panicked:?}");
     assert_eq!(database.seen().await, (0, 0), "nothing is left behind");
-    for expected in ["ran", "done"] {
-        let outcome = handlers.once_in_transaction(one(), |transaction| {
-            transaction.tables.effects += 1;
-            Box::pin(async { Ok::<_, Infallible>(()) })
-        });
-        let outcome = outcome.await.unwrap();
-        assert_eq!(matches!(outcome, Handled::Ran(())), expected == "ran");
-        assert_eq!(outcome.status(), 200);
-        assert_eq!(database.seen().await, (1, 1), "{expected}");
+    for is_first in [true, false] {
+        let outcome = handle(&handlers, || Ok(())).await.unwrap();
+        assert_eq!((matches!(outcome, Handled::Ran(())), outcome.status()), (is_first, 200));
+        assert_eq!(database.seen().await, (1, 1), "first: {is_first}");
     }
 }
 
@@ -425,9 +339,7 @@ async fn a_transaction_whose_request_is_gone_commits_all_the_same() {
             outcome.await
         }
     });
-    while handlers.running() == 0 {
-        tokio::task::yield_now().await;
-    }
+    until_running(&handlers, 1).await;
     request.abort();
     assert!(request.await.unwrap_err().is_cancelled());
     send.send(()).unwrap();

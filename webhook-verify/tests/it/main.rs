@@ -5,6 +5,8 @@ mod actix;
 mod axum;
 mod diagnosis;
 mod events;
+mod extractors;
+mod faulty_guard;
 mod fixture;
 mod handlers;
 mod properties;
@@ -14,7 +16,6 @@ mod secrets;
 mod sockets;
 #[cfg(all(unix, feature = "redis", feature = "sqlx"))]
 mod stores;
-mod stream;
 mod supervision;
 mod table;
 mod trace;

@@ -80,20 +80,6 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_off_or_longer_request_is_rejected(
-        body in vec(any::<u8>(), 1..500),
-        cut in any::<prop::sample::Index>(),
-        more in vec(any::<u8>(), 1..20),
-    ) {
-        let headers = Signer::new([current()]).sign("evt_1", NOW, &body);
-        let shorter = &body[..cut.index(body.len())];
-        let longer = [body.as_slice(), &more].concat();
-        for other in [shorter, &longer] {
-            prop_assert_eq!(verifier().verify(&headers, other).unwrap_err(), VerifyError::Mismatch);
-        }
-    }
-
-    #[test]
     fn no_bytes_make_it_panic_or_verify(
         id in vec(any::<u8>(), 0..300),
         timestamp in prop_oneof![vec(any::<u8>(), 0..40), "[0-9]{0,40}".prop_map(String::into_bytes)],
@@ -110,35 +96,6 @@ proptest! {
     }
 
     #[test]
-    fn a_list_of_signatures_is_judged_entry_by_entry(
-        entries in vec((0..8usize, 1..4usize), 0..20),
-        leading in 0..3usize,
-    ) {
-        let good = Signer::new([current()]).sign("evt_1", NOW, b"{}").signature;
-        let foreign = Signer::new([Secret::from_bytes(&[9; 32]).unwrap()]).sign("evt_1", NOW, b"{}").signature;
-        let bare = &good[3..];
-        let forms = [
-            good.clone(), foreign.clone(), "v1,".to_owned(), format!("v2,{bare}"), format!("{good}x"), format!("{good},"),
-            "junk".to_owned(), good[..46].to_owned(),
-        ];
-        let chosen: Vec<_> = entries.iter().map(|(form, _)| *form).collect();
-        let list = entries.iter().map(|(form, spaces)| forms[*form].clone() + &" ".repeat(*spaces));
-        let signature = " ".repeat(leading) + &list.collect::<String>();
-        let expected = if chosen.len() > 16 {
-            Err(VerifyError::TooManySignatures)
-        } else if chosen.contains(&0) {
-            Ok(0)
-        } else if chosen.contains(&1) {
-            Err(VerifyError::Mismatch)
-        } else {
-            Err(VerifyError::NoSignature)
-        };
-        let timestamp = NOW.to_string();
-        let verdict = verifier().verify(("evt_1", timestamp.as_str(), signature.as_str()), b"{}");
-        prop_assert_eq!(verdict.map(|verified| verified.matched_signature().secret()), expected);
-    }
-
-    #[test]
     fn no_text_makes_a_secret_panic(text in any::<String>(), encoded in "[A-Za-z0-9+/=]{0,120}") {
         for text in [text.clone(), format!("whsec_{text}"), format!("whsec_{encoded}")] {
             if let Ok(secret) = Secret::parse(&text) {
@@ -146,11 +103,6 @@ proptest! {
             }
             let _ = shared_inbox_webhooks::diagnose(&text, ("a", "1", "v1,"), b"{}");
         }
-    }
-
-    #[test]
-    fn a_secret_survives_being_revealed_and_read(secret in secret()) {
-        prop_assert_eq!(&Secret::parse(&secret.reveal()).unwrap(), &secret);
     }
 
     #[test]

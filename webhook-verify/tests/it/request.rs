@@ -9,14 +9,10 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
 use shared_inbox_webhooks::replay::Delivery;
-use shared_inbox_webhooks::{Event, EventKind, Receiver, Signer, Verified, VerifyLayer};
+use shared_inbox_webhooks::{Event, EventKind, Receiver, Verified, VerifyLayer};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
-
-fn receiver() -> Receiver {
-    Receiver::new(verifier())
-}
+use crate::fixture::{BODY, ID, current, foreign, previous, receiver, signed_by};
 
 fn full() -> Full<Bytes> {
     Full::from(BODY)
@@ -24,7 +20,7 @@ fn full() -> Full<Bytes> {
 
 fn signed<B>(by: shared_inbox_webhooks::Secret, body: B) -> Request<B> {
     let mut request = Request::post("/").body(body).unwrap();
-    for (name, value) in Signer::new([by]).sign(ID, NOW, BODY.as_bytes()).pairs() {
+    for (name, value) in signed_by(by, BODY.as_bytes()).pairs() {
         request.headers_mut().insert(name, value.parse().unwrap());
     }
     request
@@ -35,14 +31,8 @@ async fn a_request_with_any_body_is_received() {
     let event: Verified<Event> = receiver().receive(signed(current(), full())).await.unwrap();
     assert!(matches!(event.kind, EventKind::WebhookTest(_)));
     assert_eq!(event.delivery("/hook"), Delivery::new("/hook", ID));
-    let boxed = full().map_err(|never| match never {}).boxed_unsync();
-    let bytes = receiver()
-        .receive_bytes(signed::<http_body_util::combinators::UnsyncBoxBody<Bytes, std::io::Error>>(
-            current(),
-            boxed,
-        ))
-        .await
-        .unwrap();
+    let boxed = full().map_err(|never| -> std::io::Error { match never {} }).boxed_unsync();
+    let bytes = receiver().receive_bytes(signed(current(), boxed)).await.unwrap();
     assert_eq!((&bytes[..], bytes.matched_signature().secret()), (BODY.as_bytes(), 0));
     assert_eq!(bytes.parse::<Event>().unwrap().id.as_str(), ID);
     let lost = receiver().receive::<Event, _>(signed(current(), Empty::<Bytes>::new())).await.unwrap_err();

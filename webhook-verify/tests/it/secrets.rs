@@ -178,11 +178,12 @@ fn no_copy_of_a_key_is_left_on_the_stack() {
     /// What is done with a key, on a stack of its own, and how many copies of it are found there afterwards.
     fn left_by(work: fn(&str)) -> [usize; 3] {
         let text = format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode(KEY));
-        let worker = std::thread::spawn(move || {
+        let small = std::thread::Builder::new().stack_size(1 << 18);
+        let worker = small.spawn(move || {
             far_down(work, &text);
             stack()
         });
-        let (stack, key) = (worker.join().unwrap(), masked());
+        let (stack, key) = (worker.unwrap().join().unwrap(), masked());
         [0, 0x36, 0x5c].map(|change| copies(&stack, &key, change))
     }
 

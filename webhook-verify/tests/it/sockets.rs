@@ -2,15 +2,15 @@
 
 use axum::Router;
 use axum::routing::post;
-use shared_inbox_webhooks::{Event, Receiver, Signer, Webhook};
+use shared_inbox_webhooks::{Event, Webhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::fixture::{BODY, ID, NOW, foreign, verifier};
+use crate::fixture::{BODY, foreign, receiver, signed_by};
 
 /// Ten bytes of a thousand, under headers that only the body could prove wrong. What comes back before the line is closed.
 pub(crate) async fn ten_bytes_of_a_thousand(address: std::net::SocketAddr) -> String {
-    let signed = Signer::new([foreign()]).sign(ID, NOW, BODY.as_bytes());
+    let signed = signed_by(foreign(), BODY.as_bytes());
     let mut request = format!("POST / HTTP/1.1\r\nhost: {address}\r\ncontent-length: 1000\r\n");
     for (name, value) in signed.pairs() {
         request += &format!("{name}: {value}\r\n");
@@ -29,7 +29,7 @@ async fn axum_answers_a_body_that_stops_short_after_ten_seconds_and_hangs_up() {
     async fn handler(_: Webhook<Event>) {}
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let app = Router::new().route("/", post(handler)).with_state(Receiver::new(verifier()));
+    let app = Router::new().route("/", post(handler)).with_state(receiver());
     tokio::spawn(async { axum::serve(listener, app).await });
     let start = tokio::time::Instant::now();
     let answer = ten_bytes_of_a_thousand(address).await;

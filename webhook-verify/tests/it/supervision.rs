@@ -2,131 +2,57 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use std::time::Duration;
 
-use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, HandleError, Handled, Handlers,
-    MemoryGuard, ReplayGuard,
-};
-use shared_inbox_webhooks::{Event, Signer, Verified};
+use shared_inbox_webhooks::replay::{Claim, HandleError, Handled, Handlers, MemoryGuard, ReplayGuard};
+use shared_inbox_webhooks::{Event, Verified};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tracing::Instrument;
 
-use crate::fixture::{BODY, ID, NOW, current, verifier};
-use crate::handlers::{Database, guard};
-use crate::replay::{Down, one};
+use crate::faulty_guard::{FaultyGuard, guard};
+use crate::fixture::{BODY, ID, current, signed_by, verifier};
+use crate::handlers::{Database, spawn_once, until_running};
+use crate::replay::one;
 use crate::trace::Trace;
-
-/// A guard in memory whose commits fail or take their time, which panics where it is told to, and which tells of renewals.
-struct Unsteady {
-    guard: MemoryGuard,
-    panics_in: &'static str,
-    failing_commits: AtomicUsize,
-    commit_time: Duration,
-    renewed: Mutex<Option<mpsc::Sender<()>>>,
-}
-
-impl Unsteady {
-    fn new(guard: MemoryGuard) -> Self {
-        let (failing_commits, commit_time) = (AtomicUsize::new(0), Duration::ZERO);
-        Self { guard, panics_in: "", failing_commits, commit_time, renewed: Mutex::default() }
-    }
-
-    fn panic_in(&self, step: &str) {
-        assert_ne!(self.panics_in, step, "by mistake");
-    }
-}
-
-impl ReplayGuard for Unsteady {
-    fn lease_time(&self) -> Duration {
-        self.guard.lease_time()
-    }
-
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
-        self.panic_in("claim");
-        self.guard.claim(delivery)
-    }
-
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        if let Some(renewed) = &*self.renewed.lock().unwrap() {
-            _ = renewed.send(());
-        }
-        self.panic_in("renew");
-        self.guard.renew(delivery, fence)
-    }
-
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(async move {
-            sleep(self.commit_time).await;
-            self.panic_in("commit");
-            let failing = &self.failing_commits;
-            if failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
-                return Err(GuardError::new(Down));
-            }
-            self.guard.commit(delivery, fence).await
-        })
-    }
-
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        self.panic_in("release");
-        self.guard.release(delivery, fence)
-    }
-
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        self.guard.forget(delivery)
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_fails_is_repeated_until_the_store_has_answered() {
-    let store = Arc::new(Unsteady::new(guard()));
-    for (event, failing) in [("evt_1", 1), ("evt_2", 8)] {
-        let delivery = crate::replay::delivery(event);
-        store.failing_commits.store(failing, Ordering::SeqCst);
-        let handlers = Handlers::new(Arc::clone(&store));
-        let outcome = handlers.once(delivery.clone(), async |_| Ok::<_, Infallible>(7)).await.unwrap();
+    for (lease, failures) in [(None, 1), (None, 8), (Some(Duration::MAX), 1)] {
+        let mut store = FaultyGuard::failing("commit", failures);
+        store.guard = lease.map_or_else(guard, |lease| guard().lease(lease));
+        let handlers = Handlers::new(store);
+        let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(7)).await.unwrap();
         // Whoever still listens hears of the success at once.
         assert!(matches!(outcome, Handled::RanUnrecorded(7, _)), "{outcome:?}");
         assert_eq!((outcome.status(), handlers.running()), (200, 1), "the commit is still under way");
         handlers.shutdown(Duration::from_secs(60)).await.unwrap();
-        assert_eq!(store.claim(&delivery).await.unwrap(), Claim::Done);
+        assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_sender_that_has_gone_does_not_keep_a_failed_commit_from_being_repeated() {
-    let store = Arc::new(Unsteady::new(guard()));
-    store.failing_commits.store(1, Ordering::SeqCst);
-    let handlers = Handlers::new(Arc::clone(&store));
+    let handlers = Handlers::new(FaultyGuard::failing("commit", 1));
     let (go_on, wait) = oneshot::channel::<()>();
-    let request = tokio::spawn({
-        let handlers = handlers.clone();
-        async move { handlers.once(one(), async move |_| wait.await).await }
-    });
-    while handlers.running() == 0 {
-        tokio::task::yield_now().await;
-    }
+    let request = spawn_once(&handlers, one(), async move |_| wait.await);
+    until_running(&handlers, 1).await;
     request.abort();
     go_on.send(()).unwrap();
     handlers.shutdown(Duration::from_secs(60)).await.unwrap();
-    assert_eq!(store.claim(&one()).await.unwrap(), Claim::Done, "the service's next try runs nothing");
+    let claim = handlers.guard().claim(&one()).await.unwrap();
+    assert_eq!(claim, Claim::Done, "the service's next try runs nothing");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_is_renewed_until_its_commit_has_been_answered() {
-    let mut store = Unsteady::new(guard().lease(Duration::from_millis(400)));
+    let mut store = FaultyGuard::failing("commit", 1);
+    store.guard = guard().lease(Duration::from_millis(400));
     store.commit_time = Duration::from_millis(1500);
-    store.failing_commits = AtomicUsize::new(1);
-    let handlers = Handlers::new(Arc::new(store));
+    let handlers = Handlers::new(store);
     let trace = Trace::start();
-    let first = tokio::spawn({
-        let handlers = handlers.clone();
-        async move { handlers.once(one(), async |_| Ok::<_, Infallible>(())).await }
-    });
+    let first = spawn_once(&handlers, one(), async |_| Ok::<_, Infallible>(()));
     for _ in 0..30 {
         sleep(Duration::from_millis(100)).await;
         let second = handlers.once(one(), async |_| panic!("ran twice") as Result<(), Infallible>).await;
@@ -136,14 +62,14 @@ async fn a_claim_is_renewed_until_its_commit_has_been_answered() {
     handlers.shutdown(Duration::from_secs(60)).await.unwrap();
     assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
     let lines = trace.lines();
-    assert_eq!(lines.len(), 1, "the failed commit and nothing else: {lines:?}");
+    let [line] = &lines[..] else { panic!("the failed commit and nothing else: {lines:?}") };
+    assert!(line.contains("a step of a webhook's replay guard failed"), "{line}");
+    assert!(line.contains("step=\"commit\"") && line.contains("connection reset"), "{line}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_never_succeeds_is_given_up_in_the_end() {
-    let store = Unsteady::new(guard());
-    store.failing_commits.store(usize::MAX, Ordering::SeqCst);
-    let handlers = Handlers::new(store);
+    let handlers = Handlers::new(FaultyGuard::failing("commit", usize::MAX));
     let trace = Trace::start();
     let start = Instant::now();
     let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(())).await;
@@ -156,11 +82,12 @@ async fn a_commit_that_never_succeeds_is_given_up_in_the_end() {
 
 /// The event of the fixture, verified.
 fn event() -> Verified<Event> {
-    let headers = Signer::new([current()]).sign(ID, NOW, BODY.as_bytes());
+    let headers = signed_by(current(), BODY.as_bytes());
     verifier().verify(&headers, BODY.as_bytes()).unwrap().parse().unwrap()
 }
 
-fn told(lines: &[String]) -> &str {
+/// The one line that tells of the failed run of that event.
+fn only_failure(lines: &[String]) -> &str {
     let [line] = lines else { panic!("not one line: {lines:?}") };
     for part in ["ERROR", "endpoint=\"/\"", &format!("event={ID:?}"), "event_type=\"webhook.test\""] {
         assert!(line.contains(part), "{line} has no {part}");
@@ -180,37 +107,19 @@ async fn every_run_that_fails_is_told_once_whoever_listens() {
         for (text, outcome) in outcomes {
             let trace = Trace::start();
             let (go_on, wait) = oneshot::channel::<()>();
-            let request = tokio::spawn({
-                let handlers = handlers.clone();
-                let handler = async move |_| {
-                    wait.await.unwrap();
-                    outcome()
-                };
-                async move { handlers.once(event().delivery("/"), handler).await }
+            let request = spawn_once(&handlers, event().delivery("/"), async move |_| {
+                wait.await.unwrap();
+                outcome()
             });
-            while handlers.running() == 0 {
-                tokio::task::yield_now().await;
-            }
+            until_running(&handlers, 1).await;
             if !listens {
                 request.abort();
             }
             go_on.send(()).unwrap();
-            while handlers.running() > 0 {
-                tokio::task::yield_now().await;
-            }
-            assert!(told(&trace.lines()).contains(text), "{:?}", trace.lines());
+            until_running(&handlers, 0).await;
+            assert!(only_failure(&trace.lines()).contains(text), "{:?}", trace.lines());
         }
     }
-}
-
-#[tokio::test]
-async fn a_handler_that_fails_in_a_transaction_is_told_too() {
-    let handlers = Handlers::new(Database::default());
-    let trace = Trace::start();
-    let failed = handlers
-        .once_in_transaction(event().delivery("/"), |_| Box::pin(async { Err::<(), _>("database down") }));
-    assert!(matches!(failed.await, Err(HandleError::Handler("database down"))));
-    assert!(told(&trace.lines()).contains("error=database down"), "{:?}", trace.lines());
 }
 
 /// Counts the handlers that were dropped.
@@ -237,7 +146,7 @@ async fn a_handler_that_never_ends_is_ended_and_its_event_is_tried_again() {
         let error = endless.await.unwrap_err();
         assert!(matches!(error, HandleError::TimedOut(time) if time == limit), "{error:?}");
         assert_eq!((error.status(), start.elapsed(), dropped.load(Ordering::SeqCst)), (500, limit, 1));
-        assert!(told(&trace.lines()).contains("error=it was cancelled after"), "{:?}", trace.lines());
+        assert!(only_failure(&trace.lines()).contains("error=it was cancelled after"), "{:?}", trace.lines());
         let again = handlers.once(event().delivery("/"), async |_| Ok::<_, Infallible>(())).await;
         assert!(matches!(again, Ok(Handled::Ran(()))), "{again:?}");
     }
@@ -251,40 +160,33 @@ async fn a_handler_that_never_ends_is_ended_and_its_event_is_tried_again() {
     assert_eq!(database.seen().await, (0, 0), "its transaction is undone");
 }
 
+/// Also after an await: the thread that runs a handler then is the one that watched the runtime's timers until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_blocks_its_thread_keeps_its_claim() {
-    let store = Unsteady::new(MemoryGuard::new().lease(Duration::from_millis(60)));
-    let (renewed, renewals) = mpsc::channel();
-    *store.renewed.lock().unwrap() = Some(renewed);
-    let handlers = Handlers::new(store);
-    let outcome = handlers.once(one(), async move |_| {
-        // Blocks until its claim has been renewed, which nothing else can bring about.
-        (0..3).try_for_each(|_| renewals.recv_timeout(Duration::from_secs(60)))
-    });
-    assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
-}
-
-/// The thread that runs a handler after an await is the one that watched the runtime's timers until then.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handler_that_awaits_and_then_blocks_keeps_its_claim() {
-    let store = Unsteady::new(MemoryGuard::new().lease(Duration::from_millis(300)));
-    let (renewed, renewals) = mpsc::channel();
-    *store.renewed.lock().unwrap() = Some(renewed);
-    let handlers = Handlers::new(store);
-    let outcome = handlers.once(one(), async move |_| {
-        sleep(Duration::from_millis(20)).await;
-        (0..3).try_for_each(|_| renewals.recv_timeout(Duration::from_secs(10)))
-    });
-    let outcome = outcome.await;
-    assert!(matches!(outcome, Ok(Handled::Ran(()))), "{outcome:?}");
+    for awaits in [false, true] {
+        let store = FaultyGuard::new(MemoryGuard::new().lease(Duration::from_millis(60)));
+        let store = Arc::new(store);
+        let handlers = Handlers::new(Arc::clone(&store));
+        let outcome = handlers.once(one(), async move |_| {
+            if awaits {
+                sleep(Duration::from_millis(5)).await;
+            }
+            let begun = std::time::Instant::now();
+            while store.renewals() < 3 {
+                std::thread::sleep(Duration::from_millis(1));
+                assert!(begun.elapsed() < Duration::from_secs(60), "nothing renews the claim");
+            }
+            Ok::<_, Infallible>(())
+        });
+        let outcome = outcome.await;
+        assert!(matches!(outcome, Ok(Handled::Ran(()))), "{outcome:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_guard_that_panics_is_a_store_that_fails_and_not_a_program_that_is_shutting_down() {
     let run = async |step, handler: Result<u8, &'static str>| {
-        let mut store = Unsteady::new(guard());
-        store.panics_in = step;
-        let handlers = Handlers::new(store);
+        let handlers = Handlers::new(FaultyGuard { panicking_step: step, ..FaultyGuard::new(guard()) });
         let outcome = handlers.once(one(), async move |claim| {
             sleep(Duration::from_secs(90)).await;
             assert!(!claim.is_lost());
@@ -303,17 +205,6 @@ async fn a_guard_that_panics_is_a_store_that_fails_and_not_a_program_that_is_shu
     assert!(matches!(&outcome, Ok(Handled::RanUnrecorded(7, _))), "{outcome:?}");
     let outcome = run("release", Err("no")).await;
     assert!(matches!(&outcome, Err(HandleError::HandlerUnreleased("no", _))), "{outcome:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_failed_commit_is_repeated_also_where_claims_never_expire() {
-    let store = Unsteady::new(guard().lease(Duration::MAX));
-    store.failing_commits.store(1, Ordering::SeqCst);
-    let handlers = Handlers::new(store);
-    let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(())).await;
-    assert!(matches!(outcome, Ok(Handled::RanUnrecorded(..))), "{outcome:?}");
-    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
-    assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
 }
 
 #[tokio::test]
@@ -335,23 +226,8 @@ async fn a_handler_and_what_is_said_of_it_stand_in_the_span_of_the_request() {
     });
     failed.instrument(tracing::info_span!("request", request_id = 2)).await.unwrap_err();
     let lines = trace.lines();
-    let ids = lines.iter().map(|line| line.rsplit(' ').next().unwrap());
-    assert!(ids.eq(["request_id=1", "request_id=1", "request_id=2", "request_id=2"]), "{lines:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_step_that_the_store_could_not_do_is_told_in_a_sentence() {
-    let store = Unsteady::new(guard());
-    store.failing_commits.store(1, Ordering::SeqCst);
-    let (handlers, trace) = (Handlers::new(store), Trace::start());
-    let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(())).await;
-    assert!(matches!(outcome, Ok(Handled::RanUnrecorded(..))), "{outcome:?}");
-    let lines = trace.lines();
-    let sentence = "message=a step of a webhook's replay guard failed";
-    assert!(
-        matches!(&lines[..], [line] if line.contains(sentence) && line.contains("step=\"commit\"")),
-        "{lines:?}"
-    );
+    let spans = ["request_id=1", "request_id=1", "request_id=2", "request_id=2"];
+    assert!(lines.len() == 4 && lines.iter().zip(spans).all(|(line, span)| line.contains(span)), "{lines:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,8 +4,6 @@
 //! rejected for the reason it names and not because a signature did not fit. The cases of the public libraries' own suites
 //! are among them; where such a suite changes a timestamp and keeps the signature, it is signed again here.
 
-use std::collections::BTreeSet;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use shared_inbox_webhooks::{Header, RawHeaders, Secret, Verifier, VerifyError, WebhookHeaders};
@@ -14,6 +12,12 @@ use crate::fixture::{BODY, ID, NOW, current, foreign, previous, signature, verif
 
 /// Accepted by the secret at this place, or rejected with this code.
 type Verdict = Result<usize, &'static str>;
+
+const UNUSABLE: Verdict = Err("signature_none_usable");
+const MISMATCH: Verdict = Err("signature_mismatch");
+const TOO_MANY: Verdict = Err("signature_too_many");
+const TOO_LONG: Verdict = Err("signature_too_long");
+const TOO_NEW: Verdict = Err("timestamp_too_new");
 
 struct Row {
     why: &'static str,
@@ -79,6 +83,10 @@ impl Row {
         self.body = body.into();
         self
     }
+
+    fn raw_headers(&self) -> Result<RawHeaders<'_>, VerifyError> {
+        RawHeaders::from_pairs(self.headers.iter().map(|(name, value)| (*name, value.as_slice())))
+    }
 }
 
 /// The signature of the good request by this secret, with its version.
@@ -97,10 +105,6 @@ fn headers_missing_or_doubled() -> Vec<Row> {
         Row::good("no id", Err("id_missing")).without(WEBHOOK_ID),
         Row::good("no timestamp", Err("timestamp_missing")).without(TIMESTAMP),
         Row::good("no signature", Err("signature_missing")).without(SIGNATURE),
-        Row::good("no header at all", Err("id_missing"))
-            .without(WEBHOOK_ID)
-            .without(TIMESTAMP)
-            .without(SIGNATURE),
         Row::good("names in capitals are the same names", Ok(0)).without(WEBHOOK_ID).with("Webhook-Id", ID),
         Row::good("the headers of another brand are not looked at", Err("id_missing"))
             .without(WEBHOOK_ID)
@@ -135,10 +139,8 @@ fn ids() -> Vec<Row> {
         Row::id("a line end in the id", "evt_1\r\nx: y", Err("id_invalid")),
         Row::id("a zero byte in the id", "evt_\0", Err("id_invalid")),
         Row::good("bytes that are no text", Err("id_invalid")).with(WEBHOOK_ID, [0xff, 0xfe]),
-        Row::good("the id is signed: another one does not fit", Err("signature_mismatch"))
-            .with(WEBHOOK_ID, "evt_other"),
-        Row::good("the id is signed in its own case", Err("signature_mismatch"))
-            .with(WEBHOOK_ID, ID.to_uppercase()),
+        Row::good("the id is signed: another one does not fit", MISMATCH).with(WEBHOOK_ID, "evt_other"),
+        Row::good("the id is signed in its own case", MISMATCH).with(WEBHOOK_ID, ID.to_uppercase()),
     ]
 }
 
@@ -148,24 +150,20 @@ fn timestamps() -> Vec<Row> {
         Row::timestamp("5 minutes old is young enough", &text(NOW - 300), Ok(0)),
         Row::timestamp("a second older is not", &text(NOW - 301), Err("timestamp_too_old")),
         Row::timestamp("5 minutes ahead", &text(NOW + 300), Ok(0)),
-        Row::timestamp("a second more", &text(NOW + 301), Err("timestamp_too_new")),
+        Row::timestamp("a second more", &text(NOW + 301), TOO_NEW),
         Row::timestamp("the year 1970", "0", Err("timestamp_too_old")),
         Row::timestamp("an empty timestamp", "", Err("timestamp_invalid")),
         Row::timestamp("a negative one", "-1700000000", Err("timestamp_invalid")),
         Row::timestamp("the lowest 64-bit number", "-9223372036854775808", Err("timestamp_invalid")),
-        Row::timestamp(
-            "the highest 64-bit number with a sign",
-            "9223372036854775807",
-            Err("timestamp_too_new"),
-        ),
-        Row::timestamp("the highest without one", "18446744073709551615", Err("timestamp_too_new")),
-        Row::timestamp("one more must not wrap to zero", "18446744073709551616", Err("timestamp_too_new")),
+        Row::timestamp("the highest 64-bit number with a sign", "9223372036854775807", TOO_NEW),
+        Row::timestamp("the highest without one", "18446744073709551615", TOO_NEW),
+        Row::timestamp("one more must not wrap to zero", "18446744073709551616", TOO_NEW),
         Row::timestamp(
             "2^64 + now must not wrap to now",
             &(u128::from(NOW) + (1 << 64)).to_string(),
-            Err("timestamp_too_new"),
+            TOO_NEW,
         ),
-        Row::timestamp("three thousand digits", &"9".repeat(3000), Err("timestamp_too_new")),
+        Row::timestamp("three thousand digits", &"9".repeat(3000), TOO_NEW),
         Row::timestamp("leading zeros change nothing, being signed as they are", &format!("000{NOW}"), Ok(0)),
         Row::timestamp("a plus sign", &format!("+{NOW}"), Err("timestamp_invalid")),
         Row::timestamp("a fraction", &format!("{NOW}.0"), Err("timestamp_invalid")),
@@ -175,13 +173,13 @@ fn timestamps() -> Vec<Row> {
         Row::timestamp("hexadecimal", "0x6553f100", Err("timestamp_invalid")),
         Row::timestamp("an underscore between digits", "1_700_000_000", Err("timestamp_invalid")),
         Row::timestamp("digits of another script", "١٧٠٠٠٠٠٠٠٠", Err("timestamp_invalid")),
-        Row::timestamp("milliseconds", &text(NOW * 1000), Err("timestamp_too_new")),
+        Row::timestamp("milliseconds", &text(NOW * 1000), TOO_NEW),
         Row::timestamp("a date", "2023-11-14T22:13:20Z", Err("timestamp_invalid")),
         Row::timestamp("a word", "now", Err("timestamp_invalid")),
         Row::good("bytes that are no text", Err("timestamp_invalid")).with(TIMESTAMP, [0xff]),
-        Row::good("the timestamp is signed: another one in time does not fit", Err("signature_mismatch"))
+        Row::good("the timestamp is signed: another one in time does not fit", MISMATCH)
             .with(TIMESTAMP, text(NOW - 1)),
-        Row::good("nor does the same number written differently", Err("signature_mismatch"))
+        Row::good("nor does the same number written differently", MISMATCH)
             .with(TIMESTAMP, format!("0{NOW}")),
     ]
 }
@@ -207,87 +205,60 @@ fn signatures() -> Vec<Row> {
         Row::signature("by the previous secret", by(previous()), Ok(1)),
         Row::signature("by both, as during a rotation", format!("{good} {}", by(previous())), Ok(0)),
         Row::signature("by both, the other way round", format!("{} {good}", by(previous())), Ok(0)),
-        Row::signature("by a secret that is not ours", by(foreign()), Err("signature_mismatch")),
+        Row::signature("by a secret that is not ours", by(foreign()), MISMATCH),
         Row::signature("a good one behind a foreign one", format!("{} {good}", by(foreign())), Ok(0)),
         Row::signature("a good one in front of a foreign one", format!("{good} {}", by(foreign())), Ok(0)),
-        Row::signature("an empty header", "", Err("signature_none_usable")),
-        Row::signature("a blank header", "   ", Err("signature_none_usable")),
-        Row::signature("a version and nothing", "v1", Err("signature_none_usable")),
-        Row::signature("an empty signature", "v1,", Err("signature_none_usable")),
-        Row::signature("many empty signatures", "v1, v1, v1,", Err("signature_none_usable")),
-        Row::signature("no version", bare_good.clone(), Err("signature_none_usable")),
-        Row::signature("an empty version", format!(",{bare_good}"), Err("signature_none_usable")),
-        Row::signature("an unknown version", format!("v2,{bare_good}"), Err("signature_none_usable")),
-        Row::signature("the public-key version", format!("v1a,{bare_good}"), Err("signature_none_usable")),
-        Row::signature("versions have lower case", format!("V1,{bare_good}"), Err("signature_none_usable")),
+        Row::signature("an empty header", "", UNUSABLE),
+        Row::signature("a blank header", "   ", UNUSABLE),
+        Row::signature("a version and nothing", "v1", UNUSABLE),
+        Row::signature("an empty signature", "v1,", UNUSABLE),
+        Row::signature("many empty signatures", "v1, v1, v1,", UNUSABLE),
+        Row::signature("no version", bare_good.clone(), UNUSABLE),
+        Row::signature("an empty version", format!(",{bare_good}"), UNUSABLE),
+        Row::signature("an unknown version", format!("v2,{bare_good}"), UNUSABLE),
+        Row::signature("the public-key version", format!("v1a,{bare_good}"), UNUSABLE),
+        Row::signature("versions have lower case", format!("V1,{bare_good}"), UNUSABLE),
         Row::signature(
             "a good one behind unknown versions",
             format!("v2,x v1a,{bare_good} v0, {good}"),
             Ok(0),
         ),
-        Row::signature(
-            "an equals sign for the comma",
-            format!("v1={bare_good}"),
-            Err("signature_none_usable"),
-        ),
-        Row::signature("two commas", format!("v1,,{bare_good}"), Err("signature_none_usable")),
-        Row::signature("a comma behind", format!("{good},"), Err("signature_none_usable")),
-        Row::signature("a comma between two", format!("{good},{good}"), Err("signature_none_usable")),
+        Row::signature("an equals sign for the comma", format!("v1={bare_good}"), UNUSABLE),
+        Row::signature("two commas", format!("v1,,{bare_good}"), UNUSABLE),
+        Row::signature("a comma behind", format!("{good},"), UNUSABLE),
+        Row::signature("a comma between two", format!("{good},{good}"), UNUSABLE),
         Row::signature("as a joined list of headers", format!("{}, {good}", by(foreign())), Ok(0)),
-        Row::signature(
-            "a tab between two",
-            format!("{}\t{good}", by(foreign())),
-            Err("signature_none_usable"),
-        ),
+        Row::signature("a tab between two", format!("{}\t{good}", by(foreign())), UNUSABLE),
         Row::signature("more than one space between", format!("  {}   {good}  ", by(foreign())), Ok(0)),
-        Row::signature("a space behind the comma", format!("v1, {bare_good}"), Err("signature_none_usable")),
-        Row::signature("no padding", good.trim_end_matches('='), Err("signature_none_usable")),
-        Row::signature("too much padding", format!("{good}="), Err("signature_none_usable")),
-        Row::signature("the URL-safe alphabet", urlsafe(&odd_signature), Err("signature_none_usable"))
-            .arriving_as(odd.clone()),
+        Row::signature("a space behind the comma", format!("v1, {bare_good}"), UNUSABLE),
+        Row::signature("no padding", good.trim_end_matches('='), UNUSABLE),
+        Row::signature("too much padding", format!("{good}="), UNUSABLE),
+        Row::signature("the URL-safe alphabet", urlsafe(&odd_signature), UNUSABLE).arriving_as(odd.clone()),
         Row::signature("the same in the standard alphabet", odd_signature.clone(), Ok(0)).arriving_as(odd),
-        Row::signature("bits behind the last byte", loose, Err("signature_none_usable")),
-        Row::signature("junk among the base64", good.replacen(',', ",*", 1), Err("signature_none_usable")),
-        Row::signature(
-            "a line end among the base64",
-            good.replacen(',', ",\n", 1),
-            Err("signature_none_usable"),
-        ),
-        Row::signature("in hexadecimal", format!("v1,{}", "0f".repeat(32)), Err("signature_none_usable")),
-        Row::signature("the first 8 characters", &good[..8], Err("signature_none_usable")),
-        Row::signature("31 bytes", format!("v1,{}", "A".repeat(40) + "AA=="), Err("signature_none_usable")),
-        Row::signature("33 bytes", format!("v1,{}", "A".repeat(44)), Err("signature_none_usable")),
-        Row::signature("32 zero bytes", format!("v1,{}=", "A".repeat(43)), Err("signature_mismatch")),
-        Row::signature("quotation marks", format!("\"{good}\""), Err("signature_none_usable")),
-        Row::signature("the secret itself", &**current().reveal(), Err("signature_none_usable")),
-        Row::signature(
-            "bytes that are no text",
-            [b"v1,".as_slice(), &[0xff; 44]].concat(),
-            Err("signature_none_usable"),
-        ),
+        Row::signature("bits behind the last byte", loose, UNUSABLE),
+        Row::signature("junk among the base64", good.replacen(',', ",*", 1), UNUSABLE),
+        Row::signature("a line end among the base64", good.replacen(',', ",\n", 1), UNUSABLE),
+        Row::signature("in hexadecimal", format!("v1,{}", "0f".repeat(32)), UNUSABLE),
+        Row::signature("the first 8 characters", &good[..8], UNUSABLE),
+        Row::signature("31 bytes", format!("v1,{}", "A".repeat(40) + "AA=="), UNUSABLE),
+        Row::signature("33 bytes", format!("v1,{}", "A".repeat(44)), UNUSABLE),
+        Row::signature("32 zero bytes", format!("v1,{}=", "A".repeat(43)), MISMATCH),
+        Row::signature("quotation marks", format!("\"{good}\""), UNUSABLE),
+        Row::signature("the secret itself", &**current().reveal(), UNUSABLE),
+        Row::signature("bytes that are no text", [b"v1,".as_slice(), &[0xff; 44]].concat(), UNUSABLE),
         Row::signature(
             "bytes that are no text, then a good one",
             [&[0xff, b' '], good.as_bytes()].concat(),
             Ok(0),
         ),
         Row::signature("the sixteenth fits", format!("{} {good}", many(15)), Ok(0)),
-        Row::signature(
-            "the seventeenth is not read",
-            format!("{} {good}", many(16)),
-            Err("signature_too_many"),
-        ),
-        Row::signature(
-            "nor are entries of other versions behind",
-            "v9,x ".repeat(17) + &good,
-            Err("signature_too_many"),
-        ),
-        Row::signature("a thousand bogus ones", many(1000), Err("signature_too_long")),
+        Row::signature("the seventeenth is not read", format!("{} {good}", many(16)), TOO_MANY),
+        Row::signature("nor are entries of other versions behind", "v9,x ".repeat(17) + &good, TOO_MANY),
+        Row::signature("nor is the first of seventeen", format!("{good} {}", many(16)), TOO_MANY),
+        Row::signature("an unusable one and a foreign one", format!("v2,x {}", many(1)), MISMATCH),
+        Row::signature("a thousand bogus ones", many(1000), TOO_LONG),
         Row::signature("4 KiB are read", format!("{good} {}", "x".repeat(4096 - 48)), Ok(0)),
-        Row::signature(
-            "a byte more is not",
-            format!("{good} {}", "x".repeat(4096 - 47)),
-            Err("signature_too_long"),
-        ),
+        Row::signature("a byte more is not", format!("{good} {}", "x".repeat(4096 - 47)), TOO_LONG),
         Row::signature("4 KiB of spaces and a good one", " ".repeat(4096 - 47) + &good, Ok(0)),
     ]
 }
@@ -300,15 +271,13 @@ fn bodies() -> Vec<Row> {
         Row::body("a body of one mebibyte", &vec![b'x'; 1 << 20], Ok(0)),
         Row::body("a body that is no JSON is signed all the same", b"hello", Ok(0)),
         Row::body("a body that starts like a timestamp", format!("{NOW}.{{}}").as_bytes(), Ok(0)),
-        Row::good("a body that lost its last byte", Err("signature_mismatch"))
-            .arriving_as(&BODY.as_bytes()[..BODY.len() - 1]),
-        Row::good("a line end behind the body", Err("signature_mismatch")).arriving_as(format!("{BODY}\n")),
-        Row::good("a byte-order mark in front", Err("signature_mismatch"))
-            .arriving_as(format!("\u{feff}{BODY}")),
-        Row::good("JSON with other spaces", Err("signature_mismatch")).arriving_as(BODY.replace(':', ": ")),
-        Row::good("a changed byte", Err("signature_mismatch")).arriving_as(flipped),
-        Row::good("no body where there was one", Err("signature_mismatch")).arriving_as(""),
-        Row::good("the body twice", Err("signature_mismatch")).arriving_as(BODY.repeat(2)),
+        Row::good("a body that lost its last byte", MISMATCH).arriving_as(&BODY.as_bytes()[..BODY.len() - 1]),
+        Row::good("a line end behind the body", MISMATCH).arriving_as(format!("{BODY}\n")),
+        Row::good("a byte-order mark in front", MISMATCH).arriving_as(format!("\u{feff}{BODY}")),
+        Row::good("JSON with other spaces", MISMATCH).arriving_as(BODY.replace(':', ": ")),
+        Row::good("a changed byte", MISMATCH).arriving_as(flipped),
+        Row::good("no body where there was one", MISMATCH).arriving_as(""),
+        Row::good("the body twice", MISMATCH).arriving_as(BODY.repeat(2)),
         Row::signed("id, timestamp and body run together", ID, &NOW.to_string(), b"2.x", Err("id_invalid"))
             .with(WEBHOOK_ID, format!("{ID}.{NOW}"))
             .with(TIMESTAMP, "2")
@@ -330,14 +299,9 @@ fn judge<'a>(headers: impl WebhookHeaders<'a>, body: &'a [u8]) -> Verdict {
 
 #[test]
 fn every_oddity_has_its_verdict() {
-    let rows = all();
-    assert!(rows.len() >= 60, "{} rows", rows.len());
-    for row in &rows {
-        let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
-        let verdict = RawHeaders::from_pairs(pairs)
-            .map_err(|error| error.code())
-            .and_then(|parts| judge(parts, &row.body));
-        assert_eq!(verdict, row.verdict, "{}", row.why);
+    for row in all() {
+        let verdict = row.raw_headers().map_err(|error| error.code());
+        assert_eq!(verdict.and_then(|headers| judge(headers, &row.body)), row.verdict, "{}", row.why);
     }
 }
 
@@ -368,73 +332,39 @@ fn header_maps_of_both_http_crates_give_the_same_verdicts() {
 
 #[test]
 fn pieces_give_the_same_verdicts() {
-    for row in &all() {
-        let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
-        let verifier = verifier();
-        let verdict =
-            RawHeaders::from_pairs(pairs).and_then(|parts| verifier.check(parts)).and_then(|checked| {
-                let mut stream = checked.stream();
-                row.body.chunks(7).for_each(|piece| stream.update(piece));
-                stream.finish()
-            });
-        assert_eq!(
-            verdict.map(|matched| matched.secret()).map_err(|error| error.code()),
-            row.verdict,
-            "{}",
-            row.why
-        );
+    let verifier = verifier();
+    for row in all() {
+        let verdict = row.raw_headers().and_then(|headers| verifier.check(headers)).and_then(|checked| {
+            let mut stream = checked.stream();
+            row.body.chunks(7).for_each(|piece| stream.update(piece));
+            stream.finish()
+        });
+        let verdict = verdict.map(|matched| matched.secret()).map_err(|error| error.code());
+        assert_eq!(verdict, row.verdict, "{}", row.why);
     }
 }
 
 #[test]
 fn a_bad_header_is_found_before_the_body_is_needed() {
-    let codes: BTreeSet<_> = all()
-        .iter()
-        .filter_map(|row| {
-            let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
-            RawHeaders::from_pairs(pairs).and_then(|parts| verifier().check(parts).map(drop)).err()
-        })
-        .map(|error| error.code())
-        .collect();
-    let every = [
-        "id_conflicting",
-        "id_invalid",
-        "id_missing",
-        "signature_conflicting",
-        "signature_missing",
-        "signature_none_usable",
-        "signature_too_long",
-        "signature_too_many",
-        "timestamp_conflicting",
-        "timestamp_invalid",
-        "timestamp_missing",
-        "timestamp_too_new",
-        "timestamp_too_old",
-    ];
-    assert_eq!(codes.into_iter().collect::<Vec<_>>(), every, "every code but `signature_mismatch`");
+    for row in all() {
+        let found = row.raw_headers().and_then(|headers| verifier().check(headers).map(drop));
+        let expected = row.verdict.err().filter(|code| *code != "signature_mismatch");
+        assert_eq!(found.err().map(|error| error.code()), expected, "{}", row.why);
+    }
 }
 
 #[test]
 fn a_sender_learns_no_more_than_400_or_401() {
     for row in all() {
-        let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
-        let error = RawHeaders::from_pairs(pairs)
-            .and_then(|parts| verifier().verify(parts, &row.body).map(drop))
-            .err();
-        let Some(error) = error else { continue };
-        let expected = match error.code() {
-            "timestamp_too_old" | "timestamp_too_new" | "signature_mismatch" => 401,
-            _ => 400,
-        };
-        assert_eq!(error.status(), expected, "{}", row.why);
+        let verified = row.raw_headers().and_then(|headers| verifier().verify(headers, &row.body).map(drop));
+        let Err(error) = verified else { continue };
+        let is_unauthorized =
+            matches!(error.code(), "timestamp_too_old" | "timestamp_too_new" | "signature_mismatch");
+        assert_eq!(error.status(), if is_unauthorized { 401 } else { 400 }, "{}", row.why);
         // The operator learns which header it is about.
         let named =
             Header::ALL.into_iter().filter(|header| error.to_string().contains(header.name())).count();
-        let expected = usize::from(!matches!(
-            error.code(),
-            "timestamp_too_old" | "timestamp_too_new" | "signature_mismatch"
-        ));
-        assert_eq!(named, expected, "{error}");
+        assert_eq!(named, usize::from(!is_unauthorized), "{error}");
     }
 }
 

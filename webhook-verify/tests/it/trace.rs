@@ -1,68 +1,49 @@
 //! What the crate says through `tracing`, on the thread of one test.
 
-use std::fmt;
+use std::io::{self, Write};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id};
-use tracing::subscriber::{DefaultGuard, set_default};
-use tracing::{Dispatch, Event, Subscriber};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
+use tracing::Dispatch;
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// As long as there is but one subscriber, `tracing` asks that of the thread which comes to a line first, for all threads.
 static OTHERS: LazyLock<[Dispatch; 2]> =
     LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry())));
 
-/// The lines said while this value lives: `LEVEL field=value …`, the fields of the current span last.
+/// The lines said while this value lives: the level, the current span with its fields, the message, the fields.
 pub(crate) struct Trace {
-    lines: Lines,
+    log: Log,
     _default: DefaultGuard,
 }
 
 impl Trace {
     pub(crate) fn start() -> Self {
         LazyLock::force(&OTHERS);
-        let lines = Lines::default();
-        let _default = set_default(tracing_subscriber::registry().with(lines.clone()));
-        Self { lines, _default }
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().without_time().with_target(false).with_ansi(false);
+        let ours = filter_fn(|line| line.is_span() || line.target().starts_with("shared_inbox_webhooks"));
+        let _default = subscriber.with_writer(move || writer.clone()).finish().with(ours).set_default();
+        Self { log, _default }
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.0.lock().unwrap().clone()
+        let log = String::from_utf8(self.log.0.lock().unwrap().clone()).unwrap();
+        log.lines().map(|line| line.trim_start().to_owned()).collect()
     }
 }
 
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+struct Log(Arc<Mutex<Vec<u8>>>);
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Lines {
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut fields = Line::default();
-        attributes.record(&mut fields);
-        context.span(id).unwrap().extensions_mut().insert(fields);
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
     }
-
-    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        if !event.metadata().target().starts_with("shared_inbox_webhooks") {
-            return;
-        }
-        let mut line = Line(event.metadata().level().to_string());
-        event.record(&mut line);
-        if let Some(fields) =
-            context.lookup_current().and_then(|span| Some(span.extensions().get::<Line>()?.0.clone()))
-        {
-            line.0 += &fields;
-        }
-        self.0.lock().unwrap().push(line.0);
-    }
-}
-
-#[derive(Default)]
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0 += &format!(" {field}={value:?}");
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

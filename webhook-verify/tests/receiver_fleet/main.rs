@@ -17,7 +17,8 @@ use rand::rngs::StdRng;
 use receiver::{Process, Role, traced};
 use redis::AsyncCommands;
 use service::{Fleet, Service, name, three_times_each};
-use shared_inbox_tests::stores;
+use shared_inbox_tests::stores::{self, Store};
+use shared_inbox_webhooks::replay::PostgresGuard;
 use sqlx::{PgPool, postgres::PgPoolOptions};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -45,8 +46,14 @@ async fn postgres_at(url: &str) -> PgPool {
     options.connect(url).await.expect("a connection")
 }
 
-/// How often each event took effect, in Redis.
-async fn effects_in_redis(url: &str) -> BTreeMap<String, u64> {
+/// How often each event took effect.
+async fn effects_in(url: &str) -> BTreeMap<String, u64> {
+    if !is_redis(url) {
+        let pool = postgres_at(url).await;
+        let effects = sqlx::query_as("select event, count from effects").fetch_all(&pool).await;
+        let effects: Vec<(String, i32)> = effects.expect("rows");
+        return effects.into_iter().map(|(event, count)| (event, count as u64)).collect();
+    }
     let mut connection = redis_at(url).await;
     let keys: Vec<String> = connection.keys("effect:*").await.expect("keys");
     let mut effects = BTreeMap::new();
@@ -57,24 +64,24 @@ async fn effects_in_redis(url: &str) -> BTreeMap<String, u64> {
     effects
 }
 
-/// How often each event took effect, in PostgreSQL.
-async fn effects_in_postgres(pool: &PgPool) -> BTreeMap<String, u64> {
-    let rows: Vec<(String, i32)> =
-        sqlx::query_as("select event, count from effects").fetch_all(pool).await.expect("rows");
-    rows.into_iter().map(|(event, count)| (event, count as u64)).collect()
+fn is_redis(url: &str) -> bool {
+    url.starts_with("redis")
 }
 
-async fn tables(url: &str) -> PgPool {
-    let guard = shared_inbox_webhooks::replay::PostgresGuard::new(postgres_at(url).await);
-    guard.clone().timeout(STORE_TIMEOUT).create_table().await.expect("a table");
-    let tables = "create table effects (event text primary key, fence bigint, count int); create table orders (event text);";
-    sqlx::raw_sql(tables).execute(guard.pool()).await.expect("tables");
-    guard.pool().clone()
+/// The address of a store that has the tables that receivers need.
+async fn prepare(store: &Store) -> String {
+    if !is_redis(&store.url()) {
+        let guard = PostgresGuard::new(postgres_at(&store.url()).await).timeout(STORE_TIMEOUT);
+        guard.create_table().await.expect("a table");
+        let tables = "create table effects (event text primary key, fence bigint, count int); create table orders (event text);";
+        sqlx::raw_sql(tables).execute(guard.pool()).await.expect("tables");
+    }
+    store.url()
 }
 
 /// Puts the times in a store back by a long lease, so that every claim in it has run out.
 async fn end_leases(store: &str) {
-    if !store.starts_with("redis") {
+    if !is_redis(store) {
         let back = "update shared_inbox_webhooks set until = until - $1 * interval '1 second'";
         let back = sqlx::query(back).bind(LONG_LEASE.as_secs_f64());
         back.execute(&postgres_at(store).await).await.expect("times put back");
@@ -96,21 +103,13 @@ fn every_effect_once(effects: &BTreeMap<String, u64>, events: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn eight_receivers_on_valkey_handle_each_event_once() {
-    let Some(store) = stores::valkey() else { return };
-    let fleet = Fleet::start(Role::Claims, &store.url(), LONG_LEASE);
-    three_times_each(&fleet, events() / 4, |_, _| ()).await;
-    every_effect_once(&effects_in_redis(&store.url()).await, events() / 4);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn eight_receivers_on_postgres_handle_each_event_once() {
-    let Some(store) = stores::postgres() else { return };
-    let pool = tables(&store.url()).await;
-    let fleet = Fleet::start(Role::Claims, &store.url(), LONG_LEASE);
-    let events = events() / 4;
-    three_times_each(&fleet, events, |_, _| ()).await;
-    every_effect_once(&effects_in_postgres(&pool).await, events);
+async fn eight_receivers_on_a_store_handle_each_event_once() {
+    for store in [stores::valkey(), stores::postgres()].into_iter().flatten() {
+        let url = prepare(&store).await;
+        let fleet = Fleet::start(Role::Claims, &url, LONG_LEASE);
+        three_times_each(&fleet, events() / 4, |_, _| ()).await;
+        every_effect_once(&effects_in(&url).await, events() / 4);
+    }
 }
 
 /// Kills a receiver and starts another, or lets one stand still beyond its lease, by turns.
@@ -128,9 +127,9 @@ fn every_second_effect_is_explained(store: &str, effects: &BTreeMap<String, u64>
     assert_eq!(effects.len(), events);
     let mut second = 0;
     for (event, count) in effects.iter().filter(|(_, count)| **count > 1) {
-        let told = traced(store, event);
-        let taken_over = told.iter().filter(|line| line.contains("the event is handled again")).count();
-        assert!(taken_over as u64 >= count - 1, "{event} took effect {count} times: {told:#?}");
+        let lines = traced(store, event);
+        let taken_over = lines.iter().filter(|line| line.contains("the event is handled again")).count();
+        assert!(taken_over as u64 >= count - 1, "{event} took effect {count} times: {lines:#?}");
         second += count - 1;
     }
     println!("{events} events, {second} effects more, each explained");
@@ -139,32 +138,26 @@ fn every_second_effect_is_explained(store: &str, effects: &BTreeMap<String, u64>
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_claims_an_event_takes_effect_again_only_where_a_receiver_was_killed_or_stood_still_and_that_is_told()
  {
-    if let Some(store) = stores::valkey() {
-        let url = store.url();
+    for (store, events) in [(stores::valkey(), events()), (stores::postgres(), events() / 4)] {
+        let Some(store) = store else { continue };
+        let url = prepare(&store).await;
         let fleet = Fleet::start(Role::CountsRuns, &url, SHORT_LEASE);
-        three_times_each(&fleet, events(), kills_and_stops(&fleet, Role::CountsRuns, &url)).await;
+        three_times_each(&fleet, events, kills_and_stops(&fleet, Role::CountsRuns, &url)).await;
         drop(fleet);
-        every_second_effect_is_explained(&url, &effects_in_redis(&url).await, events());
-    }
-    if let Some(store) = stores::postgres() {
-        let (url, pool) = (store.url(), tables(&store.url()).await);
-        let fleet = Fleet::start(Role::CountsRuns, &url, SHORT_LEASE);
-        three_times_each(&fleet, events() / 4, kills_and_stops(&fleet, Role::CountsRuns, &url)).await;
-        drop(fleet);
-        every_second_effect_is_explained(&url, &effects_in_postgres(&pool).await, events() / 4);
+        every_second_effect_is_explained(&url, &effects_in(&url).await, events);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_effect_is_in_the_database_exactly_once_whoever_was_killed_or_stood_still() {
     let Some(store) = stores::postgres() else { return };
-    let pool = tables(&store.url()).await;
-    let url = store.url();
+    let url = prepare(&store).await;
     let fleet = Fleet::start(Role::Transactions, &url, SHORT_LEASE);
     three_times_each(&fleet, events(), kills_and_stops(&fleet, Role::Transactions, &url)).await;
     let counts =
         "select count(*), count(distinct event), (select count(*) from shared_inbox_webhooks) from orders";
-    let counts: (i64, i64, i64) = sqlx::query_as(counts).fetch_one(&pool).await.expect("counts");
+    let counts: (i64, i64, i64) =
+        sqlx::query_as(counts).fetch_one(&postgres_at(&url).await).await.expect("counts");
     let events = events() as i64;
     assert_eq!(counts, (events, events, events), "effects, events, marks");
 }
@@ -193,7 +186,7 @@ async fn claims_of_a_receiver_that_was_killed_go_to_others_when_their_lease_is_o
         for n in 0..HELD {
             assert_eq!(service.send(&name(n), &next).await, Some(200));
         }
-        every_effect_once(&effects_in_redis(&store.url()).await, HELD);
+        every_effect_once(&effects_in(&store.url()).await, HELD);
     }
 }
 
@@ -220,13 +213,9 @@ async fn overtaken(store: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receiver_that_stood_still_beyond_its_lease_commits_nothing() {
-    if let Some(store) = stores::valkey() {
-        overtaken(&store.url()).await;
-        every_effect_once(&effects_in_redis(&store.url()).await, 1);
-    }
-    if let Some(store) = stores::postgres() {
-        let pool = tables(&store.url()).await;
-        overtaken(&store.url()).await;
-        every_effect_once(&effects_in_postgres(&pool).await, 1);
+    for store in [stores::valkey(), stores::postgres()].into_iter().flatten() {
+        let url = prepare(&store).await;
+        overtaken(&url).await;
+        every_effect_once(&effects_in(&url).await, 1);
     }
 }

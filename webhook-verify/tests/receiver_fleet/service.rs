@@ -67,7 +67,8 @@ pub(crate) struct Fleet(Arc<Mutex<Vec<Arc<Process>>>>);
 
 impl Fleet {
     pub(crate) fn start(role: Role, store: &str, lease: Duration) -> Self {
-        (0..RECEIVERS).map(|_| Process::start(role, store, lease)).collect()
+        let processes = (0..RECEIVERS).map(|_| Arc::new(Process::start(role, store, lease)));
+        Self(Arc::new(Mutex::new(processes.collect())))
     }
 
     fn any(&self, random: &mut StdRng) -> Arc<Process> {
@@ -88,12 +89,6 @@ impl Fleet {
         process.stop();
         std::thread::sleep(time);
         process.signal("CONT");
-    }
-}
-
-impl FromIterator<Process> for Fleet {
-    fn from_iter<T: IntoIterator<Item = Process>>(processes: T) -> Self {
-        Self(Arc::new(Mutex::new(processes.into_iter().map(Arc::new).collect())))
     }
 }
 

@@ -5,16 +5,19 @@ pub mod losses;
 pub mod rewrites;
 pub mod service;
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use shared_inbox::{
-    ConversationId,
+    Certainty, Client, ClientBuilder, ConversationId, Error,
     clock::{BoxFuture, Clock},
 };
 use tokio::sync::Notify;
+use wiremock::{Mock, MockServer, Respond, matchers::any};
 
-pub use service::{KINDS, Kind, Outcome, Service, create};
+pub use service::{KINDS, Kind, Outcome, Service, create, create_with};
 
 /// Waiting moves its hands, up to a limit: longer waits are for others' leaps to pass, so that a time limit (minutes) does
 /// not go off while something else (seconds) is awaited.
@@ -77,8 +80,45 @@ pub fn conversation_id() -> ConversationId {
     "cnv_1".parse().unwrap()
 }
 
+/// Asserts that what a caller learned fits what was stored.
+#[track_caller]
+pub fn assert_honest(result: &Result<bool, Error>, stored: usize, case: impl Display) {
+    match result {
+        Ok(_) => assert_eq!(stored, 1, "{case}: success"),
+        Err(error) if error.certainty() == Certainty::Unknown => {
+            assert!(stored <= 1, "{case}: unknown, and there are {stored}");
+            assert!(error.unconfirmed().is_some(), "{case}: what is needed to look later");
+        }
+        Err(error) => assert_eq!(stored, 0, "{case}: {error}"),
+    }
+}
+
+/// A server that gives this response to every request, and a client of it.
+pub async fn responding(response: impl Respond + 'static) -> (MockServer, ClientBuilder) {
+    let server = MockServer::start().await;
+    Mock::given(any()).respond_with(response).mount(&server).await;
+    let client = Client::builder(format!("{}/api/v1", server.uri()), key());
+    (server, client)
+}
+
+/// The base URL of a service to which nobody can connect.
+pub async fn unreachable_url() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    format!("http://{}/api/v1", listener.local_addr().unwrap())
+}
+
+/// A conversation as lists show it.
+pub fn summary(number: impl Display) -> Value {
+    json!({"id": format!("cnv_{number}"), "subject": "s", "snippet": "t", "status": "open",
+           "contact": {"name": null, "email": null}, "mailbox": "Help", "lastMessageAt": "2026-03-01T09:30:00.000Z",
+           "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null})
+}
+
+pub fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
 /// How many cases a property is tried with: few, unless `PROPTEST_CASES` asks for more.
 pub fn cases(few: u32) -> proptest::test_runner::Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    proptest::test_runner::Config::with_cases(asked.unwrap_or(few))
+    proptest::test_runner::Config::with_cases(from_env("PROPTEST_CASES", few.into()) as u32)
 }

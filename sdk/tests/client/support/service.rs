@@ -2,16 +2,17 @@
 //! with JSON put together by hand. It does what ours would never do: it stores other words than it was given, shows them
 //! under other names and in other forms, late or by a wrong clock, and answers what it likes.
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Client, ClientBuilder, ConversationHandle, Error, clock::Clock};
+use shared_inbox::{Client, ClientBuilder, ConversationHandle, Error, clock::Clock, create::Verification};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use super::{LeapClock, key};
+use super::{LeapClock, conversation_id, key};
 
 /// What becomes of one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,6 +101,12 @@ pub struct Service {
 const START: i64 = 1_772_357_400;
 
 impl Service {
+    pub async fn start_with_thread() -> (Self, ConversationHandle) {
+        let service = Self::start().await;
+        let thread = service.thread();
+        (service, thread)
+    }
+
     pub async fn start() -> Self {
         let behavior = Behavior {
             rewrite: str::to_owned,
@@ -146,6 +153,11 @@ impl Service {
         self.builder().build().unwrap()
     }
 
+    /// The conversation, by a client of its own.
+    pub fn thread(&self) -> ConversationHandle {
+        self.client().conversation(&conversation_id())
+    }
+
     /// A client that has heard from the service before, as all but the newest have.
     pub async fn known_client(&self) -> Client {
         let client = self.client();
@@ -161,6 +173,12 @@ impl Service {
         self.state().behavior.posts.extend(outcome);
     }
 
+    pub fn clear_faults(&self) {
+        let behavior = &mut self.state().behavior;
+        behavior.posts.clear();
+        behavior.gets.clear();
+    }
+
     /// What every later create meets.
     pub fn always(&self, outcome: Outcome) {
         self.state().behavior.always = outcome;
@@ -169,19 +187,6 @@ impl Service {
     /// How many creates took effect.
     pub fn stored(&self) -> usize {
         self.state().stored
-    }
-
-    /// How it behaves, and what it has, for whoever has to find out what went wrong.
-    pub fn describe(&self) -> String {
-        let state = self.state();
-        let Behavior { author, shown_as, shows_after, takes, date, stamp_off, lists_us, .. } =
-            &state.behavior;
-        let lines: Vec<&str> = state.lines.iter().map(|line| line.json.as_str()).collect();
-        format!(
-            "{author:?} {shown_as:?} {shows_after:?} {takes:?} {date:?} {stamp_off} {lists_us}\n{}\n{}",
-            lines.join("\n"),
-            state.requests.join("\n")
-        )
     }
 
     pub fn sent(&self) -> usize {
@@ -195,6 +200,13 @@ impl Service {
 
     pub fn count(&self, method: &str) -> usize {
         self.state().requests.iter().filter(|line| line.starts_with(method)).count()
+    }
+
+    /// Waits until that many reads have come.
+    pub async fn until_reads(&self, reads: usize) {
+        while self.count("GET") < reads {
+            self.committed.notified().await;
+        }
     }
 
     /// A message comes into the conversation, and shows as late as what is created.
@@ -221,17 +233,27 @@ impl Service {
     pub fn teammate_notes(&self, author: &str, text: &str, later: Duration) {
         let from = self.clock.now() + later;
         let mut state = self.state();
-        let at = stamp(from, self.started, 0);
-        let line = state.note(&at, author, text);
-        state.lines.push(Line { json: line, from });
+        let json = state.note(&stamp(from, self.started, 0), author, text);
+        state.lines.push(Line { json, from });
     }
 
     pub fn teammate_writes(&self, status: &str, text: &str, later: Duration) {
         let from = self.clock.now() + later;
         let mut state = self.state();
-        let at = stamp(from, self.started, 0);
-        let (_, line) = state.message(&at, "outbound", Some(status), text);
-        state.lines.push(Line { json: line, from });
+        let (_, json) = state.message(&stamp(from, self.started, 0), "outbound", Some(status), text);
+        state.lines.push(Line { json, from });
+    }
+}
+
+/// How it behaves, and what it has, for whoever has to find out what went wrong.
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        let Behavior { author, shown_as, shows_after, takes, date, stamp_off, lists_us, .. } =
+            &state.behavior;
+        writeln!(f, "{author:?} {shown_as:?} {shows_after:?} {takes:?} {date:?} {stamp_off} {lists_us}")?;
+        let mut lines = state.lines.iter().map(|line| &line.json).chain(&state.requests);
+        lines.try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
@@ -246,16 +268,31 @@ pub enum Kind {
 
 pub const KINDS: [Kind; 4] = [Kind::Note, Kind::Draft, Kind::Mail, Kind::Request];
 
-/// Creates one with default settings, and says whether its response was lost and recovered.
+/// Creates one with the client's settings, and says whether its response was lost and recovered.
 pub async fn create(thread: &ConversationHandle, kind: Kind, text: &str) -> Result<bool, Error> {
+    create_with(thread, kind, text, None).await
+}
+
+pub async fn create_with(
+    thread: &ConversationHandle,
+    kind: Kind,
+    text: &str,
+    verification: Option<Verification>,
+) -> Result<bool, Error> {
+    macro_rules! send {
+        ($request:expr) => {
+            match verification {
+                Some(verification) => $request.verification(verification).await,
+                None => $request.await,
+            }
+            .map(|made| made.recovered())
+        };
+    }
     match kind {
-        Kind::Note => thread.add_note(text).await.map(|made| made.recovered()),
-        Kind::Draft => thread.reply(text).await.map(|made| made.recovered()),
-        Kind::Mail => thread.reply(text).and_send().await.map(|made| made.recovered()),
-        Kind::Request => {
-            let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
-            request.await.map(|made| made.recovered())
-        }
+        Kind::Note => send!(thread.add_note(text)),
+        Kind::Draft => send!(thread.reply(text)),
+        Kind::Mail => send!(thread.reply(text).and_send()),
+        Kind::Request => send!(thread.request_documents([DocumentItem::new("Passport")]).message(text)),
     }
 }
 
@@ -334,14 +371,11 @@ impl State {
             let (id, line) = self.message(at, "outbound", Some(status), &words);
             (format!(r#"{{"messageId":"{id}","status":"{status}"}}"#), line)
         };
-        let line =
-            match self.behavior.shown_as {
-                None => line,
-                Some(other) => line
-                    .replacen(r#""type":"note""#, &format!(r#""type":"{other}""#), 1)
-                    .replacen(r#""type":"message""#, &format!(r#""type":"{other}""#), 1),
-            };
-        self.lines.push(Line { json: line, from: shown_from });
+        let json = match (self.behavior.shown_as, line.split_once(',')) {
+            (Some(other), Some((_, rest))) => format!(r#"{{"type":"{other}",{rest}"#),
+            _ => line,
+        };
+        self.lines.push(Line { json, from: shown_from });
         answer
     }
 
@@ -365,28 +399,16 @@ impl State {
         now: Instant,
         started: Instant,
     ) -> (u16, String) {
-        if path.ends_with("/me") {
-            let name = quoted(self.behavior.name);
-            return (
-                200,
-                format!(
-                    r#"{{"agent":{{"id":"agt_7","name":{name}}},"scopes":["read","write","draft","send"]}}"#
-                ),
-            );
-        }
-        match path {
-            "/conversations" | "/mailboxes" | "/documents" | "/tags" => return (200, "[]".to_owned()),
-            "/sandbox/inbound" => {
-                return (201, r#"{"conversationId":"cnv_1","messageId":"msg_9"}"#.to_owned());
-            }
-            "/openapi.json" => return (200, r#"{"openapi":"3.1.0"}"#.to_owned()),
-            "/app-mail" => return (201, r#"{"ok":true}"#.to_owned()),
-            _ => {}
-        }
-        match path.strip_prefix("/conversations/cnv_1") {
-            Some("/status" | "/tags" | "/assign") => (200, r#"{"ok":true}"#.to_owned()),
-            Some("") => (200, self.conversation(now)),
-            Some("/notes" | "/replies" | "/document-requests") => {
+        let name = quoted(self.behavior.name);
+        let me =
+            format!(r#"{{"agent":{{"id":"agt_7","name":{name}}},"scopes":["read","write","draft","send"]}}"#);
+        match path.strip_prefix("/conversations/cnv_1").unwrap_or(path) {
+            "/me" => (200, me),
+            "/conversations" | "/mailboxes" => (200, "[]".to_owned()),
+            "/sandbox/inbound" => (201, r#"{"conversationId":"cnv_1","messageId":"msg_9"}"#.to_owned()),
+            "/status" | "/tags" | "/assign" => (200, r#"{"ok":true}"#.to_owned()),
+            "" => (200, self.conversation(now)),
+            "/notes" | "/replies" | "/document-requests" => {
                 let at = stamp(now, started, self.behavior.stamp_off);
                 (201, self.create(path, body, &at, now + self.behavior.shows_after))
             }

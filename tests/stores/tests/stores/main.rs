@@ -2,6 +2,5 @@
 #![cfg(unix)]
 
 mod cluster_guard;
-mod processes;
 mod tls;
 mod worker_fleet;

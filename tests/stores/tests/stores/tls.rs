@@ -45,8 +45,8 @@ impl Tls {
                 let acceptor = acceptor.clone();
                 tokio::spawn(async move {
                     if let Some((question, answer)) = first {
-                        let mut asked = [0; 8];
-                        if near.read_exact(&mut asked).await.is_err() || asked != question {
+                        let mut request = [0; 8];
+                        if near.read_exact(&mut request).await.is_err() || request != question {
                             return;
                         }
                         near.write_all(answer).await.unwrap();
@@ -75,13 +75,13 @@ async fn claim(guard: Result<impl ReplayGuard, GuardError>) -> Result<Claim, Gua
 }
 
 #[tokio::test]
-async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_stranger() {
+async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_unknown_certificate() {
     let Some(store) = stores::valkey() else { return };
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
-    let stranger = RedisLimiter::builder(&*url).timeout(TIME).connect().await.unwrap();
-    stranger.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
-    assert!(stranger.is_away());
+    let distrustful = RedisLimiter::builder(&*url).timeout(TIME).connect().await.unwrap();
+    distrustful.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
+    assert!(distrustful.is_away());
     assert!(!store.command("KEYS *").contains("shared-inbox:"));
     let trusted = RedisLimiter::builder(&*url).root_certificate(&*tls.root).timeout(TIME);
     let trusted = trusted.connect().await.unwrap();
@@ -94,7 +94,7 @@ async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_stranger() {
 }
 
 #[tokio::test]
-async fn a_guard_on_redis_trusts_whom_the_system_trusts_and_no_stranger() {
+async fn a_guard_on_redis_trusts_whom_the_system_trusts_and_no_unknown_certificate() {
     let Some(store) = stores::valkey() else { return };
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
@@ -115,14 +115,14 @@ async fn a_guard_on_redis_trusts_whom_the_system_trusts_and_no_stranger() {
 }
 
 #[tokio::test]
-#[ignore = "the process that its neighbour starts"]
+#[ignore = "a process of the test above, which starts it"]
 async fn a_process_that_claims_an_event() {
     let Ok(url) = env::var("TLS_STORE") else { return };
     assert!(matches!(claim(RedisGuard::connect(&url).await).await, Ok(Claim::Granted(_))));
 }
 
 #[tokio::test]
-async fn a_guard_on_postgres_trusts_the_certificate_that_its_address_names_and_no_stranger() {
+async fn a_guard_on_postgres_trusts_the_certificate_that_its_address_names_and_no_other() {
     let Some(store) = stores::postgres() else { return };
     let tls = Tls::before(&store, Some(POSTGRES)).await;
     let file = tls.file();

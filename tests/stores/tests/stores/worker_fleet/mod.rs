@@ -75,8 +75,8 @@ pub(crate) async fn within_the_limit(mock: &MockServer, minute: Duration) -> Vec
 /// Whoever was not killed has had an answer to every call that it made.
 pub(crate) fn nothing_was_lost(workers: Vec<Worker>) {
     for worker in workers {
-        let told = worker.stop();
-        assert_eq!(told.failed, Vec::<String>::new(), "after {} good calls", told.done);
+        let report = worker.stop();
+        assert_eq!(report.errors, Vec::<String>::new(), "after {} good calls", report.succeeded);
     }
 }
 

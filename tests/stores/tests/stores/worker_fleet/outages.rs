@@ -38,19 +38,6 @@ async fn a_store_that_is_killed_and_comes_back_empty_after_the_shares_were_used_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_is_emptied_counts_as_full_for_a_minute() {
-    let Some(store) = stores::redis() else { return };
-    let mock = service(MINUTE).await;
-    let workers = fleet(&mock, &store.url(), MINUTE).await;
-    requests_from(&mock, 100).await;
-    assert!(store.command("FLUSHALL").starts_with("+OK"));
-    let before = mock.control().requests().await.len();
-    requests_from(&mock, before + 100).await;
-    nothing_was_lost(workers);
-    within_the_limit(&mock, MINUTE).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_stands_still_for_a_while_fails_no_call_that_has_time() {
     let Some(store) = stores::valkey() else { return };
     let mock = service(MINUTE).await;

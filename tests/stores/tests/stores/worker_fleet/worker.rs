@@ -24,10 +24,10 @@ pub(crate) struct Worker {
     output: BufReader<ChildStdout>,
 }
 
-/// What a worker has to tell in the end.
-pub(crate) struct Told {
-    pub(crate) done: usize,
-    pub(crate) failed: Vec<String>,
+/// What became of a worker's calls.
+pub(crate) struct WorkerReport {
+    pub(crate) succeeded: usize,
+    pub(crate) errors: Vec<String>,
 }
 
 impl Worker {
@@ -68,19 +68,19 @@ impl Worker {
     }
 
     /// Ends its calls and hears what became of them.
-    pub(crate) fn stop(mut self) -> Told {
+    pub(crate) fn stop(mut self) -> WorkerReport {
         drop(self.process.stdin.take());
-        let mut told = Told { done: 0, failed: Vec::new() };
+        let mut report = WorkerReport { succeeded: 0, errors: Vec::new() };
         for line in self.output.by_ref().lines() {
             let line = line.expect("its words");
-            if let Some(done) = line.strip_prefix("DONE ") {
-                told.done = done.parse().expect("a number");
-            } else if let Some(failed) = line.strip_prefix("FAILED ") {
-                told.failed.push(failed.to_owned());
+            if let Some(succeeded) = line.strip_prefix("SUCCEEDED ") {
+                report.succeeded = succeeded.parse().expect("a number");
+            } else if let Some(error) = line.strip_prefix("FAILED ") {
+                report.errors.push(error.to_owned());
             }
         }
         assert!(self.process.wait().expect("it has ended").success(), "a worker failed");
-        told
+        report
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) async fn requests_from(mock: &MockServer, count: usize) {
 #[ignore = "the process that the other tests start"]
 async fn a_worker() {
     let Ok(base_url) = env::var("FLEET_BASE_URL") else { return };
-    let var = |name: &str| env::var(name).expect("told by whoever started it");
+    let var = |name: &str| env::var(name).expect("set by the test that started it");
     let minute = Duration::from_millis(var("FLEET_MINUTE").parse().expect("milliseconds"));
     let limiter = RedisLimiter::builder(var("FLEET_STORE"))
         .window(minute)
@@ -126,15 +126,16 @@ async fn a_worker() {
     let begin = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     begin.await.unwrap().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
-    let (done, failed) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
+    let (succeeded, errors) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
     let mut calls = Vec::new();
     for _ in 0..AT_ONCE {
-        let (inbox, stop, done, failed) = (inbox.clone(), stop.clone(), done.clone(), failed.clone());
+        let (inbox, stop) = (inbox.clone(), stop.clone());
+        let (succeeded, errors) = (succeeded.clone(), errors.clone());
         calls.push(tokio::spawn(async move {
             while !stop.load(Ordering::Relaxed) {
                 match inbox.conversations().limit(number).await {
-                    Ok(_) => _ = done.fetch_add(1, Ordering::Relaxed),
-                    Err(error) => failed.lock().expect("whole").push(error.to_string()),
+                    Ok(_) => _ = succeeded.fetch_add(1, Ordering::Relaxed),
+                    Err(error) => errors.lock().expect("whole").push(error.to_string()),
                 }
             }
         }));
@@ -145,8 +146,8 @@ async fn a_worker() {
     for call in calls {
         call.await.expect("calls do not panic");
     }
-    println!("\nDONE {}", done.load(Ordering::Relaxed));
-    for error in failed.lock().expect("whole").iter() {
+    println!("\nSUCCEEDED {}", succeeded.load(Ordering::Relaxed));
+    for error in errors.lock().expect("whole").iter() {
         println!("FAILED {error}");
     }
 }
