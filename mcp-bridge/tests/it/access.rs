@@ -26,18 +26,19 @@ async fn without_a_working_key_only_reading_tools_show_and_every_call_explains()
             (Some("nonsense".into()), "rk_live_"),
             (None, "SHARED_INBOX_API_KEY"),
         ] {
+            println!("{era:?}, {hint}");
             let mut command = fixture.program();
             match &key {
                 Some(key) => command.env("SHARED_INBOX_API_KEY", key),
                 None => command.env_remove("SHARED_INBOX_API_KEY"),
             };
             let client = connect(command, &Person::who(Answer::No), era).await;
-            assert_eq!(client.tools().await, READING, "{era:?} {hint}");
+            assert_eq!(client.tools().await, READING);
             for tool in ["list_tags", "add_note"] {
                 let result = client.call(tool, json!({ "id": fixture.conversation, "body": "x" })).await;
                 assert_refused(&result, hint);
                 let is_repeated = key.as_ref().is_some_and(|key| text(&result).contains(key.as_str()));
-                assert!(!is_repeated, "{era:?} {tool}: the key is repeated");
+                assert!(!is_repeated, "{tool}: the key is repeated");
             }
         }
     }

@@ -57,38 +57,15 @@ fn settings_are_printed_with_the_programs_own_path_and_without_the_key() {
 }
 
 #[test]
-fn what_is_printed_is_what_the_client_reads() {
+fn the_sandbox_needs_neither_address_nor_key() {
     let home = tempfile::tempdir().unwrap();
-    let printed = |client: &str| {
+    for (client, _, _) in files() {
         let (settings, hints) = out(&run(home.path(), &["config", client, "--sandbox"]));
-        assert!(!hints.contains("key") && !hints.contains("KEY"), "the sandbox needs no key: {hints}");
-        settings
-    };
-    let command = env!("CARGO_BIN_EXE_shared-inbox-mcp");
-    for (client, section) in [
-        ("claude-desktop", "mcpServers"),
-        ("claude-code", "mcpServers"),
-        ("cursor", "mcpServers"),
-        ("vscode", "servers"),
-        ("zed", "context_servers"),
-        ("copilot-cli", "mcpServers"),
-    ] {
-        let settings: Value = serde_json::from_str(&printed(client)).expect(client);
-        let server = &settings[section]["shared-inbox"];
-        assert_eq!(server["command"], command, "{client}");
-        let args = match client {
-            // It cannot ask.
-            "claude-desktop" => json!(["--sandbox", "--ask=browser"]),
-            // It gives a model both forms of a result.
-            "copilot-cli" => json!(["--sandbox", "--structured=slim"]),
-            // Others show a model one form alone, and some of them the structured one.
-            _ => json!(["--sandbox"]),
-        };
-        assert_eq!(server["args"], args, "{client}");
-        assert_eq!(server.get("env"), None, "the sandbox needs neither address nor key");
+        assert!(settings.contains("\"--sandbox\""), "{client}: {settings}");
+        let has = |part: &str| settings.contains(part);
+        assert!(!has("SHARED_INBOX") && !has("\"env\"") && !has("env ="), "{client}: {settings}");
+        assert!(!hints.contains("key") && !hints.contains("KEY"), "{client}: {hints}");
     }
-    let codex: toml_edit::DocumentMut = printed("codex").parse().unwrap();
-    assert_eq!(codex["mcp_servers"]["shared-inbox"]["command"].as_str(), Some(command));
 }
 
 /// Where each client keeps its settings below a home on this system.
@@ -102,9 +79,9 @@ fn files() -> [(&'static str, &'static str, &'static str); 7] {
         ("claude-desktop", desktop, "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}, \"a\": 1}\n"),
         ("claude-code", ".mcp.json", ""),
         ("cursor", ".cursor/mcp.json", "{}\n"),
-        ("vscode", ".vscode/mcp.json", "{\n  // mine\n  \"inputs\": [],\n  \"servers\": {},\n}\n"),
+        ("vscode", ".vscode/mcp.json", "{\n  // mine\n  \"inputs\": [{\"id\": \"a\"}],\n}\n"),
         ("zed", ".config/zed/settings.json", "// Zed settings\n{\n  \"theme\": \"One\", // dark\n}\n"),
-        ("codex", ".codex/config.toml", "# mine\nmodel = \"m\"\n"),
+        ("codex", ".codex/config.toml", "model = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # keep\n"),
         ("copilot-cli", ".copilot/mcp-config.json", "{\"mcpServers\": {}}\n"),
     ]
 }

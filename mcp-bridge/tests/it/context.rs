@@ -103,24 +103,6 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
 }
 
 #[tokio::test]
-async fn a_risk_is_in_both_forms() {
-    let fixture = Fixture::with(|mail| {
-        mail.risk = Some("phishing".into());
-        mail.risk_reasons = vec!["The sender's domain is two days old".into()];
-    })
-    .await;
-    let client = fixture.start_program(&Person::who(Answer::No), Newer, &[]).await;
-    for (tool, arguments) in
-        [("get_conversation", json!({ "id": fixture.conversation })), ("list_conversations", json!({}))]
-    {
-        let result = client.call(tool, arguments).await;
-        for form in [text(&result), structured(&result)["about"].as_str().unwrap()] {
-            assert!(form.contains("WARNING: the service"), "{tool}: {form}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn what_strict_modes_of_models_send_for_nothing_is_nothing() {
     let fixture = Fixture::new().await;
     let client = fixture.start_program(&Person::who(Answer::No), Newer, &[]).await;

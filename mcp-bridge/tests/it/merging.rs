@@ -112,24 +112,6 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
 }
 
 #[test]
-fn the_question_for_the_key_is_there_once() {
-    let after = merge("vscode", "{\"inputs\": [{\"id\": \"old\"}]}\n", &[ADDRESS]).unwrap();
-    let value: Value = serde_json::from_str(&after).unwrap();
-    let ids: Vec<_> = value["inputs"].as_array().unwrap().iter().map(|input| input["id"].clone()).collect();
-    assert_eq!(ids, ["old", "shared-inbox-api-key"]);
-}
-
-#[test]
-fn the_rest_of_a_toml_file_stays() {
-    let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"a\" # keep\n";
-    let after = merge("codex", before, &[ADDRESS, "--api-key-file=/k"]).unwrap();
-    let entry = format!(
-        "[mcp_servers.shared-inbox]\ncommand = \"x\"\nargs = [\"--api-key-file=/k\"]\nenv = {{ SHARED_INBOX_BASE_URL = \"{URL}\" }}\n"
-    );
-    assert!(after.starts_with(before) && after.ends_with(&entry), "{after}");
-}
-
-#[test]
 fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() {
     for before in [
         "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\nenv = { P = \"mine\" }\n",

@@ -168,6 +168,7 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
 async fn a_no_on_the_page_makes_nothing_and_holds() {
     for era in ERAS {
         let fixture = Fixture::new().await;
+        println!("{era:?}");
         let person = Person::who_follows_links(Answer::Yes);
         let result = with_page(&fixture, &person, era, async |url| {
             let window = Window::open(url).await;

@@ -106,18 +106,6 @@ async fn a_call_that_made_nothing_before_the_end_is_written_down_too() {
     assert_eq!(written.len(), 1, "{written:?}");
 }
 
-/// A generator of numbers that are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % most.max(1)
-    }
-}
-
 /// Looks at the mock's clock once; how often it was looked at is how much time has passed.
 async fn look(fixture: &Fixture) {
     fixture.mock.control().clock().await;
@@ -176,9 +164,9 @@ async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_lin
     let firsts: [_; LANES] = tokio::join!(first(0), first(1), first(2), first(3)).into();
     let whole = firsts.into_iter().map(|(_, looks)| looks).max().unwrap();
     let ends = [End::StdinClosed, End::Term, End::Int, End::Hup, End::Kill];
-    let mut dice = Dice(0x2026_1116);
-    let plan: Vec<_> =
-        (0..ROUNDS).map(|number| (number, ends[number % ends.len()], dice.below(whole * 3 / 2))).collect();
+    // Spread by the golden ratio, the same in every run.
+    let looks = |number: usize| (number as u64 * 2_654_435_769) % (whole * 3 / 2).max(1);
+    let plan: Vec<_> = (0..ROUNDS).map(|number| (number, ends[number % ends.len()], looks(number))).collect();
     let lane = async |lane: usize| {
         let mut ended = Vec::new();
         for (number, end, looks) in plan.iter().skip(lane).step_by(LANES).copied() {
