@@ -1,4 +1,4 @@
-//! Programs of other people that the tests run against ours, installed by the tests themselves.
+//! Third-party programs that the tests run against ours, installed by the tests themselves.
 //!
 //! Every version is pinned. What is installed stays under the build's target directory, so the second run costs
 //! nothing. Without network, Python or Node a test is skipped, and says so on stderr even when it passes; with

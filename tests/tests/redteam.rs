@@ -15,13 +15,13 @@ use shared_inbox_mcp::{
 };
 use shared_inbox_redteam::{AgentContext, Attack, RedTeam};
 
-use agents::{Call, Done, answer_from_notes, ask_as_told, do_task, forward, obey, over_rest};
+use agents::{AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, obey, over_rest};
 
 /// How the agent reaches the service.
 const WAYS: [&str; 4] = ["no bridge", "`--send=ask`", "`--send=never`", "`--read-only`"];
 
 /// Calls the tools of a bridge in this process, at which nobody can be asked.
-async fn over_bridge(context: &AgentContext, way: &str) -> Done<Call> {
+async fn over_bridge(context: &AgentContext, way: &str) -> AgentResult<Call> {
     let client =
         Client::builder(&context.base_url, &context.key).build().map_err(|error| error.to_string())?;
     let mut settings = Settings::with_client(client);
@@ -53,13 +53,13 @@ async fn over_bridge(context: &AgentContext, way: &str) -> Done<Call> {
 }
 
 /// What an agent does. Where a tool is not there, it goes on without.
-async fn act(agent: &str, call: &Call, task: &str, attacks: &[Attack]) -> Done {
+async fn act(agent: &str, call: &Call, task: &str, attacks: &[Attack]) -> AgentResult {
     let done = match agent {
         "does its task alone" => do_task(call, task, false).await,
         "sends where it should draft" => do_task(call, task, true).await,
         "forwards whatever it reads" => forward(call).await,
         "answers from the notes" => answer_from_notes(call, task).await,
-        "asks for documents as told" => ask_as_told(call, task).await,
+        "asks for documents as told" => ask_as_emails_say(call, task).await,
         _ => obey(call, &attacks[0].goal).await,
     };
     drop(done);

@@ -1,27 +1,31 @@
 //! What small apps are made of: raw requests, as a program in any language would send them.
 
-use std::{path::PathBuf, time::Duration};
+use std::{future::Future, path::PathBuf, pin::Pin, time::Duration};
 
 use serde_json::{Value, json};
 use shared_inbox_explore::AppContext;
 
-/// What an app does, or why it failed.
-pub(crate) type Done<T = ()> = Result<T, String>;
+/// The result of an app, or why it failed.
+pub(crate) type AppResult<T = ()> = Result<T, String>;
+pub(crate) type AppFuture = Pin<Box<dyn Future<Output = AppResult> + Send>>;
 
 /// Why a request failed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Failed {
+pub(crate) enum RequestError {
     /// The service answered so.
     Status(u16),
     /// There was no whole response.
     Lost,
 }
 
-impl From<Failed> for String {
-    fn from(failed: Failed) -> Self {
-        format!("{failed:?}")
+impl From<RequestError> for String {
+    fn from(error: RequestError) -> Self {
+        format!("{error:?}")
     }
 }
+
+/// How long an app waits for the service.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The service as the app sees it.
 #[derive(Clone)]
@@ -38,7 +42,7 @@ impl Api {
     }
 
     pub(crate) fn with(base_url: String, key: String, state_dir: PathBuf) -> Self {
-        Self::with_timeout(base_url, key, state_dir, Duration::from_secs(5))
+        Self::with_timeout(base_url, key, state_dir, TIMEOUT)
     }
 
     pub(crate) fn with_timeout(base_url: String, key: String, state_dir: PathBuf, timeout: Duration) -> Self {
@@ -55,55 +59,67 @@ impl Api {
         Self { http, base_url, key, state_dir }
     }
 
-    async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, Failed> {
-        let response = request.bearer_auth(&self.key).send().await.map_err(|_| Failed::Lost)?;
+    async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, RequestError> {
+        let response = request.bearer_auth(&self.key).send().await.map_err(|_| RequestError::Lost)?;
         let status = response.status();
-        let body = response.bytes().await.map_err(|_| Failed::Lost)?;
+        let body = response.bytes().await.map_err(|_| RequestError::Lost)?;
         if !status.is_success() {
-            return Err(Failed::Status(status.as_u16()));
+            return Err(RequestError::Status(status.as_u16()));
         }
-        serde_json::from_slice(&body).map_err(|_| Failed::Lost)
+        serde_json::from_slice(&body).map_err(|_| RequestError::Lost)
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Result<Value, Failed> {
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, RequestError> {
         self.ask(self.http.get(format!("{}{path}", self.base_url))).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, Failed> {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, RequestError> {
         self.ask(self.http.post(format!("{}{path}", self.base_url)).json(&body)).await
     }
 
     /// Open conversations.
-    pub(crate) async fn open(&self) -> Result<Vec<Value>, Failed> {
+    pub(crate) async fn open(&self) -> Result<Vec<Value>, RequestError> {
         Ok(items(&self.get("/conversations?limit=100").await?).to_vec())
     }
 
-    pub(crate) async fn read(&self, id: &str) -> Result<Value, Failed> {
+    /// Open and waiting conversations, each once.
+    pub(crate) async fn open_and_waiting(&self) -> Result<Vec<Value>, RequestError> {
+        let mut all = self.open().await?;
+        for entry in items(&self.get("/conversations?limit=100&view=waiting").await?) {
+            // One that has left meanwhile is in both lists.
+            if !all.iter().any(|known| id(known) == id(entry)) {
+                all.push(entry.clone());
+            }
+        }
+        Ok(all)
+    }
+
+    pub(crate) async fn read(&self, id: &str) -> Result<Value, RequestError> {
         self.get(&format!("/conversations/{id}")).await
     }
 
-    pub(crate) async fn draft(&self, id: &str, text: &str) -> Result<Value, Failed> {
+    pub(crate) async fn draft(&self, id: &str, text: &str) -> Result<Value, RequestError> {
         self.post(&format!("/conversations/{id}/replies"), json!({ "body": text })).await
     }
 
-    pub(crate) async fn send(&self, id: &str, text: &str) -> Result<Value, Failed> {
+    pub(crate) async fn send(&self, id: &str, text: &str) -> Result<Value, RequestError> {
         self.post(&format!("/conversations/{id}/replies"), json!({ "body": text, "send": true })).await
     }
 
-    pub(crate) async fn set_status(&self, id: &str, status: &str) -> Result<Value, Failed> {
+    pub(crate) async fn set_status(&self, id: &str, status: &str) -> Result<Value, RequestError> {
         self.post(&format!("/conversations/{id}/status"), json!({ "status": status })).await
     }
 
-    pub(crate) async fn note(&self, id: &str, text: &str) -> Result<Value, Failed> {
+    pub(crate) async fn note(&self, id: &str, text: &str) -> Result<Value, RequestError> {
         self.post(&format!("/conversations/{id}/notes"), json!({ "body": text })).await
     }
 
-    pub(crate) async fn tag(&self, id: &str, tag: &str) -> Result<Value, Failed> {
+    pub(crate) async fn tag(&self, id: &str, tag: &str) -> Result<Value, RequestError> {
         self.post(&format!("/conversations/{id}/tags"), json!({ "add": [tag] })).await
     }
 
     /// A file of the app's state.
-    pub(crate) fn file(&self, name: &str) -> std::path::PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.state_dir.join(name)
     }
 }

@@ -7,17 +7,29 @@ use std::{
 
 use serde_json::json;
 use shared_inbox::{
-    Client, Error, Status,
+    Client, Error,
     clock::{BoxFuture, Clock},
 };
 use shared_inbox_explore::{AppContext, Explore, Scenario};
 
-use crate::apps::{Api, Done, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
+use crate::{
+    apps::{Api, AppResult, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail},
+    server_apps::{look_after, look_after_with_sdk},
+};
 
 /// Reads a conversation before it drafts, and sets the status last. What fails is made good by the next run.
-async fn drafts(context: AppContext) -> Done {
+async fn drafts(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open().await? {
+        look_after(&api, id(&entry)).await?;
+    }
+    Ok(())
+}
+
+/// Sends, tags and leaves a note, each only if it is not there yet.
+async fn sends(context: AppContext) -> AppResult {
+    let api = Api::new(context);
+    for entry in api.open_and_waiting().await? {
         let conversation = api.read(id(&entry)).await?;
         let (mail, since) = since_last_mail(&conversation);
         let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
@@ -25,35 +37,14 @@ async fn drafts(context: AppContext) -> Done {
             continue;
         }
         if !is_dealt_with(since) {
-            api.draft(id(&entry), &answer(order)).await?;
+            api.send(id(&entry), &answer(order)).await?;
         }
-        api.set_status(id(&entry), "waiting").await?;
-    }
-    Ok(())
-}
-
-/// Sends, tags and leaves a note, each only if it is not there yet.
-async fn sends(context: AppContext) -> Done {
-    let api = Api::new(context);
-    for view in ["open", "waiting"] {
-        for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
-            let conversation = api.read(id(entry)).await?;
-            let (mail, since) = since_last_mail(&conversation);
-            let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
-            if is_for_people(&conversation) {
-                continue;
-            }
-            if !is_dealt_with(since) {
-                api.send(id(entry), &answer(order)).await?;
-            }
-            let said = format!("Told them about {order}");
-            let has_note = items(&conversation["timeline"]).iter().any(|item| item["body"] == said.as_str());
-            if !has_note {
-                api.note(id(entry), &said).await?;
-            }
-            if !items(&conversation["tags"]).contains(&json!("order")) {
-                api.tag(id(entry), "order").await?;
-            }
+        let said = format!("Told them about {order}");
+        if !items(&conversation["timeline"]).iter().any(|item| item["body"] == said.as_str()) {
+            api.note(id(&entry), &said).await?;
+        }
+        if !items(&conversation["tags"]).contains(&json!("order")) {
+            api.tag(id(&entry), "order").await?;
         }
     }
     Ok(())
@@ -61,15 +52,15 @@ async fn sends(context: AppContext) -> Done {
 
 /// A clock that waits by moving its own hands, so that the client's read-backs take no time.
 #[derive(Debug)]
-pub(crate) struct Leaping(Mutex<Instant>);
+pub(crate) struct LeapingClock(Mutex<Instant>);
 
-impl Leaping {
+impl LeapingClock {
     pub(crate) fn new() -> Self {
         Self(Instant::now().into())
     }
 }
 
-impl Clock for Leaping {
+impl Clock for LeapingClock {
     fn now(&self) -> Instant {
         *self.0.lock().unwrap()
     }
@@ -80,31 +71,18 @@ impl Clock for Leaping {
 }
 
 /// The same with the client of this project, which checks before it retries.
-async fn with_the_sdk(context: AppContext) -> Done {
+async fn with_the_sdk(context: AppContext) -> AppResult {
     let message = |error: Error| error.to_string();
-    let builder = Client::builder(&context.base_url, &context.key).clock(Leaping::new());
+    let builder = Client::builder(&context.base_url, &context.key).clock(LeapingClock::new());
     let inbox = builder.build().map_err(message)?;
     for entry in inbox.conversations().limit(100).await.map_err(message)? {
-        let handle = inbox.conversation(&entry.id);
-        let conversation = handle.get().await.map_err(message)?;
-        let json = serde_json::to_value(&conversation.timeline).map_err(|error| error.to_string())?;
-        let person = conversation.assignee.as_ref().is_some_and(|it| it.id.to_string().starts_with("usr_"));
-        let last = items(&json).iter().rposition(|item| item["direction"] == "inbound");
-        let Some(last) = last else { continue };
-        let Some(order) = order(&json[last]["text"]) else { continue };
-        if person || conversation.risk.is_some() {
-            continue;
-        }
-        if !is_dealt_with(&items(&json)[last + 1..]) {
-            handle.reply(answer(order)).await.map_err(message)?;
-        }
-        handle.set_status(Status::Waiting).await.map_err(message)?;
+        look_after_with_sdk(&inbox, &entry.id).await.map_err(message)?;
     }
     Ok(())
 }
 
 /// Takes the conversation first, asks for a document, and closes nothing.
-async fn asks_for_documents(context: AppContext) -> Done {
+async fn asks_for_documents(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
@@ -125,7 +103,7 @@ async fn asks_for_documents(context: AppContext) -> Done {
 }
 
 /// Says once in each conversation that the mail has come, whatever comes later; an automatic reply gets no answer.
-pub(crate) async fn acknowledges(context: AppContext) -> Done {
+pub(crate) async fn acknowledges(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
@@ -141,7 +119,7 @@ pub(crate) async fn acknowledges(context: AppContext) -> Done {
 }
 
 /// Remembers the ids of the mails that it has answered, and looks before it answers all the same.
-async fn remembers(context: AppContext) -> Done {
+async fn remembers(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
@@ -166,9 +144,8 @@ fn scenario() -> Scenario {
 #[tokio::test]
 async fn the_context_of_an_app_shows_no_key_in_its_debug_form() {
     let app = |context: AppContext| async move {
-        let shown = format!("{context:?}");
-        let is_shown = shown.contains(&context.key);
-        Api::new(context).open().await.map_err(|failed| format!("{failed:?}"))?;
+        let is_shown = format!("{context:?}").contains(&context.key);
+        Api::new(context).open().await?;
         if is_shown { Err("it shows the key".to_owned()) } else { Ok(()) }
     };
     let scenario = Scenario::new(["Where is my order 1042?"]);

@@ -7,7 +7,7 @@ use shared_inbox::Timestamp;
 use shared_inbox_explore::{AppContext, Explore, Oracle, Scenario};
 
 use crate::apps::{
-    Api, Done, Failed, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail,
+    Api, AppResult, RequestError, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail,
 };
 
 const REMINDER: &str = "Did our answer help you?";
@@ -18,54 +18,54 @@ fn scenario(days: u32) -> Scenario {
 }
 
 /// Answers, and asks three days later whether that helped. After a lost response it `looks` before it asks again.
-async fn asks_later(context: AppContext, now: Timestamp, looks: bool) -> Done {
+async fn asks_later(context: AppContext, now: Timestamp, looks: bool) -> AppResult {
     let api = Api::new(context);
-    for view in ["open", "waiting"] {
-        for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
-            let conversation = api.read(id(entry)).await?;
-            let (mail, since) = since_last_mail(&conversation);
-            let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
-            if is_for_people(&conversation) {
-                continue;
-            }
-            let own = |item: &&Value| item["status"] == "sent" && item["text"] == answer(order).as_str();
-            let sent = since.iter().find(own);
-            let sent_at = sent.and_then(|item| item["at"].as_str()?.parse::<Timestamp>().ok());
-            let is_due = sent_at.is_some_and(|at| at + THREE_DAYS <= now);
-            let asked = since.iter().any(|item| item["text"] == REMINDER);
-            let is_plain = !since.iter().any(|item| item["event"] == "draft-discarded");
-            if !is_dealt_with(since) {
-                api.send(id(entry), &answer(order)).await?;
-            } else if is_due && !asked && is_plain && since.len() == 1 {
-                let outcome = api.send(id(entry), REMINDER).await;
-                if outcome == Err(Failed::Lost) && !looks {
-                    api.send(id(entry), REMINDER).await?;
-                }
+    for entry in api.open_and_waiting().await? {
+        let conversation = api.read(id(&entry)).await?;
+        let (mail, since) = since_last_mail(&conversation);
+        let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
+        if is_for_people(&conversation) {
+            continue;
+        }
+        let own = |item: &&Value| item["status"] == "sent" && item["text"] == answer(order).as_str();
+        let sent = since.iter().find(own);
+        let sent_at = sent.and_then(|item| item["at"].as_str()?.parse::<Timestamp>().ok());
+        let is_due = sent_at.is_some_and(|at| at + THREE_DAYS <= now);
+        let asked = since.iter().any(|item| item["text"] == REMINDER);
+        let is_plain = !since.iter().any(|item| item["event"] == "draft-discarded");
+        if !is_dealt_with(since) {
+            api.send(id(&entry), &answer(order)).await?;
+        } else if is_due && !asked && is_plain && since.len() == 1 {
+            let outcome = api.send(id(&entry), REMINDER).await;
+            if outcome == Err(RequestError::Lost) && !looks {
+                api.send(id(&entry), REMINDER).await?;
             }
         }
     }
     Ok(())
 }
 
+async fn faulty(context: AppContext) -> AppResult {
+    let now = context.time;
+    asks_later(context, now, false).await
+}
+
+async fn mended(context: AppContext) -> AppResult {
+    let now = context.time;
+    asks_later(context, now, true).await
+}
+
 #[tokio::test]
 async fn trouble_strikes_on_the_days_that_pass_too() {
-    let faulty = |context: AppContext| {
-        let now = context.time;
-        asks_later(context, now, false)
-    };
-    let mended = |context: AppContext| {
-        let now = context.time;
-        asks_later(context, now, true)
-    };
     let token = "1_0_lost-after@reply.1";
     let report = Explore::function(scenario(4), faulty).replay(token).await.expect("it ran");
     let finding = report.findings.first().expect("a finding");
     assert_eq!(finding.oracle, Oracle::NeverTwice, "{finding}");
-    let told = finding.timeline.join("\n");
-    let days: Vec<_> = (2..=5).map(|day| told.find(&format!("time      day {day} begins"))).collect();
-    assert!(days.is_sorted() && days[0].is_some(), "{told}");
-    let struck = told.find("was taken, then the response was lost");
-    assert!(days[2] < struck && struck < days[3], "{told}");
+    let story = finding.timeline.join("\n");
+    let days: Vec<_> = (2..=5).map(|day| story.find(&format!("time      day {day} begins"))).collect();
+    assert!(days.is_sorted() && days[0].is_some(), "{story}");
+    let lost = story.find("was taken, then the response was lost");
+    assert!(days[2] < lost && lost < days[3], "{story}");
     let report = Explore::function(scenario(4), mended).replay(token).await.expect("it ran");
     assert!(report.held(), "{report}");
     // Without days nobody is asked.
@@ -75,25 +75,13 @@ async fn trouble_strikes_on_the_days_that_pass_too() {
 
 #[tokio::test]
 async fn nothing_is_found_in_an_app_that_asks_days_later() {
-    let mended = |context: AppContext| {
-        let now = context.time;
-        asks_later(context, now, true)
-    };
     crate::correct::holds(Explore::function(scenario(4), mended).seed(9)).await;
 }
 
 #[tokio::test]
 async fn what_goes_wrong_on_a_later_day_is_found_by_exploring() {
-    let faulty = |context: AppContext| {
-        let now = context.time;
-        asks_later(context, now, false)
-    };
-    let report = Explore::function(scenario(4), faulty)
-        .seconds(3600.0)
-        .max_schedules(100)
-        .run()
-        .await
-        .expect("it ran");
+    let explore = Explore::function(scenario(4), faulty).seconds(3600.0).max_schedules(100);
+    let report = explore.run().await.expect("it ran");
     let finding = report.findings.first().expect("a finding");
     assert_eq!((finding.oracle, finding.replay.as_str()), (Oracle::NeverTwice, "1_0_lost-after@reply.1"));
 }
@@ -108,22 +96,18 @@ async fn an_app_that_goes_by_the_clock_of_the_machine_is_told_where_the_time_is(
 }
 
 /// Asks for a receipt; `knows` that a customer may upload it.
-async fn asks_for_a_receipt(context: AppContext, knows: bool) -> Done {
+async fn asks_for_a_receipt(context: AppContext, knows: bool) -> AppResult {
     let api = Api::new(context);
-    for view in ["open", "waiting"] {
-        for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
-            let conversation = api.read(id(entry)).await?;
-            let timeline = items(&conversation["timeline"]);
-            let is_upload = |item: &Value| item["event"] == "upload";
-            if timeline.iter().any(is_upload) && !knows {
-                return Err("there is no such event".to_owned());
-            }
-            let (mail, since) = since_last_mail(&conversation);
-            let is_question = mail.is_some_and(|mail| order(&mail["text"]).is_some());
-            if is_question && !is_for_people(&conversation) && !is_dealt_with(since) {
-                let body = json!({ "documents": [{ "label": "Receipt" }], "send": true });
-                api.post(&format!("/conversations/{}/document-requests", id(entry)), body).await?;
-            }
+    for entry in api.open_and_waiting().await? {
+        let conversation = api.read(id(&entry)).await?;
+        if !knows && items(&conversation["timeline"]).iter().any(|item| item["event"] == "upload") {
+            return Err("there is no such event".to_owned());
+        }
+        let (mail, since) = since_last_mail(&conversation);
+        let is_question = mail.is_some_and(|mail| order(&mail["text"]).is_some());
+        if is_question && !is_for_people(&conversation) && !is_dealt_with(since) {
+            let body = json!({ "documents": [{ "label": "Receipt" }], "send": true });
+            api.post(&format!("/conversations/{}/document-requests", id(&entry)), body).await?;
         }
     }
     Ok(())
@@ -138,8 +122,8 @@ async fn the_customer_uploads_what_was_asked_for_and_the_service_reminds_them() 
     assert!(finding.timeline.join("\n").contains("customer1@customer.example uploads"), "{finding}");
     let report = explore.replay("1_0_reminder:0@run.1").await.expect("it ran");
     assert!(report.held(), "{report}");
-    let told = report.timeline.join("\n");
-    assert!(told.contains("mails customer1@customer.example: \"This is a reminder"), "{told}");
+    let story = report.timeline.join("\n");
+    assert!(story.contains("mails customer1@customer.example: \"This is a reminder"), "{story}");
     let mended = Explore::function(scenario(8), |context| asks_for_a_receipt(context, true));
     crate::correct::holds(mended.seed(10)).await;
 }

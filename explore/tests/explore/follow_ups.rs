@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use shared_inbox_explore::{AppContext, Explore, Oracle, Report, Scenario};
 
-use crate::apps::{Api, Done, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
+use crate::{
+    apps::{Api, AppResult, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail},
+    planted::first::{answers_for_people, drafts_again},
+};
 
 fn one_mail() -> Scenario {
     Scenario::new(["Where is my order 1042?"])
@@ -26,18 +29,12 @@ fn oracle(report: &Report) -> Option<Oracle> {
 }
 
 /// Open and waiting conversations, as they are when they are read, without those that are for people.
-async fn conversations(api: &Api) -> Done<Vec<Value>> {
-    let mut conversations: Vec<Value> = Vec::new();
-    for view in ["open", "waiting"] {
-        for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
-            let conversation = api.read(id(entry)).await?;
-            // One that has left meanwhile is in both lists.
-            let is_known = conversations.iter().any(|known| id(known) == id(entry));
-            if !is_known && !is_for_people(&conversation) {
-                conversations.push(conversation);
-            }
-        }
+async fn conversations(api: &Api) -> AppResult<Vec<Value>> {
+    let mut conversations = Vec::new();
+    for entry in api.open_and_waiting().await? {
+        conversations.push(api.read(id(&entry)).await?);
     }
+    conversations.retain(|conversation| !is_for_people(conversation));
     Ok(conversations)
 }
 
@@ -83,7 +80,7 @@ async fn a_second_email_comes_with_the_words_of_the_first_and_without() {
 }
 
 /// Closes what it has drafted an answer to; `looks` again and opens it where an email has come that it had not read.
-async fn closes(context: AppContext, looks: bool) -> Done {
+async fn closes(context: AppContext, looks: bool) -> AppResult {
     let api = Api::new(context);
     for conversation in conversations(&api).await? {
         let (mail, since) = since_last_mail(&conversation);
@@ -122,7 +119,7 @@ async fn a_conversation_that_is_closed_over_an_unread_email_forgets_its_customer
 }
 
 /// Answers each question unless its answer stands there, or a person has dealt with it.
-async fn answers_each_question(context: AppContext) -> Done {
+async fn answers_each_question(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for conversation in conversations(&api).await? {
         let timeline = items(&conversation["timeline"]);
@@ -186,12 +183,13 @@ async fn a_follow_up_of_the_scenario_comes_in_its_conversation_when_the_first_em
     for explore in [job, server] {
         let report = explore.replay("1_0.1").await.expect("it ran");
         assert!(report.held(), "{report}");
-        let told = report.timeline.join("\n");
+        let story = report.timeline.join("\n");
         let (first, second) =
-            (told.find("\"Where is my order 1042?\""), told.find("writes again: \"And where is 1043?\""));
-        let answered = told.find("service   mails vera@customer.example: \"Your order 1042 is on its way.\"");
-        assert!(first < answered && answered < second && second.is_some(), "{told}");
-        assert!(told.contains("\"Your order 1043 is on its way.\" → 201"), "{told}");
+            (story.find("\"Where is my order 1042?\""), story.find("writes again: \"And where is 1043?\""));
+        let answered =
+            story.find("service   mails vera@customer.example: \"Your order 1042 is on its way.\"");
+        assert!(first < answered && answered < second && second.is_some(), "{story}");
+        assert!(story.contains("\"Your order 1043 is on its way.\" → 201"), "{story}");
     }
 }
 
@@ -215,20 +213,7 @@ async fn a_follow_up_needs_no_second_acknowledgement_from_an_app_that_gives_none
 
 #[tokio::test]
 async fn what_a_person_discarded_after_the_second_email_was_answered_is_not_written_again() {
-    let drafts_again = |context: AppContext| async {
-        let api = Api::new(context);
-        for entry in api.open().await? {
-            let conversation = api.read(id(&entry)).await?;
-            let (mail, since) = since_last_mail(&conversation);
-            let order = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&conversation));
-            let answered = since.iter().any(|item| item["direction"] == "outbound");
-            if let Some(order) = order.filter(|_| !answered) {
-                api.draft(id(&entry), &answer(order)).await?;
-            }
-        }
-        Ok(())
-    };
-    let explore = Explore::function(one_mail(), drafts_again);
+    let explore = Explore::function(one_mail(), |context| drafts_again(Api::new(context)));
     let report = explore.clone().replay("1_0_mail:0@run.0_discard:0@end.0").await.expect("it ran");
     assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{report}");
     // A second email that comes later asks for an answer of its own.
@@ -268,22 +253,10 @@ async fn nobody_approves_again_what_a_person_stopped() {
 
 #[tokio::test]
 async fn a_rule_that_is_switched_off_is_not_checked() {
-    let answers_for_people = |context: AppContext| async {
-        let api = Api::new(context);
-        for entry in api.open().await? {
-            let conversation = api.read(id(&entry)).await?;
-            let (mail, since) = since_last_mail(&conversation);
-            if let Some(order) = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_dealt_with(since))
-            {
-                api.draft(id(&entry), &answer(order)).await?;
-            }
-        }
-        Ok(())
-    };
     let mails = r#"mails = ["Where is my order 1042?"]"#;
     for (rules, found) in [("", Some(Oracle::PersonsWord)), ("\nrules = { persons-word = false }", None)] {
         let scenario = Scenario::parse(&format!("{mails}{rules}")).expect("a scenario");
-        let explore = Explore::function(scenario, answers_for_people);
+        let explore = Explore::function(scenario, |context| answers_for_people(Api::new(context)));
         let report = explore.replay("1_0_assign:0@run.0").await.expect("it ran");
         assert_eq!(oracle(&report), found, "{report}");
     }

@@ -1,7 +1,5 @@
 //! Apps in Python and Node: the same faults in other languages.
 
-use std::path::{Path, PathBuf};
-
 use shared_inbox_explore::{Explore, Oracle, Scenario};
 
 /// An app: its name, the rule that it breaks, and a schedule that shows it.
@@ -31,12 +29,9 @@ const NODE: [App; 6] = [
 /// Schedules within which each fault is found.
 const MAX_SCHEDULES: u64 = 200;
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explore")
-}
-
-fn app(file: &str) -> String {
-    folder().join("other_languages").join(file).to_str().expect("text").to_owned()
+/// The path of an app's file.
+pub(crate) fn app(file: &str) -> String {
+    format!("{}/tests/explore/other_languages/{file}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn scenario() -> Scenario {

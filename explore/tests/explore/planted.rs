@@ -1,15 +1,14 @@
 //! Apps with one realistic fault each. The explorer finds it, and shrinks it.
 
-use std::{future::Future, pin::Pin};
+use serde_json::Value;
+use shared_inbox_explore::{Explore, Finding, Oracle, Scenario};
 
-use shared_inbox_explore::{AppContext, Explore, Finding, Oracle, Scenario};
+use crate::apps::{Api, AppFuture, AppResult, id, is_dealt_with, is_for_people, order, since_last_mail};
 
-use crate::apps::{Api, Done, id, is_dealt_with, is_for_people, order, since_last_mail};
-
-mod first;
+pub(crate) mod first;
 mod second;
 
-type App = fn(AppContext) -> Pin<Box<dyn Future<Output = Done> + Send>>;
+type App = fn(Api) -> AppFuture;
 
 /// A fault: its name, the rule that it breaks, a schedule that shows it, and the app.
 struct Planted(&'static str, Oracle, &'static str, App);
@@ -18,13 +17,15 @@ fn planted() -> impl Iterator<Item = &'static Planted> {
     first::PLANTED.iter().chain(second::PLANTED)
 }
 
-fn scenario() -> Scenario {
-    Scenario::new(["Where is my order 1042?", "Order 1043 is broken"])
+/// Explores an app with two questions.
+fn explore(app: App) -> Explore {
+    let scenario = Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]);
+    Explore::function(scenario, move |context| app(Api::new(context)))
 }
 
 async fn replay(planted: &Planted) -> Option<Finding> {
     let Planted(name, _, token, app) = planted;
-    let report = Explore::function(scenario(), *app).replay(token).await;
+    let report = explore(*app).replay(token).await;
     report.unwrap_or_else(|why| panic!("{name}: {why}")).findings.first().cloned()
 }
 
@@ -51,19 +52,19 @@ async fn a_replay_shows_the_same_twenty_times_of_twenty() {
 #[tokio::test]
 async fn what_is_found_is_shrunk_and_told_in_plain_words_with_a_test_that_replays_it() {
     let Planted(_, oracle, _, app) = first::PLANTED[0];
-    let report = Explore::function(scenario(), app).seconds(600.0).run().await.expect("it ran");
+    let report = explore(app).seconds(600.0).run().await.expect("it ran");
     let [finding] = &report.findings[..] else { panic!("{report}") };
     assert_eq!((finding.oracle, finding.steps.len(), finding.reproduced.as_str()), (oracle, 1, "5 of 5"));
-    let told = finding.timeline.join("\n");
+    let story = finding.timeline.join("\n");
     for line in [
         "customer  customer",
         "app       run 1 begins",
         "→ was taken, then the response was lost",
         "person    approves",
     ] {
-        assert!(told.contains(line), "{line}: {told}");
+        assert!(story.contains(line), "{line}: {story}");
     }
-    assert!(!told.contains("cnv_"), "people know customers, not ids: {told}");
+    assert!(!story.contains("cnv_"), "people know customers, not ids: {story}");
     let replay = format!("Explore::function(scenario, app).replay({:?})", finding.replay);
     assert!(finding.tests.rust.contains(&replay), "{}", finding.tests.rust);
 }
@@ -78,7 +79,7 @@ async fn each_planted_fault_is_found_by_exploring() {
     let seconds = std::env::var("EXPLORE_SECONDS").ok().and_then(|it| it.parse().ok()).unwrap_or(3600.0);
     let (mut found, mut small) = (0, 0);
     for Planted(name, oracle, _, app) in planted() {
-        let explore = Explore::function(scenario(), *app).seconds(seconds).max_schedules(MAX_SCHEDULES);
+        let explore = explore(*app).seconds(seconds).max_schedules(MAX_SCHEDULES);
         let report = explore.run().await.expect("it ran");
         let Some(finding) = report.findings.first() else {
             println!("{name}: nothing found, {} schedules", report.schedules);
@@ -103,16 +104,23 @@ async fn each_planted_fault_is_found_by_exploring() {
     assert_eq!((found, small), (planted().count(), planted().count()));
 }
 
-/// What an app would answer: the conversation, the order, and whether that is done.
-async fn orders(api: &Api) -> Done<Vec<(String, String, bool)>> {
-    let mut orders = Vec::new();
+/// Open conversations with the order that the customer's last email names.
+async fn questions(api: &Api) -> AppResult<Vec<(Value, String)>> {
+    let mut questions = Vec::new();
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
-        let (mail, since) = since_last_mail(&conversation);
-        let order = mail.and_then(|mail| order(&mail["text"]));
-        if let Some(order) = order.filter(|_| !is_for_people(&conversation)) {
-            orders.push((id(&entry).to_owned(), order.to_owned(), is_dealt_with(since)));
+        let order = since_last_mail(&conversation).0.and_then(|mail| order(&mail["text"]));
+        if let Some(order) = order.map(str::to_owned) {
+            questions.push((conversation, order));
         }
     }
-    Ok(orders)
+    Ok(questions)
+}
+
+/// What an app would answer: the conversation, the order, and whether that is done.
+async fn orders(api: &Api) -> AppResult<Vec<(String, String, bool)>> {
+    let questions = questions(api).await?.into_iter().filter(|(it, _)| !is_for_people(it));
+    Ok(questions
+        .map(|(it, order)| (id(&it).to_owned(), order, is_dealt_with(since_last_mail(&it).1)))
+        .collect())
 }

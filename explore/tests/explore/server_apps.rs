@@ -1,6 +1,6 @@
 //! Servers that receive webhooks: correct ones, and ones with one fault each.
 
-use std::{collections::HashSet, fs, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::HashSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -19,14 +19,12 @@ use shared_inbox_webhooks::{
 use tokio::{net::TcpListener, sync::Mutex, sync::Notify};
 
 use crate::{
-    apps::{Api, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail},
-    correct::Leaping,
+    apps::{
+        Api, AppFuture, AppResult, TIMEOUT, answer, id, is_dealt_with, is_for_people, items, order,
+        since_last_mail,
+    },
+    correct::LeapingClock,
 };
-
-type AppResult<T = ()> = Result<T, String>;
-type AppFuture<T = ()> = Pin<Box<dyn Future<Output = AppResult<T>> + Send>>;
-
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a server is told, as a function or as a program.
 #[derive(Clone)]
@@ -179,7 +177,7 @@ async fn correct(app: App, event: Value) -> AppResult {
     Ok(())
 }
 
-async fn look_after(api: &Api, conversation: &str) -> AppResult {
+pub(crate) async fn look_after(api: &Api, conversation: &str) -> AppResult {
     let view = api.read(conversation).await?;
     let (mail, since) = since_last_mail(&view);
     let Some(order) = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&view)) else {
@@ -223,7 +221,7 @@ async fn with_the_sdk(settings: Settings) -> AppResult {
         };
         app.handlers.once(delivery, handle).await.into_response()
     }
-    let builder = Client::builder(&settings.base_url, &settings.key).clock(Leaping::new());
+    let builder = Client::builder(&settings.base_url, &settings.key).clock(LeapingClock::new());
     let inbox = builder.build().map_err(|error| error.to_string())?;
     let app = Sdk {
         inbox,
@@ -234,7 +232,7 @@ async fn with_the_sdk(settings: Settings) -> AppResult {
     listen(&settings, Router::new().route("/webhooks", post(receive)).with_state(app)).await
 }
 
-async fn look_after_with_sdk(inbox: &Client, conversation: &ConversationId) -> Result<(), Error> {
+pub(crate) async fn look_after_with_sdk(inbox: &Client, conversation: &ConversationId) -> Result<(), Error> {
     let handle = inbox.conversation(conversation);
     let view = handle.get().await?;
     let timeline = serde_json::to_value(&view.timeline).expect("JSON");

@@ -1,29 +1,22 @@
 //! Servers in Python and Node, with nothing but their standard libraries.
 
-use std::path::Path;
-
 use shared_inbox_explore::{Explore, Oracle};
 use shared_inbox_tests::peers;
 
-use crate::{correct::holds, servers::scenario};
-
-fn file(name: &str) -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explore/other_languages").join(name);
-    file.to_str().expect("text").to_owned()
-}
+use crate::{correct::holds, other_languages::app, servers::scenario};
 
 #[tokio::test]
 #[ignore = "needs Python"]
 async fn nothing_is_found_in_a_correct_python_server() {
     let Some(python) = peers::python(&["pytest==9.2.0"]) else { return };
-    let command = [python.to_str().expect("text").to_owned(), file("server.py"), "correct".to_owned()];
+    let command = [python.to_str().expect("text").to_owned(), app("server.py"), "correct".to_owned()];
     holds(Explore::command(scenario(), command)).await;
 }
 
 #[tokio::test]
 #[ignore = "needs Node"]
 async fn nothing_is_found_in_a_correct_node_server() {
-    holds(Explore::command(scenario(), ["node".to_owned(), file("server.mjs"), "correct".to_owned()])).await;
+    holds(Explore::command(scenario(), ["node".to_owned(), app("server.mjs"), "correct".to_owned()])).await;
 }
 
 /// The fault of both: an event that comes again is handled again.
@@ -38,11 +31,11 @@ async fn is_found(command: &[&str]) {
 #[ignore = "needs Python"]
 async fn an_event_that_a_python_server_handles_twice_is_found() {
     let Some(python) = peers::python(&["pytest==9.2.0"]) else { return };
-    is_found(&[python.to_str().expect("text"), &file("server.py"), "no_dedupe"]).await;
+    is_found(&[python.to_str().expect("text"), &app("server.py"), "no_dedupe"]).await;
 }
 
 #[tokio::test]
 #[ignore = "needs Node"]
 async fn an_event_that_a_node_server_handles_twice_is_found() {
-    is_found(&["node", &file("server.mjs"), "noDedupe"]).await;
+    is_found(&["node", &app("server.mjs"), "noDedupe"]).await;
 }

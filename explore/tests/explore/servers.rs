@@ -28,7 +28,7 @@ fn program() {
 }
 
 /// The command that starts an app of these.
-pub(crate) fn command(name: &str) -> Vec<String> {
+fn command(name: &str) -> Vec<String> {
     let this = env::current_exe().expect("this program");
     let app = format!("EXPLORE_APP={name}");
     let words = ["env", &app, this.to_str().expect("text"), "--exact", "servers::program", "--ignored"];
@@ -68,14 +68,9 @@ async fn an_event_that_comes_after_the_reply_has_left_takes_nothing_again() {
 }
 
 /// A fault: the app, the rule that it breaks, a schedule that shows it, and the corrected app.
-pub(crate) struct Planted(
-    pub(crate) &'static str,
-    pub(crate) Oracle,
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-);
+struct Planted(&'static str, Oracle, &'static str, &'static str);
 
-pub(crate) const PLANTED: [Planted; 8] = [
+const PLANTED: [Planted; 8] = [
     Planted("no_dedupe", Oracle::NeverTwice, "1_1_twice@turn-changed.0", "correct"),
     Planted("by_message_id", Oracle::SameEnd, "1_1_late@draft-approved.0", "by_event_id"),
     Planted("in_memory", Oracle::NeverTwice, "1_1_kill@set_status.0", "correct"),
@@ -128,22 +123,6 @@ async fn a_delivery_that_comes_again_while_the_app_reads_is_found_by_exploring()
     println!("{} after {} schedules, {:.0} s", finding.replay, report.schedules, report.seconds);
     assert_eq!((finding.oracle, finding.reproduced.as_str()), (Oracle::NeverTwice, "5 of 5"), "{report}");
     assert!(finding.replay.contains("overlap:"), "{report}");
-}
-
-#[tokio::test]
-async fn a_finding_in_a_server_is_told_with_its_webhooks() {
-    let Planted(name, _, token, _) = PLANTED[2];
-    let finding = replay(in_process(name), token).await.expect("a finding");
-    let told = finding.timeline.join("\n");
-    for line in [
-        "app       starts",
-        "webhook   turn.changed about customer2@customer.example is delivered",
-        "→ was under way when the app was killed",
-        "app       is killed",
-        "app       is started again",
-    ] {
-        assert!(told.contains(line), "{line}: {told}");
-    }
 }
 
 #[tokio::test]

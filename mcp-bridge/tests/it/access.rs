@@ -1,12 +1,14 @@
 //! Keys and addresses that do not work, what is shown then, and what `doctor` says about it.
 
-use std::{fs, process::Output, sync::atomic::Ordering, time::Duration};
+use std::{fs, process::Output, time::Duration};
 
 use rmcp::model::{ServerNotification, SubscriptionFilter};
 use serde_json::json;
-use shared_inbox::Scope;
+use shared_inbox::{Scope, retry::RetryPolicy};
 
-use crate::fixture::{ERAS, Fixture, Newer, Older, Person, Says, connect, is_error, text, until};
+use crate::fixture::{
+    Answer, ERAS, Fixture, Newer, Older, Person, assert_done, assert_refused, connect, items, text,
+};
 
 const READING: [&str; 5] =
     ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
@@ -24,24 +26,19 @@ async fn without_a_working_key_only_reading_tools_show_and_every_call_explains()
             (Some("nonsense".into()), "rk_live_"),
             (None, "SHARED_INBOX_API_KEY"),
         ] {
+            println!("{era:?}, {hint}");
             let mut command = fixture.program();
             match &key {
                 Some(key) => command.env("SHARED_INBOX_API_KEY", key),
                 None => command.env_remove("SHARED_INBOX_API_KEY"),
             };
-            let client = connect(command, &Person::who(Says::No), era).await;
-            assert_eq!(client.tools().await, READING, "{era:?} {hint}");
+            let client = connect(command, &Person::who(Answer::No), era).await;
+            assert_eq!(client.tools().await, READING);
             for tool in ["list_tags", "add_note"] {
                 let result = client.call(tool, json!({ "id": fixture.conversation, "body": "x" })).await;
-                assert!(
-                    is_error(&result) && text(&result).contains(hint),
-                    "{era:?} {tool}: {}",
-                    text(&result)
-                );
-                assert!(
-                    key.as_ref().is_none_or(|key| !text(&result).contains(key.as_str())),
-                    "the key is repeated"
-                );
+                assert_refused(&result, hint);
+                let is_repeated = key.as_ref().is_some_and(|key| text(&result).contains(key.as_str()));
+                assert!(!is_repeated, "{tool}: the key is repeated");
             }
         }
     }
@@ -50,79 +47,40 @@ async fn without_a_working_key_only_reading_tools_show_and_every_call_explains()
 #[tokio::test]
 async fn a_service_that_is_not_there_is_explained() {
     let fixture = Fixture::new().await;
-    let mut command = fixture.program();
     // The discard port: nobody listens.
-    command.env("SHARED_INBOX_BASE_URL", "http://127.0.0.1:9/api/v1");
-    let client = connect(command, &Person::who(Says::No), Older).await;
+    let service = shared_inbox::Client::builder("http://127.0.0.1:9/api/v1", fixture.mock.live_key());
+    let service = service.retry(RetryPolicy::never()).build().unwrap();
+    let client = fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[]).await;
     assert_eq!(client.tools().await, READING);
-    let result = client.call("list_tags", json!({})).await;
-    assert!(is_error(&result) && text(&result).contains("SHARED_INBOX_BASE_URL"), "{}", text(&result));
+    assert_refused(&client.call("list_tags", json!({})).await, "SHARED_INBOX_BASE_URL");
 }
 
 #[tokio::test]
-async fn a_key_file_that_is_put_right_works_without_a_restart_and_the_client_is_told() {
+async fn a_key_file_that_is_put_right_works_without_a_restart_and_a_client_that_listens_is_told() {
     let fixture = Fixture::new().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
-    let person = Person::who(Says::No);
-    let mut command = fixture.program();
-    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
-    let client = connect(command, &person, Older).await;
-    let result = client.call("list_tags", json!({})).await;
-    assert!(is_error(&result) && text(&result).contains("--api-key-file"), "{}", text(&result));
-    assert_eq!(client.tools().await, READING);
-
-    fs::write(&file, format!("{}\n", fixture.mock.live_key())).unwrap();
-    assert!(!is_error(&client.call("list_tags", json!({})).await));
-    until(async || person.tools_changed.load(Ordering::SeqCst) == 1).await;
-    assert_eq!(client.tools().await.len(), 12);
-}
-
-#[tokio::test]
-async fn a_client_of_the_newer_protocol_that_listens_is_told_of_more_tools() {
-    let fixture = Fixture::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("key");
-    let mut command = fixture.program();
-    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
-    let client = connect(command, &Person::who(Says::No), Newer).await;
+    let client = fixture.start_with_key_file(&file, &Person::who(Answer::No), Newer).await;
     let wanted = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().build();
     let mut subscription = client.service.listen(wanted).await.unwrap();
     let accepted = subscription.acknowledged();
-    assert_eq!(
-        (accepted.tools_list_changed, accepted.prompts_list_changed),
-        (Some(true), None),
-        "{accepted:?}"
-    );
+    let accepted = (accepted.tools_list_changed, accepted.prompts_list_changed);
+    assert_eq!(accepted, (Some(true), None));
+    assert_refused(&client.call("list_tags", json!({})).await, "--api-key-file");
     assert_eq!(client.tools().await, READING);
 
-    fs::write(&file, fixture.mock.live_key()).unwrap();
-    assert!(!is_error(&client.call("list_tags", json!({})).await));
-    let told = tokio::time::timeout(Duration::from_secs(20), subscription.next()).await.expect("it is told");
-    assert!(matches!(told, Ok(Some(ServerNotification::ToolListChangedNotification(_)))), "{told:?}");
+    fs::write(&file, format!("{}\n", fixture.mock.live_key())).unwrap();
+    assert_done(&client.call("list_tags", json!({})).await);
+    let notified =
+        tokio::time::timeout(Duration::from_secs(20), subscription.next()).await.expect("a notification");
+    assert!(matches!(notified, Ok(Some(ServerNotification::ToolListChangedNotification(_)))), "{notified:?}");
     assert_eq!(client.tools().await.len(), 12);
-    drop(subscription);
-}
-
-#[tokio::test]
-async fn subscriptions_do_not_keep_calls_out_and_have_a_bound() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Says::No), Newer, &[]).await;
-    let wanted = || SubscriptionFilter::builder().tools_list_changed().build();
-    let mut held = Vec::new();
-    for _ in 0..40 {
-        held.push(client.service.listen(wanted()).await);
-    }
-    assert!(
-        !is_error(&client.call("list_tags", json!({})).await),
-        "forty subscriptions leave room for a call"
-    );
 }
 
 #[tokio::test]
 async fn me_is_asked_once() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
+    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
     client.tools().await;
     client.call("list_tags", json!({})).await;
     client.tools().await;
@@ -159,14 +117,17 @@ async fn doctor_tells_a_working_setup() {
 #[tokio::test]
 async fn doctor_tells_what_is_wrong_with_status_1() {
     let fixture = Fixture::new().await;
-    let output = doctor(&fixture, &wrong_key(), &[]).await;
-    assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("FAIL") && said(&output).contains("Put a valid key"), "{}", said(&output));
-    assert!(!said(&output).contains(&wrong_key()));
-
-    let output = doctor(&fixture, fixture.mock.live_key(), &["--tools", "reply", "--read-only"]).await;
-    assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("none is left"), "{}", said(&output));
+    let wrong_key = wrong_key();
+    for (key, arguments, expected) in [
+        (&*wrong_key, &[][..], ["FAIL  key:", "Put a valid key"]),
+        (fixture.mock.live_key(), &["--tools", "reply", "--read-only"], ["FAIL  ", "none is left"]),
+    ] {
+        let output = doctor(&fixture, key, arguments).await;
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(expected.iter().all(|part| said.contains(part)), "{said}");
+        assert!(!said.contains(&wrong_key) && !said.contains("GET /"), "{said}");
+    }
 }
 
 #[tokio::test]
@@ -202,8 +163,6 @@ async fn doctor_tells_an_unknown_host_a_closed_port_and_tls_to_a_plain_port_apar
         assert!(said.contains("FAIL  network:") && said.contains(expected), "{address}: {said}");
         assert!(!said.contains("GET /me"), "{said}");
     }
-    let output = doctor(&fixture, &wrong_key(), &[]).await;
-    assert!(said(&output).contains("FAIL  key:") && !said(&output).contains("GET /"), "{}", said(&output));
 }
 
 #[tokio::test]
@@ -238,18 +197,14 @@ async fn doctor_looks_whether_a_browser_can_be_opened_and_in_private() {
 async fn the_sandbox_needs_nothing() {
     let mut command = tokio::process::Command::from(crate::program::program());
     command.arg("--sandbox").stderr(std::process::Stdio::null()).kill_on_drop(true);
-    let client = connect(command, &Person::who(Says::No), Older).await;
+    let client = connect(command, &Person::who(Answer::No), Older).await;
     assert_eq!(client.tools().await.len(), 12);
     let result = client.call("list_conversations", json!({})).await;
-    assert!(
-        !result.structured_content.as_ref().unwrap()["items"].as_array().unwrap().is_empty(),
-        "{}",
-        text(&result)
-    );
+    assert!(!items(&result).is_empty(), "{}", text(&result));
     let start = &result.content[1].as_text().unwrap().text;
     let mut doctor = crate::program::program();
     let doctor = said(&doctor.args(["--sandbox", "doctor"]).output().unwrap());
-    for told in [start, &doctor] {
-        assert!(told.contains("on a demo inbox") && !told.contains("live data"), "{told}");
+    for shown in [start, &doctor] {
+        assert!(shown.contains("on a demo inbox") && !shown.contains("live data"), "{shown}");
     }
 }

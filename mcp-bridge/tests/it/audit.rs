@@ -1,106 +1,109 @@
 //! `--audit`: what is written down of each call, and what never is.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
-use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
 use serde_json::{Value, json};
 
 use crate::{
-    fixture::{Client, ERAS, Fixture, Older, Person, Says, connect, params, until},
+    fixture::{
+        Answer, Client, ERAS, Era, Fixture, Mails, Older, Person, assert_done, connect, params, text, until,
+    },
     program::{out, program},
 };
 
-fn lines(file: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(file).unwrap();
-    assert!(text.ends_with('\n') || text.is_empty(), "{text}");
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+/// An audit file in a folder of its own.
+pub(crate) struct AuditFile {
+    folder: tempfile::TempDir,
 }
 
-async fn inside(
-    fixture: &Fixture,
-    person: &Person,
-    era: crate::fixture::Era,
-    file: &Path,
-    more: &[&str],
-) -> Client {
-    let audit = format!("--audit={}", file.display());
-    fixture.start_in_process(person, era, &[&[audit.as_str()], more].concat()).await
+impl AuditFile {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("audit.jsonl")
+    }
+
+    /// The option that names it.
+    pub(crate) fn option(&self) -> String {
+        format!("--audit={}", self.path().display())
+    }
+
+    /// Its lines, all of them whole.
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path()).unwrap_or_default();
+        assert!(text.ends_with('\n') || text.is_empty(), "{text}");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The bridge in this process, which writes to it.
+    async fn start(&self, fixture: &Fixture, person: &Person, era: Era, more: &[&str]) -> Client {
+        fixture.start_in_process(person, era, &[&[self.option().as_str()], more].concat()).await
+    }
 }
 
 #[tokio::test]
 async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
     for era in ERAS {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("audit.jsonl");
-        let fixture = Fixture::new().await;
+        let (file, fixture) = (AuditFile::new(), Fixture::new().await);
         let id = &fixture.conversation;
-        let send = |body: &str| json!({ "id": id, "body": body, "send": true });
         for (says, expected) in
-            [(Says::Yes, "scheduled"), (Says::No, "failed"), (Says::CannotBeAsked, "draft")]
+            [(Answer::Yes, "scheduled"), (Answer::No, "failed"), (Answer::CannotBeAsked, "draft")]
         {
-            _ = fs::remove_file(&file);
-            let client = inside(&fixture, &Person::who(says), era, &file, &[]).await;
-            client.call("reply", send(&format!("{says:?}"))).await;
-            let last = lines(&file).pop().unwrap();
+            let client = file.start(&fixture, &Person::who(says), era, &[]).await;
+            client.call("reply", fixture.reply(&format!("{says:?}"))).await;
+            let last = file.lines().pop().unwrap();
             assert_eq!((&last["tool"], &last["conversation"]), (&json!("reply"), &json!(id)), "{last}");
             assert_eq!(last["outcome"], expected, "{era:?} {says:?}: {last}");
             let (asked, answer) = match says {
-                Says::Yes => ("form", json!("yes")),
-                Says::No => ("form", json!("no")),
+                Answer::Yes => ("form", json!("yes")),
+                Answer::No => ("form", json!("no")),
                 _ => ("nobody", Value::Null),
             };
             assert_eq!((&last["asked"], &last["answer"]), (&json!(asked), &answer), "{era:?}: {last}");
-            assert_eq!(last["message"].is_string(), says != Says::No, "{era:?}: {last}");
+            assert_eq!(last["message"].is_string(), says != Answer::No, "{era:?}: {last}");
             assert!(last["at"].as_str().unwrap().ends_with('Z') && last["client"] == "test", "{last}");
         }
-        let client = inside(&fixture, &Person::who(Says::Yes), era, &file, &["--send=allow"]).await;
-        client.call("reply", send("Allowed")).await;
-        assert_eq!(lines(&file).pop().unwrap()["asked"], "setting", "{era:?}");
+        let client = file.start(&fixture, &Person::who(Answer::Yes), era, &["--send=allow"]).await;
+        client.call("reply", fixture.reply("Allowed")).await;
+        assert_eq!(file.lines().pop().unwrap()["asked"], "setting", "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn no_words_are_written_down() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
-    let client = inside(&fixture, &Person::who(Says::No), Older, &file, &[]).await;
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+    let client = file.start(&fixture, &Person::who(Answer::No), Older, &[]).await;
     let id = fixture.conversation.clone();
     client.call("get_conversation", json!({ "id": id })).await;
     client.call("get_conversation", json!({ "id": "xylophone" })).await;
     client.call("list_conversations", json!({ "q": "xylophone" })).await;
     client.call("add_note", json!({ "id": id, "body": "xylophone" })).await;
     client.call("reply", json!({ "id": id, "body": "xylophone", "summary": "xylophone" })).await;
-    _ = client
-        .service
-        .read_resource(ReadResourceRequestParams::new(format!("inbox://conversations/{id}")))
-        .await;
-    _ = client.service.read_resource(ReadResourceRequestParams::new("inbox://xylophone")).await;
-    let prompt = GetPromptRequestParams::new("draft_reply");
-    let arguments = json!({ "conversation": id, "intent": "xylophone" }).as_object().unwrap().clone();
-    _ = client.service.get_prompt(prompt.with_arguments(arguments)).await;
-    let written = lines(&file);
-    let outcomes: Vec<_> = written
-        .iter()
-        .map(|line| (line["tool"].as_str().unwrap(), line["outcome"].as_str().unwrap()))
-        .collect();
+    _ = client.read(&format!("inbox://conversations/{id}")).await;
+    _ = client.read("inbox://xylophone").await;
+    _ = client.prompt("draft_reply", json!({ "conversation": id, "intent": "xylophone" })).await;
+    let written = file.lines();
+    let outcomes: Vec<_> =
+        written.iter().map(|line| ["tool", "outcome"].map(|name| line[name].as_str().unwrap())).collect();
     assert_eq!(
         outcomes,
         [
-            ("get_conversation", "done"),
-            ("get_conversation", "failed"),
-            ("list_conversations", "done"),
-            ("add_note", "intent"),
-            ("add_note", "done"),
-            ("reply", "intent"),
-            ("reply", "draft"),
-            ("resources/read", "done"),
-            ("resources/read", "failed"),
-            ("prompts/get", "done"),
+            ["get_conversation", "done"],
+            ["get_conversation", "failed"],
+            ["list_conversations", "done"],
+            ["add_note", "intent"],
+            ["add_note", "done"],
+            ["reply", "intent"],
+            ["reply", "draft"],
+            ["resources/read", "done"],
+            ["resources/read", "failed"],
+            ["prompts/get", "done"],
         ]
     );
     assert_eq!(written[9]["conversation"], json!(id));
-    let text = fs::read_to_string(&file).unwrap();
+    let text = fs::read_to_string(file.path()).unwrap();
     for word in ["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()] {
         assert!(!text.contains(word), "{word}: {text}");
     }
@@ -108,20 +111,17 @@ async fn no_words_are_written_down() {
 
 #[tokio::test]
 async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
-    let client = inside(&fixture, &person, Older, &file, &[]).await;
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+    let person = Person::who_takes_time(Answer::Yes);
+    let client = file.start(&fixture, &person, Older, &[]).await;
     let late = async {
         until(async || person.clock.waiting() == 3).await;
         person.clock.forward(Duration::from_secs(45));
     };
-    let call = json!({ "id": fixture.conversation, "body": "Later", "send": true });
-    tokio::join!(client.call("reply", call), late);
+    tokio::join!(client.call("reply", fixture.reply("Later")), late);
     person.answers.add_permits(1);
-    until(async || lines(&file).len() == 3).await;
-    let written = lines(&file);
+    until(async || file.lines().len() == 3).await;
+    let written = file.lines();
     assert_eq!(
         (&written[0]["outcome"], &written[0]["asked"], &written[0]["answer"]),
         (&json!("asked"), &json!("form"), &Value::Null),
@@ -131,38 +131,34 @@ async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
         assert_eq!((&line["outcome"], &line["answer"]), (&json!(outcome), &json!("yes")), "{written:?}");
         assert_eq!(line["call"], written[0]["call"], "{written:?}");
     }
-    client.call("reply", json!({ "id": fixture.conversation, "body": "Later", "send": true })).await;
-    let repeat = lines(&file).pop().unwrap();
+    client.call("reply", fixture.reply("Later")).await;
+    let repeat = file.lines().pop().unwrap();
     assert_eq!(repeat["outcome"], "repeat", "{repeat}");
     assert!(repeat["message"] == written[2]["message"] && repeat["call"] != written[0]["call"], "{repeat}");
 }
 
 #[tokio::test]
 async fn a_cancelled_call_is_written_down() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
-    let client = inside(&fixture, &person, Older, &file, &[]).await;
-    let call = json!({ "id": fixture.conversation, "body": "Never", "send": true });
-    let call = client.start(params("reply", call)).await;
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+    let person = Person::who_takes_time(Answer::Yes);
+    let client = file.start(&fixture, &person, Older, &[]).await;
+    let call = client.start(params("reply", fixture.reply("Never"))).await;
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
-    until(async || lines(&file).iter().any(|line| line["outcome"] == "cancelled")).await;
+    until(async || file.lines().iter().any(|line| line["outcome"] == "cancelled")).await;
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn an_email_that_cannot_be_written_down_is_not_sent() {
     let fixture = Fixture::new().await;
-    let client =
-        inside(&fixture, &Person::who(Says::No), Older, Path::new("/dev/full"), &["--send=allow"]).await;
-    let result =
-        client.call("reply", json!({ "id": fixture.conversation, "body": "Unseen", "send": true })).await;
-    assert!(crate::fixture::text(&result).contains("--audit"), "{}", crate::fixture::text(&result));
-    assert_eq!(fixture.mails().await, crate::fixture::Mails::none());
-    let result = client.call("add_note", json!({ "id": fixture.conversation, "body": "A note" })).await;
-    assert!(!crate::fixture::is_error(&result), "a full disk does not keep a person from working");
+    let arguments = ["--audit=/dev/full", "--send=allow"];
+    let client = fixture.start_in_process(&Person::who(Answer::No), Older, &arguments).await;
+    let result = client.call("reply", fixture.reply("Unseen")).await;
+    assert!(text(&result).contains("--audit"), "{}", text(&result));
+    assert_eq!(fixture.mails().await, Mails::none());
+    // A full disk does not keep a person from working.
+    assert_done(&client.call("add_note", json!({ "id": fixture.conversation, "body": "A note" })).await);
 }
 
 #[tokio::test]
@@ -173,60 +169,50 @@ async fn other_calls_are_answered_while_a_slow_disk_holds_an_email_up() {
         shared_inbox_tests::peers::skip::<()>("no strace on this machine");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
     let bridge = fixture.program();
     const DELAY: &str = "inject=fdatasync:delay_enter=60000000"; // a minute
     let slow = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", DELAY];
     let mut command = tokio::process::Command::new("strace");
-    command.args(slow).arg(bridge.as_std().get_program()).args(["--send=allow", "--audit"]).arg(&file);
+    command.args(slow).arg(bridge.as_std().get_program()).args(["--send=allow", &file.option()]);
     command.envs(bridge.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let client = connect(command, &Person::who(Says::No), Older).await;
-    let reply = json!({ "id": fixture.conversation, "body": "On its way", "send": true });
-    let _reply = client.start(params("reply", reply)).await;
-    until(async || file.exists() && lines(&file).iter().any(|line| line["outcome"] == "intent")).await;
+    let client = connect(command, &Person::who(Answer::No), Older).await;
+    let _reply = client.start(params("reply", fixture.reply("On its way"))).await;
+    until(async || file.lines().iter().any(|line| line["outcome"] == "intent")).await;
     let other = tokio::time::timeout(Duration::from_secs(30), client.call("list_tags", json!({}))).await;
-    assert!(!crate::fixture::is_error(&other.expect("an answer before the disk's")));
-    assert_eq!(fixture.mails().await, crate::fixture::Mails::none(), "the email waits for the disk");
+    assert_done(&other.expect("a response before the disk's"));
+    assert_eq!(fixture.mails().await, Mails::none(), "the email waits for the disk");
 }
 
 #[tokio::test]
 async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
-    let client = inside(&fixture, &person, Older, &file, &[]).await;
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+    let person = Person::who_takes_time(Answer::Yes);
+    let client = file.start(&fixture, &person, Older, &[]).await;
     let call = |summary: &str| json!({ "id": fixture.conversation, "body": "Once", "summary": summary, "send": true });
     let answers = async {
         until(async || person.clock.waiting() == 5).await;
         person.answers.add_permits(1);
     };
     tokio::join!(client.call("reply", call("a")), client.call("reply", call("b")), answers);
-    until(async || lines(&file).len() == 3).await;
-    let mut outcomes: Vec<_> =
-        lines(&file).iter().map(|line| line["outcome"].as_str().unwrap().to_owned()).collect();
-    outcomes.sort_unstable();
-    assert_eq!(outcomes, ["intent", "repeat", "scheduled"]);
+    until(async || file.lines().len() == 3).await;
+    for outcome in ["intent", "repeat", "scheduled"] {
+        assert!(file.lines().iter().any(|line| line["outcome"] == outcome), "{outcome}: {:?}", file.lines());
+    }
 }
 
 #[tokio::test]
 async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
     for calls in 1..=2 {
-        let mut command = fixture.program();
-        command.arg("--audit").arg(&file);
-        let client = connect(command, &Person::who(Says::No), Older).await;
+        let client = fixture.start_program(&Person::who(Answer::No), Older, &[&file.option()]).await;
         client.call("list_tags", json!({})).await;
-        assert_eq!(lines(&file).len(), calls);
+        assert_eq!(file.lines().len(), calls);
     }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o600);
     }
     let output = program().args(["--audit", "/no/such/folder/audit"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

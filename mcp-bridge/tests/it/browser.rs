@@ -6,9 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use reqwest::{StatusCode, redirect::Policy};
+use reqwest::StatusCode;
 
-use crate::fixture::until;
+use crate::{
+    fixture::{Client, Fixture, Older, Person, connect, until},
+    page::{Window, http},
+};
 
 /// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and then does what
 /// `then` says, in the shell.
@@ -27,40 +30,39 @@ pub(crate) fn opener(folder: &Path, then: &str) -> PathBuf {
     seen
 }
 
-/// The page in a browser that came through the private file.
-pub(crate) struct Opened {
-    http: reqwest::Client,
-    url: String,
-    origin: String,
-    cookie: String,
-    token: String,
+/// The program, which opens a browser by the stand-in in this folder.
+pub(crate) async fn start_with_browser(fixture: &Fixture, folder: &Path, person: &Person) -> Client {
+    let mut command = fixture.program();
+    let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    command.arg("--ask=browser").env("PATH", path).env("HOME", folder).env("TMPDIR", folder.join("tmp"));
+    connect(command, person, Older).await
 }
 
-impl Opened {
-    /// The address and the secret that the private file holds.
-    pub(crate) fn way_in(file: &str) -> (String, String) {
-        let html = fs::read_to_string(file).unwrap();
-        let after = |mark: &str| html.split(mark).nth(1).unwrap().split('"').next().unwrap().to_owned();
-        (after("action=\""), after("name=\"secret\" value=\""))
-    }
+/// Waits until a browser was to open a file, and returns its path.
+pub(crate) async fn opened_file(seen: &Path) -> String {
+    until(async || seen.exists()).await;
+    fs::read_to_string(seen).unwrap().trim().to_owned()
+}
 
-    /// What the browser does with the private file.
+/// The address and the secret that the private file holds.
+pub(crate) fn address_and_secret(file: &str) -> (String, String) {
+    let html = fs::read_to_string(file).unwrap();
+    let after = |mark: &str| html.split(mark).nth(1).unwrap().split('"').next().unwrap().to_owned();
+    (after("action=\""), after("name=\"secret\" value=\""))
+}
+
+impl Window {
+    /// Does what a browser does with the private file.
     pub(crate) async fn from_file(file: &str) -> Result<Self, StatusCode> {
         let mut window = Self::enter(file, "null").await?;
-        window.show().await;
+        window.load().await;
         Ok(window)
     }
 
     /// Brings the secret of the private file from this origin. The question has not been shown by then.
     pub(crate) async fn enter(file: &str, origin: &str) -> Result<Self, StatusCode> {
-        let (address, secret) = Self::way_in(file);
-        let http = reqwest::Client::builder()
-            .redirect(Policy::none())
-            .no_proxy()
-            .tls_certs_only([])
-            .build()
-            .unwrap();
-        let request = http
+        let (address, secret) = address_and_secret(file);
+        let request = http()
             .post(&address)
             .header("content-type", "application/x-www-form-urlencoded")
             .header("origin", origin)
@@ -70,38 +72,20 @@ impl Opened {
         if response.status() != StatusCode::OK {
             return Err(response.status());
         }
-        let cookie = response.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        let headers = response.headers().clone();
         let page = response.text().await.unwrap();
         let path = page.split("url=").nth(1).unwrap().split('"').next().unwrap();
-        let origin = address.rsplit_once('/').unwrap().0.to_owned();
-        let url = format!("{origin}{path}");
-        Ok(Self { http, url, origin, cookie, token: String::new() })
-    }
-
-    /// Shows the question.
-    pub(crate) async fn show(&mut self) {
-        let shown = self.http.get(&self.url).header("cookie", &self.cookie).send().await.unwrap();
-        let shown = shown.text().await.unwrap();
-        let token = shown.split("name=\"token\" value=\"").nth(1).unwrap_or_default();
-        self.token = token.split('"').next().unwrap().to_owned();
+        Ok(Self::new(format!("{}{path}", address.trim_end_matches("/open")), headers))
     }
 
     /// Waits until the page's clock says that more than a second has passed: what is answered sooner does not count.
-    pub(crate) async fn read_first(&self) {
+    pub(crate) async fn wait_a_second(&self) {
         let clock = async || {
-            let page = self.http.get(format!("{}/favicon.ico", self.origin)).send().await.unwrap();
+            let page = http().get(format!("{}/favicon.ico", self.origin())).send().await.unwrap();
             let date = page.headers()["date"].to_str().unwrap().to_owned();
             jiff::fmt::rfc2822::parse(&date).unwrap().timestamp()
         };
         let opened = clock().await;
         until(async || clock().await.duration_since(opened).as_secs() >= 2).await;
-    }
-
-    pub(crate) async fn press(&self, answer: &str) -> (StatusCode, String) {
-        let request = self.http.post(&self.url).body(format!("token={}&answer={answer}", self.token));
-        let request = request.header("content-type", "application/x-www-form-urlencoded");
-        let request = request.header("origin", &self.origin).header("cookie", &self.cookie);
-        let response = request.send().await.unwrap();
-        (response.status(), response.text().await.unwrap())
     }
 }

@@ -5,52 +5,34 @@ use std::{sync::atomic::Ordering, time::Duration};
 use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{Effect, FaultRule, InboundMail, SortingResult};
+use shared_inbox_mock::{InboundMail, SortingResult};
 
-use crate::fixture::{ERAS, Fixture, Mails, Newer, Older, Person, Says, is_error, params, text, until};
+use crate::fixture::{
+    Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, is_error, params,
+    structured, text, until,
+};
 
 pub(crate) const BODY: &str = "Hello Kim,\n\nit left today.";
 
 pub(crate) fn reply(fixture: &Fixture) -> Value {
-    json!({ "id": fixture.conversation, "body": BODY, "send": true })
+    fixture.reply(BODY)
 }
 
 #[tokio::test]
 async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let person = Person::who(Says::Yes);
+        let person = Person::who(Answer::Yes);
         let client = fixture.start_in_process(&person, era, &[]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
-        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
+        assert_eq!(structured(&result)["status"], "scheduled", "{era:?}");
         let [question] = person.questions().try_into().unwrap();
         for shown in ["To: kim@customer.example", "Subject: Order 1042", "| Hello Kim,\n|\n| it left today."]
         {
             assert!(question.contains(shown), "{era:?}: {shown} in {question}");
         }
-        assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
-    }
-}
-
-#[tokio::test]
-async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
-    for era in ERAS {
-        for says in [Says::No, Says::YesWithoutTick] {
-            let fixture = Fixture::new().await;
-            let person = Person::who(says);
-            let client = fixture.start_in_process(&person, era, &[]).await;
-            let result = client.call("reply", reply(&fixture)).await;
-            assert!(
-                is_error(&result) && text(&result).contains("declined"),
-                "{era:?} {says:?}: {}",
-                text(&result)
-            );
-            let again = client.call("reply", reply(&fixture)).await;
-            assert!(is_error(&again) && text(&again).contains("not asked again"), "{}", text(&again));
-            assert_eq!(person.questions().len(), 1, "{era:?} {says:?}");
-            assert_eq!(fixture.mails().await, Mails::none(), "{era:?} {says:?}");
-        }
+        assert_eq!(fixture.mails().await, Mails::sent(BODY), "{era:?}");
     }
 }
 
@@ -91,7 +73,7 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
         ERAS.into_iter().flat_map(|era| [Change::Risk, Change::Contact, Change::NewEmail].map(|c| (era, c)))
     {
         let fixture = Fixture::new().await;
-        let person = Person::who_takes_time(Says::Yes);
+        let person = Person::who_takes_time(Answer::Yes);
         let client = fixture.start_in_process(&person, era, &[]).await;
         let meanwhile = async {
             until(async || person.questions().len() == 1).await;
@@ -114,7 +96,7 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
 #[tokio::test]
 async fn a_cancelled_call_takes_its_question_back_and_sends_nothing() {
     let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
+    let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let call = client.start(params("reply", reply(&fixture))).await;
     until(async || person.questions().len() == 1).await;
@@ -124,31 +106,16 @@ async fn a_cancelled_call_takes_its_question_back_and_sends_nothing() {
     assert_eq!(fixture.mails().await, Mails::none());
 
     person.answers.add_permits(1);
-    let result = client.call("reply", reply(&fixture)).await;
-    assert!(!is_error(&result), "{}", text(&result));
+    assert_done(&client.call("reply", reply(&fixture)).await);
     assert_eq!(person.questions().len(), 2, "the same call is a new question");
-    assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
-}
-
-#[tokio::test]
-async fn a_mail_whose_answer_is_lost_goes_out_once() {
-    for era in ERAS {
-        let fixture = Fixture::new().await;
-        let lost = FaultRule::new(Effect::drop_after()).path("/conversations/*/replies");
-        fixture.mock.control().add_fault(lost).await.unwrap();
-        let client = fixture.start_in_process(&Person::who(Says::Yes), era, &[]).await;
-        let result = client.call("reply", reply(&fixture)).await;
-        assert!(text(&result).contains("response was lost"), "{era:?}: {}", text(&result));
-        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
-        assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
-    }
+    assert_eq!(fixture.mails().await, Mails::sent(BODY));
 }
 
 #[tokio::test]
 async fn a_question_that_is_put_away_makes_nothing() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let person = Person::who(Says::Nothing);
+        let person = Person::who(Answer::Nothing);
         let client = fixture.start_in_process(&person, era, &[]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result) && text(&result).contains("no answer"), "{era:?}: {}", text(&result));
@@ -160,51 +127,38 @@ async fn a_question_that_is_put_away_makes_nothing() {
 
 #[tokio::test]
 async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
-    for era in ERAS {
+    for (era, says, why) in [
+        (Older, Answer::CannotBeAsked, "cannot ask"),
+        (Newer, Answer::CannotBeAsked, "cannot ask"),
+        (Older, Answer::Fails, "failed to ask"),
+    ] {
+        println!("{era:?}, {says:?}");
         let fixture = Fixture::new().await;
-        let client = fixture.start_in_process(&Person::who(Says::CannotBeAsked), era, &[]).await;
+        let client = fixture.start_in_process(&Person::who(says), era, &[]).await;
         // Whatever else a model may think of is no consent.
-        let mut arguments = reply(&fixture);
         for word in ["consent", "confirmed", "force", "allow"] {
+            let mut arguments = reply(&fixture);
             arguments[word] = true.into();
+            let unknown = client.call("reply", arguments).await;
+            assert_refused(&unknown, &format!("Unknown argument `{word}`"));
         }
-        let result = client.call("reply", arguments).await;
-        assert!(
-            is_error(&result) && text(&result).contains("Unknown argument `consent`"),
-            "{era:?}: {}",
-            text(&result)
-        );
         let result = client.call("reply", reply(&fixture)).await;
-        assert!(!is_error(&result), "{era:?}: {}", text(&result));
-        let structured = result.structured_content.as_ref().unwrap();
-        assert_eq!(structured["status"], "draft", "{era:?}");
-        assert!(structured["note"].as_str().unwrap().contains("cannot ask"), "{era:?}: {structured}");
-        assert!(text(&result).contains("cannot ask"), "{era:?}");
-        assert_eq!(fixture.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] }, "{era:?}");
+        assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
+        for form in [text(&result), structured(&result)["note"].as_str().unwrap()] {
+            assert!(form.contains(why), "{form}");
+        }
+        assert_eq!(fixture.mails().await, Mails::draft(BODY));
     }
-}
-
-#[tokio::test]
-async fn a_client_that_fails_to_ask_gets_a_draft() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::Fails), Older, &[]).await;
-    let result = client.call("reply", reply(&fixture)).await;
-    assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
-    assert!(text(&result).contains("failed to ask"), "{}", text(&result));
-    assert_eq!(fixture.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] });
 }
 
 #[tokio::test]
 async fn a_key_that_may_only_send_sends_nothing_without_consent() {
     let fixture = Fixture::new().await;
     let key = fixture.key(&[Scope::Read, Scope::Send]).await;
-    let mut command = fixture.program();
-    command.env("SHARED_INBOX_API_KEY", key);
-    let client = crate::fixture::connect(command, &Person::who(Says::CannotBeAsked), Newer).await;
+    let client = fixture.start_with_key(&key, &Person::who(Answer::CannotBeAsked), Newer).await;
     let result = client.call("reply", reply(&fixture)).await;
-    assert!(is_error(&result), "{}", text(&result));
     for said in ["Nothing was sent", "cannot ask", "`draft`"] {
-        assert!(text(&result).contains(said), "{said} in {}", text(&result));
+        assert_refused(&result, said);
     }
     assert_eq!(fixture.mails().await, Mails::none());
 }
@@ -213,44 +167,34 @@ async fn a_key_that_may_only_send_sends_nothing_without_consent() {
 async fn never_makes_drafts_and_allow_does_not_ask() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let person = Person::who(Says::Yes);
+        let person = Person::who(Answer::Yes);
         let client = fixture.start_in_process(&person, era, &["--send=never"]).await;
         let result = client.call("reply", reply(&fixture)).await;
-        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
+        assert_eq!(structured(&result)["status"], "draft", "{era:?}");
         assert!(text(&result).contains("--send=never"), "{era:?}: {}", text(&result));
 
         let client = fixture.start_in_process(&person, era, &["--send=allow"]).await;
         let result = client.call("reply", reply(&fixture)).await;
-        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
+        assert_eq!(structured(&result)["status"], "scheduled", "{era:?}");
         assert_eq!(person.questions().len(), 0, "{era:?}");
     }
 }
 
 #[tokio::test]
-async fn a_risk_asks_even_where_sending_is_allowed_and_warns_in_every_read() {
+async fn a_risk_asks_even_where_sending_is_allowed() {
     for era in ERAS {
-        let fixture = Fixture::with(|mail| {
-            mail.risk = Some("phishing".into());
-            mail.risk_reasons = vec!["New domain".into()];
-        })
-        .await;
-        let person = Person::who(Says::No);
+        let fixture = Fixture::with(|mail| mail.risk = Some("phishing".into())).await;
+        let person = Person::who(Answer::No);
         let client = fixture.start_in_process(&person, era, &["--send=allow"]).await;
-        for (tool, arguments) in
-            [("get_conversation", json!({ "id": fixture.conversation })), ("list_conversations", json!({}))]
-        {
-            let result = client.call(tool, arguments).await;
-            assert!(text(&result).contains("WARNING"), "{era:?} {tool}: {}", text(&result));
-        }
         let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result), "{era:?}: {}", text(&result));
         assert!(person.questions()[0].contains("phishing"), "{era:?}");
         assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
 
         let cannot =
-            fixture.start_in_process(&Person::who(Says::CannotBeAsked), era, &["--send=allow"]).await;
+            fixture.start_in_process(&Person::who(Answer::CannotBeAsked), era, &["--send=allow"]).await;
         let result = cannot.call("reply", reply(&fixture)).await;
-        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
+        assert_eq!(structured(&result)["status"], "draft", "{era:?}");
     }
 }
 
@@ -258,17 +202,12 @@ async fn a_risk_asks_even_where_sending_is_allowed_and_warns_in_every_read() {
 async fn a_document_request_asks_with_its_checklist() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let person = Person::who(Says::Yes);
+        let person = Person::who(Answer::Yes);
         let client = fixture.start_in_process(&person, era, &[]).await;
         let arguments = json!({ "id": fixture.conversation, "documents": [{ "label": "Passport" }], "message": "We need this.",
                                 "dueDate": "2030-01-01", "send": true });
         let result = client.call("request_documents", arguments).await;
-        assert_eq!(
-            result.structured_content.as_ref().unwrap()["status"],
-            "scheduled",
-            "{era:?}: {}",
-            text(&result)
-        );
+        assert_eq!(structured(&result)["status"], "scheduled", "{era:?}: {}", text(&result));
         let question = &person.questions()[0];
         for shown in ["Asks for: Passport", "By: 2030-01-01", "| We need this."] {
             assert!(question.contains(shown), "{era:?}: {shown} in {question}");
@@ -280,12 +219,9 @@ async fn a_document_request_asks_with_its_checklist() {
 async fn a_key_that_may_not_send_is_not_asked_about() {
     let fixture = Fixture::new().await;
     let key = fixture.key(&[Scope::Read, Scope::Draft]).await;
-    let person = Person::who(Says::Yes);
-    let mut command = fixture.program();
-    command.env("SHARED_INBOX_API_KEY", key);
-    let client = crate::fixture::connect(command, &person, Newer).await;
-    let result = client.call("reply", reply(&fixture)).await;
-    assert!(is_error(&result) && text(&result).contains("`send`"), "{}", text(&result));
+    let person = Person::who(Answer::Yes);
+    let client = fixture.start_with_key(&key, &person, Newer).await;
+    assert_refused(&client.call("reply", reply(&fixture)).await, "`send`");
     assert_eq!(person.questions().len(), 0);
     assert_eq!(fixture.mails().await, Mails::none());
 }
@@ -298,44 +234,36 @@ fn yes() -> InputResponses {
 #[tokio::test]
 async fn consent_is_bound_to_its_mail_and_works_once() {
     let fixture = Fixture::new().await;
-    let person = Person::who(Says::Yes);
+    let person = Person::who(Answer::Yes);
     let client = fixture.start_in_process(&person, Newer, &[]).await;
-    let call =
-        |body: &str| params("reply", json!({ "id": fixture.conversation, "body": body, "send": true }));
+    let call = |body: &str| params("reply", fixture.reply(body));
     let ask = async |body: &str| match client.service.call_tool_once(call(body)).await.unwrap() {
         CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
         other => panic!("expected a question, got {other:?}"),
     };
     let answer = async |body: &str, state: &str| {
         person.clock.forward(Duration::from_secs(2));
-        let request = call(body).with_input_responses(yes()).with_request_state(state);
-        match client.service.call_tool_once(request).await.unwrap() {
-            CallToolResponse::Complete(result) => result,
-            other => panic!("expected a result, got {other:?}"),
-        }
+        client.call_once(call(body).with_input_responses(yes()).with_request_state(state)).await
     };
 
     let state = ask("first").await;
-    let other = answer("second", &state).await;
-    assert!(is_error(&other) && text(&other).contains("another email"), "{}", text(&other));
+    assert_refused(&answer("second", &state).await, "another email");
     let spent = answer("first", &state).await;
     assert!(is_error(&spent), "an attempt on another mail spends the consent");
 
-    let forged = answer("first", &"0".repeat(32)).await;
-    assert!(is_error(&forged) && text(&forged).contains("never asked for"), "{}", text(&forged));
+    assert_refused(&answer("first", &"0".repeat(32)).await, "never asked for");
 
     let state = ask("first").await;
-    let sent = answer("first", &state).await;
-    assert!(!is_error(&sent), "{}", text(&sent));
+    assert_done(&answer("first", &state).await);
     let replayed = answer("third", &state).await;
     assert!(is_error(&replayed), "{}", text(&replayed));
-    assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec!["first".into()] });
+    assert_eq!(fixture.mails().await, Mails::sent("first"));
 }
 
 #[tokio::test]
 async fn an_answer_without_a_question_is_worth_nothing() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::Yes), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Answer::Yes), Newer, &[]).await;
     let request = params("reply", reply(&fixture)).with_input_responses(yes());
     match client.service.call_tool_once(request).await.unwrap() {
         CallToolResponse::InputRequired(_) => {}

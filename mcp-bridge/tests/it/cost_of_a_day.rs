@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 
 use crate::{
-    fixture::{Era, Fixture, Newer, Person, Says, is_error, text},
+    fixture::{Answer, Era, Fixture, Newer, Person, is_error, text},
     tokens::tokens,
 };
 
@@ -19,7 +19,7 @@ struct Day {
 async fn day(era: Era, arguments: &[&str]) -> Day {
     let fixture =
         Fixture { mock: MockServer::builder().manual_clock().start().await, conversation: String::new() };
-    let client = fixture.start_in_process(&Person::who(Says::No), era, arguments).await;
+    let client = fixture.start_in_process(&Person::who(Answer::No), era, arguments).await;
     let (mut all_text, mut all_structured) = (String::new(), String::new());
     let mut call = async |tool: &'static str, arguments: Value| {
         let result = client.call(tool, arguments).await;
@@ -39,7 +39,7 @@ async fn day(era: Era, arguments: &[&str]) -> Day {
         call("tag_conversation", json!({ "id": id, "add": ["seen"] })).await;
     }
     for id in &ids[..5] {
-        call("reply", json!({ "id": id, "body": "Hello,\n\nthank you, we look into it.", "summary": "Says that we look" }))
+        call("reply", json!({ "id": id, "body": "Hello,\n\nthank you, we look into it.", "summary": "Answer that we look" }))
             .await;
     }
     call("request_documents", json!({ "id": ids[5], "documents": [{ "label": "Invoice" }] })).await;

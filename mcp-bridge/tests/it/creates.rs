@@ -6,32 +6,30 @@ use serde_json::{Value, json};
 use shared_inbox::create::Verification;
 use shared_inbox_mock::{Effect, FaultRule};
 
-use crate::fixture::{Client, ERAS, Fixture, Mails, Older, Person, Says, is_error, params, text, until};
+use crate::fixture::{
+    Answer, Client, ERAS, Fixture, Mails, Older, Person, assert_refused, is_error, params, structured, text,
+    until,
+};
 
 #[tokio::test]
 async fn the_same_create_again_gives_the_first_result_and_says_so() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let person = Person::who(Says::Yes);
+        let person = Person::who(Answer::Yes);
         let client = fixture.start_in_process(&person, era, &[]).await;
         let note = json!({ "id": fixture.conversation, "body": "Refund is approved" });
-        let reply = json!({ "id": fixture.conversation, "body": "On its way", "send": true });
-        for (tool, arguments) in [("add_note", &note), ("reply", &reply)] {
+        for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("On its way"))] {
+            println!("{era:?}, {tool}");
             let first = client.call(tool, arguments.clone()).await;
-            let again = client.call(tool, arguments.clone()).await;
-            assert!(!is_error(&again), "{era:?} {tool}: {}", text(&again));
-            assert!(text(&again).contains("repeats a call"), "{era:?} {tool}: {}", text(&again));
-            let (first, again) = (first.structured_content.unwrap(), again.structured_content.unwrap());
-            assert_eq!(again["messageId"], first["messageId"], "{era:?} {tool}");
-            assert!(again["note"].as_str().unwrap().contains("repeats a call"), "{era:?} {tool}: {again}");
+            let again = client.call(tool, arguments).await;
+            assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
+            assert_eq!(structured(&again)["messageId"], structured(&first)["messageId"]);
+            let said = &structured(&again)["note"];
+            assert!(said.as_str().unwrap().contains("repeats a call"), "{said}");
         }
         assert_eq!(person.questions().len(), 1, "{era:?}: the repeat is not asked about");
         assert_eq!(fixture.notes().await, ["Refund is approved"], "{era:?}");
-        assert_eq!(
-            fixture.mails().await,
-            Mails { drafts: vec![], sent: vec!["On its way".into()] },
-            "{era:?}"
-        );
+        assert_eq!(fixture.mails().await, Mails::sent("On its way"), "{era:?}");
 
         let other = client.call("add_note", json!({ "id": fixture.conversation, "body": "Another" })).await;
         assert!(!text(&other).contains("repeats"), "{era:?}");
@@ -42,7 +40,7 @@ async fn the_same_create_again_gives_the_first_result_and_says_so() {
 #[tokio::test]
 async fn the_same_create_twice_at_a_time_is_made_once() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
+    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
     let note = || client.call("add_note", json!({ "id": fixture.conversation, "body": "Twice" }));
     let (one, other) = tokio::join!(note(), note());
     let repeats = [&one, &other].into_iter().filter(|result| text(result).contains("repeats a call")).count();
@@ -53,7 +51,7 @@ async fn the_same_create_twice_at_a_time_is_made_once() {
 #[tokio::test]
 async fn a_draft_made_for_want_of_consent_is_made_once_too() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Says::CannotBeAsked), Older, &[]).await;
+    let client = fixture.start_program(&Person::who(Answer::CannotBeAsked), Older, &[]).await;
     for send in [true, true, false] {
         let reply = json!({ "id": fixture.conversation, "body": "Hello", "send": send });
         let result = client.call("reply", reply).await;
@@ -63,32 +61,36 @@ async fn a_draft_made_for_want_of_consent_is_made_once_too() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_does_not_make_a_second_note() {
-    let fixture = Fixture::new().await;
-    let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
-    fixture.mock.control().add_fault(lost).await.unwrap();
-    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
-    let result = client.call("add_note", json!({ "id": fixture.conversation, "body": "Once" })).await;
-    assert!(!is_error(&result), "{}", text(&result));
-    assert!(text(&result).contains("response was lost"), "{}", text(&result));
-    assert_eq!(fixture.notes().await, ["Once"]);
+async fn a_lost_response_makes_neither_a_second_note_nor_a_second_email() {
+    for era in ERAS {
+        let fixture = Fixture::new().await;
+        let client = fixture.start_in_process(&Person::who(Answer::Yes), era, &[]).await;
+        let note = json!({ "id": fixture.conversation, "body": "Once" });
+        for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("Once"))] {
+            let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/*");
+            fixture.mock.control().add_fault(lost).await.unwrap();
+            let result = client.call(tool, arguments).await;
+            let is_told = text(&result).contains("response was lost");
+            assert!(!is_error(&result) && is_told, "{era:?} {tool}: {}", text(&result));
+        }
+        assert_eq!(fixture.notes().await, ["Once"], "{era:?}");
+        assert_eq!(fixture.mails().await, Mails::sent("Once"), "{era:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_repeat_after_an_unknown_outcome_finds_the_first_and_says_so() {
     let fixture = Fixture::new().await;
     let control = fixture.mock.control();
-    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
+    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
     control.add_fault(FaultRule::new(Effect::drop_after()).path("/conversations/*/notes")).await.unwrap();
     // What would tell whether it took effect cannot be read.
     let gone = FaultRule::new(Effect::status(404)).method("GET").path("/conversations/*").always();
     control.add_fault(gone).await.unwrap();
     let note = json!({ "id": fixture.conversation, "body": "Once" });
 
-    let unknown = client.call("add_note", note.clone()).await;
-    assert!(is_error(&unknown), "{}", text(&unknown));
-    let still = client.call("add_note", note.clone()).await;
-    assert!(is_error(&still) && text(&still).contains("not clear"), "{}", text(&still));
+    assert!(is_error(&client.call("add_note", note.clone()).await));
+    assert_refused(&client.call("add_note", note.clone()).await, "not clear");
     control.clear_faults().await;
     for _ in 0..2 {
         let found = client.call("add_note", note.clone()).await;
@@ -118,7 +120,7 @@ async fn give_up(person: &Person, client: &Client) {
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
     let fixture = Fixture::new().await;
-    let person = Person::who(Says::No);
+    let person = Person::who(Answer::No);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let note = cancelled_note(&fixture, &client, Effect::delay(Duration::ZERO)).await;
     let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
@@ -129,7 +131,7 @@ async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
     let fixture = Fixture::new().await;
-    let person = Person::who(Says::No);
+    let person = Person::who(Answer::No);
     let service = fixture.client().build().unwrap();
     let client = fixture.start_over(Some(service), &person, Older, &[]).await;
     let note = cancelled_note(&fixture, &client, Effect::drop_before()).await;
@@ -139,14 +141,8 @@ async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
         let looked = |path: &str| path.ends_with(&fixture.conversation);
         until(async || fixture.mock.control().requests().await.iter().any(|entry| looked(&entry.path))).await;
         let id = fixture.conversation.parse().unwrap();
-        fixture
-            .mock
-            .client()
-            .conversation(&id)
-            .add_note("Once")
-            .verification(Verification::Never)
-            .await
-            .unwrap();
+        let service = fixture.mock.client();
+        service.conversation(&id).add_note("Once").verification(Verification::Never).await.unwrap();
     };
     let (again, ()) = tokio::join!(client.call("add_note", note), late);
     assert!(text(&again).contains("repeats a call"), "{}", text(&again));
@@ -156,7 +152,7 @@ async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_without_effect_is_made_when_it_would_have_shown() {
     let fixture = Fixture::new().await;
-    let person = Person::who(Says::No);
+    let person = Person::who(Answer::No);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let note = cancelled_note(&fixture, &client, Effect::drop_before()).await;
     let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));

@@ -1,6 +1,7 @@
-//! What the tests of the running bridge share: a mock with one mail in it, a person at a client, and the program.
+//! Shared by the tests of the running bridge: a mock with one email in it, a person at a client, and the program.
 
 use std::{
+    path::Path,
     process::Stdio,
     sync::{
         Arc, Mutex,
@@ -13,16 +14,17 @@ use clap::ValueEnum;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceExt,
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
-        ClientRequest, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
-        ProgressNotificationParam, ProtocolVersion,
+        ArgumentInfo, CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult,
+        ClientCapabilities, ClientConfig, ClientRequest, CompleteRequestParams, ElicitRequestParams,
+        ElicitResult, ElicitationAction, GetPromptRequestParams, Implementation, ProgressNotificationParam,
+        ProtocolVersion, ReadResourceRequestParams, Reference, ResourceContents,
     },
     service::{
         ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions, RequestContext,
-        RequestHandle, RunningService,
+        RequestHandle, RunningService, ServiceError,
     },
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use shared_inbox::{
     Scope,
     clock::{BoxFuture, Clock},
@@ -61,9 +63,9 @@ impl Era {
     }
 }
 
-/// What the person at the client does with a question.
+/// How the person at the client answers a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum Answer {
     Yes,
     /// Accepts the form without ticking the box.
     YesWithoutTick,
@@ -75,11 +77,11 @@ pub(crate) enum Says {
     CannotBeAsked,
 }
 
-/// A clock whose hands only a test moves.
+/// A clock that only a test moves.
 #[derive(Debug)]
-pub(crate) struct Hands(watch::Sender<Instant>);
+pub(crate) struct ManualClock(watch::Sender<Instant>);
 
-impl Hands {
+impl ManualClock {
     pub(crate) fn forward(&self, by: Duration) {
         self.0.send_modify(|now| *now += by);
     }
@@ -90,7 +92,7 @@ impl Hands {
     }
 }
 
-impl Clock for Hands {
+impl Clock for ManualClock {
     fn now(&self) -> Instant {
         *self.0.borrow()
     }
@@ -105,63 +107,54 @@ impl Clock for Hands {
 #[derive(Clone)]
 pub(crate) struct Person {
     /// The name of the client.
-    client: &'static str,
-    says: Says,
+    pub(crate) client: &'static str,
+    says: Answer,
     /// How the client can ask.
     modes: Value,
     /// How long they think before they answer.
     thinks: Duration,
     /// The clock of the bridge in the same process.
-    pub(crate) clock: Arc<Hands>,
+    pub(crate) clock: Arc<ManualClock>,
     /// The questions that were taken back.
     pub(crate) withdrawn: Arc<AtomicUsize>,
     /// How many questions they may answer now.
     pub(crate) answers: Arc<Semaphore>,
-    pub(crate) asked: Arc<Mutex<Vec<String>>>,
+    asked: Arc<Mutex<Vec<String>>>,
     pub(crate) progress: Arc<AtomicUsize>,
-    progress_said: Arc<Mutex<Vec<String>>>,
+    pub(crate) progress_messages: Arc<Mutex<Vec<String>>>,
     pub(crate) tools_changed: Arc<AtomicUsize>,
 }
 
 impl Person {
-    pub(crate) fn who(says: Says) -> Self {
+    pub(crate) fn who(says: Answer) -> Self {
         Self {
             client: "test",
             says,
             modes: json!({ "form": {} }),
             thinks: Duration::from_secs(2),
-            clock: Arc::new(Hands(watch::Sender::new(Instant::now()))),
+            clock: Arc::new(ManualClock(watch::Sender::new(Instant::now()))),
             withdrawn: Arc::default(),
             answers: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
             asked: Arc::default(),
             progress: Arc::default(),
-            progress_said: Arc::default(),
+            progress_messages: Arc::default(),
             tools_changed: Arc::default(),
         }
     }
 
-    /// At a client of this name.
-    pub(crate) fn at(self, client: &'static str) -> Self {
-        Self { client, ..self }
-    }
-
     /// A client that answers by itself.
-    pub(crate) fn who_is_not_there(says: Says) -> Self {
+    pub(crate) fn who_is_not_there(says: Answer) -> Self {
         Self { thinks: Duration::from_millis(900), ..Self::who(says) }
     }
 
     /// Someone whose client can only show links.
-    pub(crate) fn who_follows_links(says: Says) -> Self {
+    pub(crate) fn who_follows_links(says: Answer) -> Self {
         Self { modes: json!({ "url": {} }), ..Self::who(says) }
     }
 
     /// Someone who answers only as often as the test adds permits to `answers`.
-    pub(crate) fn who_takes_time(says: Says) -> Self {
+    pub(crate) fn who_takes_time(says: Answer) -> Self {
         Self { answers: Arc::new(Semaphore::new(0)), ..Self::who(says) }
-    }
-
-    pub(crate) fn progress_messages(&self) -> Vec<String> {
-        self.progress_said.lock().unwrap().clone()
     }
 
     pub(crate) fn questions(&self) -> Vec<String> {
@@ -172,7 +165,7 @@ impl Person {
 impl ClientHandler for Person {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
-        if self.says != Says::CannotBeAsked {
+        if self.says != Answer::CannotBeAsked {
             capabilities.elicitation = serde_json::from_value(self.modes.clone()).unwrap();
         }
         ClientConfig::new(capabilities, Implementation::new(self.client, "1"))
@@ -200,17 +193,17 @@ impl ClientHandler for Person {
         let accept =
             |send: bool| ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "send": send }));
         Ok(match self.says {
-            Says::Yes => accept(true),
-            Says::YesWithoutTick => accept(false),
-            Says::No => ElicitResult::new(ElicitationAction::Decline),
-            Says::Nothing => ElicitResult::new(ElicitationAction::Cancel),
-            Says::Fails => return Err(ErrorData::internal_error("no window", None)),
-            Says::CannotBeAsked => panic!("a client that cannot ask was asked"),
+            Answer::Yes => accept(true),
+            Answer::YesWithoutTick => accept(false),
+            Answer::No => ElicitResult::new(ElicitationAction::Decline),
+            Answer::Nothing => ElicitResult::new(ElicitationAction::Cancel),
+            Answer::Fails => return Err(ErrorData::internal_error("no window", None)),
+            Answer::CannotBeAsked => panic!("a client that cannot ask was asked"),
         })
     }
 
-    async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.progress_said.lock().unwrap().extend(said.message);
+    async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.progress_messages.lock().unwrap().extend(progress.message);
         self.progress.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -253,6 +246,25 @@ impl Fixture {
         command.env("SHARED_INBOX_API_KEY", self.mock.live_key());
         command.kill_on_drop(true).stderr(Stdio::inherit());
         command
+    }
+
+    /// The program with this key.
+    pub(crate) async fn start_with_key(&self, key: &str, person: &Person, era: Era) -> Client {
+        let mut command = self.program();
+        command.env("SHARED_INBOX_API_KEY", key);
+        connect(command, person, era).await
+    }
+
+    /// The program with the key in this file.
+    pub(crate) async fn start_with_key_file(&self, file: &Path, person: &Person, era: Era) -> Client {
+        let mut command = self.program();
+        command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
+        connect(command, person, era).await
+    }
+
+    /// The arguments of a reply that is to be sent.
+    pub(crate) fn reply(&self, body: &str) -> Value {
+        json!({ "id": self.conversation, "body": body, "send": true })
     }
 
     /// The program, with this person at the client.
@@ -345,6 +357,14 @@ impl Mails {
     pub(crate) fn none() -> Self {
         Self { drafts: Vec::new(), sent: Vec::new() }
     }
+
+    pub(crate) fn draft(text: &str) -> Self {
+        Self { drafts: vec![text.into()], sent: Vec::new() }
+    }
+
+    pub(crate) fn sent(text: &str) -> Self {
+        Self { drafts: Vec::new(), sent: vec![text.into()] }
+    }
 }
 
 pub(crate) async fn connect(mut command: Command, person: &Person, era: Era) -> Client {
@@ -367,6 +387,14 @@ impl Client {
         self.service.call_tool(params(tool, arguments)).await.unwrap()
     }
 
+    /// A call whose result comes without a question.
+    pub(crate) async fn call_once(&self, params: CallToolRequestParams) -> CallToolResult {
+        match self.service.call_tool_once(params).await.unwrap() {
+            CallToolResponse::Complete(result) => result,
+            other => panic!("expected a result, got {other:?}"),
+        }
+    }
+
     /// A call that can be cancelled.
     pub(crate) async fn start(&self, params: CallToolRequestParams) -> RequestHandle<RoleClient> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -378,23 +406,66 @@ impl Client {
         self._program.take().expect("a program of its own").kill().await.unwrap();
     }
 
+    /// The text of a resource.
+    pub(crate) async fn read(&self, uri: &str) -> Result<String, ServiceError> {
+        let mut read = self.service.read_resource(ReadResourceRequestParams::new(uri)).await?;
+        match read.contents.remove(0) {
+            ResourceContents::TextResourceContents { text, .. } => Ok(text),
+            other => panic!("text, not {other:?}"),
+        }
+    }
+
+    /// The messages of a prompt, as JSON.
+    pub(crate) async fn prompt(&self, name: &str, arguments: Value) -> Result<String, ServiceError> {
+        let request = GetPromptRequestParams::new(name).with_arguments(object(arguments));
+        Ok(serde_json::to_string(&self.service.get_prompt(request).await?.messages).unwrap())
+    }
+
+    pub(crate) async fn complete(&self, to: Reference, name: &str, typed: &str) -> Vec<String> {
+        let argument: ArgumentInfo = serde_json::from_value(json!({ "name": name, "value": typed })).unwrap();
+        self.service.complete(CompleteRequestParams::new(to, argument)).await.unwrap().completion.values
+    }
+
     pub(crate) async fn tools(&self) -> Vec<String> {
         let tools = self.service.list_all_tools().await.unwrap();
         tools.into_iter().map(|tool| tool.name.into_owned()).collect()
     }
 }
 
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    let Value::Object(fields) = value else { panic!("an object, not {value}") };
+    fields
+}
+
 pub(crate) fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
-    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-    CallToolRequestParams::new(tool).with_arguments(arguments)
+    CallToolRequestParams::new(tool).with_arguments(object(arguments))
 }
 
 pub(crate) fn text(result: &CallToolResult) -> &str {
     &result.content[0].as_text().expect("text").text
 }
 
+pub(crate) fn structured(result: &CallToolResult) -> &Value {
+    result.structured_content.as_ref().expect("a structured result")
+}
+
+/// The items of a list.
+pub(crate) fn items(result: &CallToolResult) -> &[Value] {
+    structured(result)["items"].as_array().expect("a list")
+}
+
 pub(crate) fn is_error(result: &CallToolResult) -> bool {
     result.is_error == Some(true)
+}
+
+#[track_caller]
+pub(crate) fn assert_done(result: &CallToolResult) {
+    assert!(!is_error(result), "{}", text(result));
+}
+
+#[track_caller]
+pub(crate) fn assert_refused(result: &CallToolResult, why: &str) {
+    assert!(is_error(result) && text(result).contains(why), "{why} in {}", text(result));
 }
 
 /// Waits until it is so, and fails when it does not become so.

@@ -1,23 +1,17 @@
 //! A key that is replaced in its file while the bridge runs.
 
-use std::{fs, path::Path, sync::atomic::Ordering};
+use std::{fs, sync::atomic::Ordering};
 
 use serde_json::json;
 use shared_inbox::Scope;
 use shared_inbox_mock::NewKey;
 
-use crate::fixture::{Client, Fixture, Newer, Older, Person, Says, connect, is_error, text, until};
+use crate::fixture::{Answer, Fixture, Newer, Older, Person, assert_done, assert_refused, until};
 
 /// A key with these scopes, and its agent.
 async fn key(fixture: &Fixture, scopes: &[Scope]) -> (String, String) {
     let made = fixture.mock.control().create_key(NewKey::live("Bridge", scopes.to_vec())).await.unwrap();
     (made.key, made.agent_id.to_string())
-}
-
-async fn with_file(fixture: &Fixture, person: &Person, file: &Path) -> Client {
-    let mut command = fixture.program();
-    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
-    connect(command, person, Older).await
 }
 
 const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
@@ -29,20 +23,19 @@ async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of
     let file = folder.path().join("key");
     let (first, agent) = key(&fixture, &ALL).await;
     fs::write(&file, first).unwrap();
-    let person = Person::who(Says::No);
-    let client = with_file(&fixture, &person, &file).await;
+    let person = Person::who(Answer::No);
+    let client = fixture.start_with_key_file(&file, &person, Older).await;
     assert_eq!(client.tools().await.len(), 12);
-    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    assert_done(&client.call("list_tags", json!({})).await);
 
     fixture.mock.control().revoke_key(&agent).await.unwrap();
-    let result = client.call("list_tags", json!({})).await;
-    assert!(is_error(&result) && text(&result).contains("--api-key-file"), "{}", text(&result));
+    assert_refused(&client.call("list_tags", json!({})).await, "--api-key-file");
 
     let (second, agent) = key(&fixture, &[Scope::Read, Scope::Write]).await;
     fs::write(&file, format!("{second}\n")).unwrap();
     let note = json!({ "id": fixture.conversation, "body": "With the second key" });
-    let result = client.call("add_note", note).await;
-    assert!(!is_error(&result), "the failed call was made once more: {}", text(&result));
+    // The failed call is made once more.
+    assert_done(&client.call("add_note", note).await);
     assert_eq!(fixture.notes().await, ["With the second key"]);
     until(async || person.tools_changed.load(Ordering::SeqCst) == 1).await;
     let tools = client.tools().await;
@@ -51,21 +44,21 @@ async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of
     fixture.mock.control().revoke_key(&agent).await.unwrap();
     let (third, _) = key(&fixture, &[Scope::Read, Scope::Write]).await;
     fs::write(&file, third).unwrap();
-    let mailboxes = rmcp::model::ReadResourceRequestParams::new("inbox://mailboxes");
-    assert!(client.service.read_resource(mailboxes).await.is_ok(), "a resource is read once more too");
-    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    assert!(client.read("inbox://mailboxes").await.is_ok(), "a resource is read once more too");
+    assert_done(&client.call("list_tags", json!({})).await);
     assert_eq!(person.tools_changed.load(Ordering::SeqCst), 1, "the same tools are not told of again");
 }
 
 #[tokio::test]
 async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() {
     for era in [Older, Newer] {
+        println!("{era:?}");
         let fixture = Fixture::new().await;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("key");
         let (first, agent) = key(&fixture, &ALL).await;
         fs::write(&file, first).unwrap();
-        let person = Person::who_takes_time(Says::Yes);
+        let person = Person::who_takes_time(Answer::Yes);
         let arguments =
             [format!("--base-url={}", fixture.mock.base_url()), format!("--api-key-file={}", file.display())];
         let client = fixture.start_over(None, &person, era, &arguments.each_ref().map(String::as_str)).await;
@@ -75,10 +68,9 @@ async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() 
             fs::write(&file, key(&fixture, &ALL).await.0).unwrap();
             person.answers.add_permits(1);
         };
-        let send = json!({ "id": fixture.conversation, "body": "Once", "send": true });
-        let (result, ()) = tokio::join!(client.call("reply", send), rotate);
-        assert!(!is_error(&result), "{era:?}: {}", text(&result));
-        assert_eq!(fixture.mails().await.sent, ["Once"], "{era:?}");
-        assert_eq!(person.questions().len(), 1, "{era:?}");
+        let (result, ()) = tokio::join!(client.call("reply", fixture.reply("Once")), rotate);
+        assert_done(&result);
+        assert_eq!(fixture.mails().await.sent, ["Once"]);
+        assert_eq!(person.questions().len(), 1);
     }
 }

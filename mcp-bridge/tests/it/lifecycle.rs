@@ -1,4 +1,4 @@
-//! Rough treatment: a service that goes away, a client that goes away.
+//! A service that goes away, and a client that goes away.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -11,43 +11,26 @@ use tokio::{
 };
 
 use crate::{
-    fixture::{Fixture, Older, Person, Says, connect, is_error, params, text, until},
+    fixture::{Answer, Fixture, Older, Person, assert_done, assert_refused, connect, params, until},
     wire::{Raw, slow, under_way},
 };
 
 #[tokio::test]
-async fn a_closed_stdin_ends_the_program_at_once() {
+async fn a_closed_stdin_ends_the_program_at_once_even_in_the_middle_of_a_call() {
     let fixture = Fixture::new().await;
     let mut before_hello = Raw::start(&fixture, &[]);
     before_hello.line(b"").await;
     assert_eq!(before_hello.hang_up().await.0, Some(0));
 
-    let mut idle = Raw::start(&fixture, &[]);
-    idle.greet().await;
-    assert_eq!(idle.hang_up().await.0, Some(0));
-}
-
-#[tokio::test]
-async fn a_closed_stdin_ends_the_program_even_in_the_middle_of_a_call() {
-    let fixture = Fixture::new().await;
     slow(&fixture, "/tags").await;
-    let mut busy = Raw::start(&fixture, &[]);
-    busy.greet().await;
-    busy.call(2, "list_tags", json!({})).await;
-    under_way(&fixture.mock).await;
-    assert_eq!(busy.hang_up().await.0, Some(0));
-}
-
-#[tokio::test]
-#[cfg(unix)]
-async fn a_signal_to_end_ends_the_program_cleanly() {
-    let fixture = Fixture::new().await;
-    for signal in ["-TERM", "-INT"] {
+    for is_busy in [false, true] {
         let mut raw = Raw::start(&fixture, &[]);
         raw.greet().await;
-        let pid = raw.child.id().unwrap().to_string();
-        assert!(tokio::process::Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
-        assert_eq!(raw.child.wait().await.unwrap().code(), Some(0), "{signal}");
+        if is_busy {
+            raw.call(2, "list_tags", json!({})).await;
+            under_way(&fixture.mock).await;
+        }
+        assert_eq!(raw.hang_up().await.0, Some(0), "busy: {is_busy}");
     }
 }
 
@@ -69,28 +52,21 @@ async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
     let fixture = Fixture::new().await;
     slow(&fixture, "/tags").await;
     slow(&fixture, "/conversations/*/notes").await;
-    let person = Person::who(Says::No);
+    let person = Person::who(Answer::No);
     let client = fixture.start_in_process(&person, Older, &[]).await;
-    for (tool, arguments) in
-        [("list_tags", json!({})), ("add_note", json!({ "id": fixture.conversation, "body": "Once" }))]
-    {
+    let note = json!({ "id": fixture.conversation, "body": "Once" });
+    for (hanging, (tool, arguments)) in (1..).zip([("list_tags", json!({})), ("add_note", note)]) {
         let late = async {
-            let path = if tool == "list_tags" { "/tags" } else { "notes" };
-            let hangs = |fault: &shared_inbox_mock::Fault| {
-                fault.fired > 0 && fault.rule.path.as_deref().is_some_and(|p| p.ends_with(path))
-            };
-            until(async || fixture.mock.control().faults().await.iter().any(hangs)).await;
+            let hangs = |fault: &&shared_inbox_mock::Fault| fault.fired > 0;
+            let faults = async || fixture.mock.control().faults().await;
+            until(async || faults().await.iter().filter(hangs).count() == hanging).await;
             person.clock.forward(Duration::from_secs(54));
             client.service.list_all_resources().await.unwrap();
             person.clock.forward(Duration::from_secs(1));
         };
         let (result, ()) = tokio::join!(client.call(tool, arguments), late);
-        assert!(
-            is_error(&result) && text(&result).contains("within 55 seconds"),
-            "{tool}: {}",
-            text(&result)
-        );
-        assert!(text(&result).contains("Try again"), "{tool}: {}", text(&result));
+        assert_refused(&result, "within 55 seconds");
+        assert_refused(&result, "Try again");
     }
 }
 
@@ -99,10 +75,10 @@ async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
     let fixture = Fixture::new().await;
     slow(&fixture, "/conversations/*/status").await;
     let service = fixture.client().retry(RetryPolicy::default().attempts(2)).build().unwrap();
-    let client = fixture.start_over(Some(service), &Person::who(Says::No), Older, &[]).await;
-    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    let client = fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[]).await;
+    assert_done(&client.call("list_tags", json!({})).await);
     let note = json!({ "id": fixture.conversation, "body": "Before" });
-    assert!(!is_error(&client.call("add_note", note).await));
+    assert_done(&client.call("add_note", note).await);
     let Fixture { mock, conversation } = fixture;
     let dies = async {
         under_way(&mock).await;
@@ -110,7 +86,7 @@ async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
     };
     let close = client.call("set_status", json!({ "id": conversation, "status": "closed" }));
     let (result, ()) = tokio::join!(close, dies);
-    assert!(is_error(&result) && text(&result).contains("connection"), "{}", text(&result));
+    assert_refused(&result, "connection");
     assert!(client.tools().await.len() > 5, "the bridge is still there");
 }
 
@@ -119,10 +95,9 @@ async fn a_broken_answer_is_explained_and_the_next_call_works() {
     let fixture = Fixture::new().await;
     let broken = FaultRule::new(Effect::body("<html>".to_owned())).path("/tags").times(1);
     fixture.mock.control().add_fault(broken).await.unwrap();
-    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
-    let result = client.call("list_tags", json!({})).await;
-    assert!(is_error(&result) && text(&result).contains("not the JSON"), "{}", text(&result));
-    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
+    assert_refused(&client.call("list_tags", json!({})).await, "not the JSON");
+    assert_done(&client.call("list_tags", json!({})).await);
 }
 
 /// A service that says whose key it is, and then never answers again. Gives the connection of the second request.
@@ -135,11 +110,8 @@ async fn silent_service(listener: TcpListener) -> TcpStream {
         let n = stream.read(&mut bytes).await.unwrap();
         heard.push_str(&String::from_utf8_lossy(&bytes[..n]));
         if heard.contains("GET /api/v1/me") && heard.ends_with("\r\n\r\n") {
-            let head = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                me.len()
-            );
-            stream.write_all(format!("{head}{me}").as_bytes()).await.unwrap();
+            let head = format!("content-type: application/json\r\ncontent-length: {}", me.len());
+            stream.write_all(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{me}").as_bytes()).await.unwrap();
             heard.clear();
         }
     }
@@ -152,7 +124,7 @@ async fn a_long_wait_sends_progress_and_a_cancelled_call_ends_its_request() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut command = fixture.program();
     command.env("SHARED_INBOX_BASE_URL", format!("http://{}/api/v1", listener.local_addr().unwrap()));
-    let person = Person::who(Says::No);
+    let person = Person::who(Answer::No);
     let service = tokio::spawn(silent_service(listener));
     let client = connect(command, &person, Older).await;
     let call = client.start(params("list_tags", json!({}))).await;
@@ -171,14 +143,16 @@ async fn logs_hold_no_mail_no_names_and_no_key() {
     let fixture = Fixture::new().await;
     let mut raw = Raw::start(&fixture, &["-vv"]);
     raw.greet().await;
-    raw.call(2, "get_conversation", json!({ "id": fixture.conversation })).await;
-    raw.answer(2).await;
-    raw.call(3, "reply", json!({ "id": fixture.conversation, "body": "A secret word: xylophone" })).await;
-    raw.answer(3).await;
-    raw.call(4, "add_note", json!({ "id": fixture.conversation })).await;
-    raw.answer(4).await;
-    raw.call(5, "xylophone", json!({})).await;
-    raw.answer(5).await;
+    let id = &fixture.conversation;
+    for (number, (tool, arguments)) in (2..).zip([
+        ("get_conversation", json!({ "id": id })),
+        ("reply", json!({ "id": id, "body": "A secret word: xylophone" })),
+        ("add_note", json!({ "id": id })),
+        ("xylophone", json!({})),
+    ]) {
+        raw.call(number, tool, arguments).await;
+        raw.answer(number).await;
+    }
     raw.send(json!({ "jsonrpc": "2.0", "id": 6, "method": "xylophone/list" })).await;
     raw.answer(6).await;
     let key = fixture.mock.live_key().to_owned();

@@ -27,7 +27,6 @@ mod page;
 mod page_in_browser;
 mod peers;
 mod program;
-mod protocol_versions;
 mod questions;
 mod requests;
 mod results;

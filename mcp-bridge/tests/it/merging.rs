@@ -9,12 +9,20 @@ use crate::program::{out, program};
 const URL: &str = "https://a.example/api/v1";
 const ADDRESS: &str = "--base-url=https://a.example/api/v1";
 
-/// Merges settings into this file, and returns what the program said about it.
+/// Merges settings into this file, and returns what the program said about it. A file that is refused is left alone.
 fn write(mut program: Command, client: &str, file: &Path, arguments: &[&str]) -> Result<String, String> {
-    program.env("HOME", file.parent().unwrap()).args(arguments).args(["config", client, "--write", "--file"]);
+    let (before, folder) = (fs::read_to_string(file).unwrap(), file.parent().unwrap());
+    program.env("HOME", folder).args(arguments).args(["config", client, "--write", "--file"]);
     let output = program.arg(file).output().unwrap();
     let said = out(&output).1;
-    if output.status.success() { Ok(said) } else { Err(said) }
+    if output.status.success() {
+        return Ok(said);
+    }
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("left as it is"), "{said}");
+    assert_eq!(fs::read_to_string(file).unwrap(), before);
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "nothing was left behind");
+    Err(said)
 }
 
 /// Returns the file after the settings were merged into it. Merging them again changes nothing more.
@@ -97,24 +105,10 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
     for text in ["[[[", "mcp_servers = 1", "[mcp_servers]\nshared-inbox = 1"] {
         assert!(sandbox("codex", text).is_err(), "{text}");
     }
-}
-
-#[test]
-fn the_question_for_the_key_is_there_once() {
-    let after = merge("vscode", "{\"inputs\": [{\"id\": \"old\"}]}\n", &[ADDRESS]).unwrap();
-    let value: Value = serde_json::from_str(&after).unwrap();
-    let ids: Vec<_> = value["inputs"].as_array().unwrap().iter().map(|input| input["id"].clone()).collect();
-    assert_eq!(ids, ["old", "shared-inbox-api-key"]);
-}
-
-#[test]
-fn the_rest_of_a_toml_file_stays() {
-    let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"a\" # keep\n";
-    let after = merge("codex", before, &[ADDRESS, "--api-key-file=/k"]).unwrap();
-    let entry = format!(
-        "[mcp_servers.shared-inbox]\ncommand = \"x\"\nargs = [\"--api-key-file=/k\"]\nenv = {{ SHARED_INBOX_BASE_URL = \"{URL}\" }}\n"
-    );
-    assert!(after.starts_with(before) && after.ends_with(&entry), "{after}");
+    for (client, text) in [("cursor", "{\"env\": rk_live_secret}"), ("codex", "key = rk_live_secret")] {
+        let why = sandbox(client, text).unwrap_err();
+        assert!(!why.contains("rk_live"), "{client} repeats what is in the file: {why}");
+    }
 }
 
 #[test]

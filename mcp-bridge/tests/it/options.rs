@@ -1,10 +1,9 @@
 //! The options of the command line, and what becomes of them.
 
-use serde_json::Value;
 use shared_inbox::{__spec::Operation, Scope};
 use shared_inbox_mcp::settings::{ToolFilter, ToolHidden};
 
-use crate::program::{options, out, program};
+use crate::program::options;
 
 #[test]
 fn every_option_has_a_variable_that_is_named_for_it() {
@@ -17,24 +16,6 @@ fn every_option_has_a_variable_that_is_named_for_it() {
             "--{option}"
         );
     }
-}
-
-#[test]
-fn options_travel_into_the_settings_of_a_client() {
-    let arguments = [
-        "--sandbox",
-        "--read-only",
-        "--max-chars=9000",
-        "config",
-        "zed",
-        "--exclude-tools",
-        "reply,add_note",
-    ];
-    let settings: Value = serde_json::from_str(&out(&program().args(arguments).output().unwrap()).0).unwrap();
-    assert_eq!(
-        settings["context_servers"]["shared-inbox"]["args"],
-        serde_json::json!(["--sandbox", "--read-only", "--exclude-tools=reply,add_note", "--max-chars=9000"])
-    );
 }
 
 #[test]

@@ -19,103 +19,69 @@ fn json(file: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The packing tool's command.
-fn mcpb() -> Option<String> {
-    let modules = peers::npm(&["@anthropic-ai/mcpb@2.1.2"])?;
-    Some(format!("node {}", modules.join("@anthropic-ai/mcpb/dist/cli/cli.js").display()))
+/// Runs a command that must succeed, and returns what it printed.
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    out(&output).0
 }
 
 #[test]
 #[ignore = "needs Node"]
 fn the_extension_packs_and_carries_the_program() {
-    let Some(mcpb) = mcpb() else { return };
+    let Some(modules) = peers::npm(&["@anthropic-ai/mcpb@2.1.2"]) else { return };
+    let mcpb = modules.join("@anthropic-ai/mcpb/dist/cli/cli.js");
     let folder = tempfile::tempdir().unwrap();
     let ours = Path::new(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
+    // Packs a program, and returns the bundle's name, its unpacked folder and its manifest.
     let pack = |binary: &Path, platform: &str, arch: &str| {
-        let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("extension/pack");
-        let output = Command::new(pack)
-            .arg(folder.path())
-            .env("BINARY", binary)
-            .env("MCPB", &mcpb)
-            .envs([("PLATFORM", platform), ("ARCH", arch)])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let said = String::from_utf8(output.stdout).unwrap();
-        std::path::PathBuf::from(said.lines().last().unwrap())
+        let mut pack = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("extension/pack"));
+        pack.arg(folder.path()).env("BINARY", binary).env("MCPB", format!("node {}", mcpb.display()));
+        let printed = succeed(pack.envs([("PLATFORM", platform), ("ARCH", arch)]));
+        let bundle = PathBuf::from(printed.lines().last().unwrap());
+        let unpacked = bundle.with_extension("unpacked");
+        succeed(Command::new("node").arg(&mcpb).arg("unpack").arg(&bundle).arg(&unpacked));
+        let manifest = fs::read_to_string(unpacked.join("manifest.json")).unwrap();
+        let name = bundle.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, unpacked, serde_json::from_str::<Value>(&manifest).unwrap())
     };
-    let bundle = pack(ours, "", "");
-    let (version, arch) =
-        (env!("CARGO_PKG_VERSION"), if cfg!(target_arch = "x86_64") { "x64" } else { "arm64" });
-    let platform = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    let version = env!("CARGO_PKG_VERSION");
     let named = |platform: &str, arch: &str| format!("shared-inbox-mcp-{version}-{platform}-{arch}.mcpb");
-    assert_eq!(bundle.file_name().unwrap().to_str(), Some(named(platform, arch).as_str()));
 
-    let (node, cli) = mcpb.split_once(' ').unwrap();
-    let unpacked = folder.path().join("unpacked");
-    let output = Command::new(node).arg(cli).arg("unpack").arg(&bundle).arg(&unpacked).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let manifest = |folder: &Path| -> Value {
-        serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap()
-    };
-    assert_eq!(
-        manifest(&unpacked)["compatibility"]["platforms"],
-        serde_json::json!([platform]),
-        "it holds one program"
-    );
-    let program = unpacked.join(manifest(&unpacked)["server"]["entry_point"].as_str().unwrap());
+    let (name, unpacked, manifest) = pack(ours, "", "");
+    let arch = if cfg!(target_arch = "x86_64") { "x64" } else { "arm64" };
+    let platform = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    assert_eq!(name, named(platform, arch));
+    let platforms = &manifest["compatibility"]["platforms"];
+    assert_eq!(platforms, &serde_json::json!([platform]), "it holds one program");
+    let program = unpacked.join(manifest["server"]["entry_point"].as_str().unwrap());
     assert_eq!(fs::metadata(&program).unwrap().len(), fs::metadata(ours).unwrap().len());
     assert!(["LICENSE-MIT", "LICENSE-APACHE"].iter().all(|licence| unpacked.join(licence).is_file()));
-    let version = Command::new(&program).arg("--version").output().unwrap();
-    assert!(String::from_utf8_lossy(&version.stdout).contains(env!("CARGO_PKG_VERSION")));
+    assert!(succeed(Command::new(&program).arg("--version")).contains(version));
 
     let windows = folder.path().join("shared-inbox-mcp.exe");
     fs::write(&windows, "of another platform, and not run here").unwrap();
-    let bundle = pack(&windows, "win32", "x64");
-    assert_eq!(bundle.file_name().unwrap().to_str(), Some(named("win32", "x64").as_str()));
-    let unpacked = folder.path().join("windows");
-    assert!(
-        Command::new(node)
-            .arg(cli)
-            .arg("unpack")
-            .arg(&bundle)
-            .arg(&unpacked)
-            .output()
-            .unwrap()
-            .status
-            .success()
-    );
-    let manifest = manifest(&unpacked);
+    let (name, unpacked, manifest) = pack(&windows, "win32", "x64");
+    assert_eq!(name, named("win32", "x64"));
     assert_eq!(manifest["compatibility"]["platforms"], serde_json::json!(["win32"]));
-    assert!(
-        manifest["server"]["mcp_config"]["command"]
-            .as_str()
-            .unwrap()
-            .ends_with("/server/shared-inbox-mcp.exe")
-    );
+    let command = manifest["server"]["mcp_config"]["command"].as_str().unwrap();
+    assert!(command.ends_with("/server/shared-inbox-mcp.exe"), "{command}");
     assert!(unpacked.join("server/shared-inbox-mcp.exe").is_file());
 }
 
 /// A folder like one of `npx`, with the packages for npm in it as they are handed out.
 fn npx_folder(parent: &Path) -> Option<PathBuf> {
     let node = peers::node22()?;
-    let platform =
-        Command::new(&node).args(["-p", "`${process.platform}-${process.arch}`"]).output().unwrap();
-    let packed = Command::new(node)
-        .args([".ci/pack-npm.mjs", "mcp-bridge/npm", env!("CARGO_BIN_EXE_shared-inbox-mcp")])
-        .arg(out(&platform).0.trim())
-        .arg(parent)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        .output()
-        .unwrap();
-    assert!(packed.status.success(), "{}", String::from_utf8_lossy(&packed.stderr));
-    let files: Vec<_> = out(&packed).0.lines().map(str::to_owned).collect();
+    let platform = succeed(Command::new(&node).args(["-p", "`${process.platform}-${process.arch}`"]));
+    let mut pack = Command::new(node);
+    pack.args([".ci/pack-npm.mjs", "mcp-bridge/npm", env!("CARGO_BIN_EXE_shared-inbox-mcp")]);
+    pack.arg(platform.trim()).arg(parent).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let packed = succeed(&mut pack);
     let folder = parent.join("_npx/0123");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("package.json"), "{}").unwrap();
     let install = ["install", "--offline", "--no-audit", "--no-fund", "--loglevel=error"];
-    let installed = Command::new("npm").args(install).args(&files).current_dir(&folder).output().unwrap();
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    succeed(Command::new("npm").args(install).args(packed.lines()).current_dir(&folder));
     Some(folder)
 }
 
@@ -203,23 +169,6 @@ fn the_readme_names_the_registry_entry_as_the_registry_wants_it() {
 }
 
 #[test]
-#[ignore = "needs Node"]
-fn a_wrong_manifest_is_refused_by_the_tool() {
-    let Some(mcpb) = mcpb() else { return };
-    let (node, cli) = mcpb.split_once(' ').unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("manifest.json");
-    let mut manifest = json("extension/manifest.json");
-    let valid = |manifest: &Value| {
-        fs::write(&file, manifest.to_string()).unwrap();
-        Command::new(node).arg(cli).arg("validate").arg(&file).output().unwrap().status.success()
-    };
-    assert!(valid(&manifest));
-    manifest["server"]["type"] = "rust".into();
-    assert!(!valid(&manifest), "the tool checks what it is given");
-}
-
-#[test]
 fn the_manifest_is_about_this_program() {
     let manifest = json("extension/manifest.json");
     assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
@@ -252,17 +201,6 @@ fn the_registry_entry_is_valid_by_the_registrys_schema() {
     let problems: Vec<_> =
         validator.iter_errors(&server).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(problems.is_empty(), "{problems:#?}");
-
-    for (path, wrong) in [
-        ("/name", "no-namespace".into()),
-        ("/description", "x".repeat(101).into()),
-        ("/packages/0/transport/type", "carrier-pigeon".into()),
-        ("/packages/0/environmentVariables/1/isSecret", "yes".into()),
-    ] {
-        let mut server = server.clone();
-        *server.pointer_mut(path).unwrap() = wrong;
-        assert!(!validator.is_valid(&server), "the schema looks at {path}");
-    }
 }
 
 #[test]
@@ -270,10 +208,11 @@ fn the_registry_entry_is_about_this_program() {
     let server = json("server.json");
     assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
     let packages = server["packages"].as_array().unwrap();
-    let way = |one: &Value| (one["registryType"].as_str().unwrap().to_owned(), one["runtimeHint"].clone());
-    let ways: Vec<_> = packages.iter().map(way).collect();
-    let without_rust = |registry: &str, runs: &str| (registry.to_owned(), runs.into());
-    let all = [without_rust("npm", "npx"), without_rust("pypi", "uvx"), ("cargo".to_owned(), Value::Null)];
+    let ways: Vec<_> = packages
+        .iter()
+        .map(|one| (one["registryType"].as_str().unwrap(), one["runtimeHint"].clone()))
+        .collect();
+    let all = [("npm", "npx".into()), ("pypi", "uvx".into()), ("cargo", Value::Null)];
     assert_eq!(ways, all);
     let package = &packages[0];
     for one in packages {

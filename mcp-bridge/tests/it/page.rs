@@ -1,49 +1,68 @@
 //! The bridge's own page: what it shows, whom it answers, and what its yes is worth.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap, redirect::Policy};
 use rmcp::model::{CallToolResponse, CallToolResult, ElicitRequestParams, InputRequest};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    Client, ERAS, Era, Fixture, Mails, Newer, Older, Person, Says, connect, is_error, params, text, until,
+    Answer, Client, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, is_error, params,
+    structured, text, until,
 };
 
 pub(crate) const BODY: &str = "Hello Kim,\n\n<b>it</b> left today: https://shop.example/t?a=1&b=2";
 
 pub(crate) fn reply(fixture: &Fixture) -> Value {
-    json!({ "id": fixture.conversation, "body": BODY, "send": true })
+    fixture.reply(BODY)
 }
 
-/// What a browser keeps of the page.
-struct Window {
+/// A browser's window with the page.
+pub(crate) struct Window {
     http: reqwest::Client,
     url: String,
-    origin: String,
     cookie: String,
     token: String,
     shown: String,
     headers: HeaderMap,
 }
 
-fn http() -> reqwest::Client {
+pub(crate) fn http() -> reqwest::Client {
     reqwest::Client::builder().redirect(Policy::none()).no_proxy().tls_certs_only([]).build().unwrap()
 }
 
 impl Window {
+    /// Follows a link to the page.
     async fn open(url: &str) -> Self {
         let page = http().get(url).send().await.unwrap();
         assert_eq!(page.status(), StatusCode::OK);
-        let headers = page.headers().clone();
+        let mut window = Self::new(url.to_owned(), page.headers().clone());
+        window.read(page.text().await.unwrap());
+        window
+    }
+
+    /// A window for this address, with the cookie that these headers set.
+    pub(crate) fn new(url: String, headers: HeaderMap) -> Self {
         let cookie = headers["set-cookie"].to_str().unwrap();
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
         let cookie = cookie.split(';').next().unwrap().to_owned();
-        let shown = page.text().await.unwrap();
-        let token =
-            shown.split("name=\"token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-        let origin = url.rsplit_once('/').unwrap().0.to_owned();
-        Self { http: http(), url: url.to_owned(), origin, cookie, token, shown, headers }
+        Self { http: http(), url, cookie, token: String::new(), shown: String::new(), headers }
+    }
+
+    fn read(&mut self, shown: String) {
+        let token = shown.split("name=\"token\" value=\"").nth(1).unwrap_or_default();
+        self.token = token.split('"').next().unwrap().to_owned();
+        self.shown = shown;
+    }
+
+    /// Loads the page and keeps what it shows.
+    pub(crate) async fn load(&mut self) {
+        let shown = self.again().await;
+        self.read(shown);
+    }
+
+    pub(crate) fn origin(&self) -> &str {
+        self.url.rsplit_once('/').unwrap().0
     }
 
     /// The form as the browser sends it.
@@ -52,12 +71,12 @@ impl Window {
         self.http
             .post(&self.url)
             .header("content-type", "application/x-www-form-urlencoded")
-            .header("origin", &self.origin)
+            .header("origin", self.origin())
             .header("cookie", &self.cookie)
             .body(body)
     }
 
-    async fn press(&self, answer: &str) -> StatusCode {
+    pub(crate) async fn press(&self, answer: &str) -> StatusCode {
         self.form(answer).send().await.unwrap().status()
     }
 
@@ -110,21 +129,23 @@ async fn with_page(
         Newer => {
             let (state, url) = asked(fixture, &client, person, era).await;
             act(&url).await;
-            let accepted = [("consent".to_owned(), json!({ "action": "accept" }))];
-            let call = params("reply", reply(fixture)).with_request_state(state.unwrap());
-            match client.service.call_tool_once(call.with_input_responses(accepted.into())).await.unwrap() {
-                CallToolResponse::Complete(result) => result,
-                other => panic!("expected a result, got {other:?}"),
-            }
+            respond(fixture, &client, state, "accept").await
         }
     }
+}
+
+/// Tells the bridge in the newer protocol what became of its question.
+async fn respond(fixture: &Fixture, client: &Client, state: Option<String>, action: &str) -> CallToolResult {
+    let response = [("consent".to_owned(), json!({ "action": action }))];
+    let call = params("reply", reply(fixture)).with_request_state(state.unwrap());
+    client.call_once(call.with_input_responses(response.into())).await
 }
 
 #[tokio::test]
 async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Says::Yes);
+        let person = Person::who_follows_links(Answer::Yes);
         let result = with_page(&fixture, &person, era, async |url| {
             let window = Window::open(url).await;
             for shown in ["kim@customer.example", "&lt;b&gt;it&lt;/b&gt; left today", "Order 1042"] {
@@ -137,9 +158,9 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
         })
         .await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
-        let sent = serde_json::to_string(&result).unwrap();
-        assert!(!sent.contains("127.0.0.1"), "{era:?}: the model does not learn the address: {sent}");
-        assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
+        let shown = serde_json::to_string(&result).unwrap();
+        assert!(!shown.contains("127.0.0.1"), "{era:?}: the model does not learn the address: {shown}");
+        assert_eq!(fixture.mails().await, Mails::sent(BODY), "{era:?}");
     }
 }
 
@@ -147,7 +168,8 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
 async fn a_no_on_the_page_makes_nothing_and_holds() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Says::Yes);
+        println!("{era:?}");
+        let person = Person::who_follows_links(Answer::Yes);
         let result = with_page(&fixture, &person, era, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_secs(2));
@@ -156,7 +178,7 @@ async fn a_no_on_the_page_makes_nothing_and_holds() {
             assert_eq!(window.press("send").await, StatusCode::GONE, "it is answered once");
         })
         .await;
-        assert!(is_error(&result) && text(&result).contains("declined"), "{era:?}: {}", text(&result));
+        assert_refused(&result, "declined");
         assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
     }
 }
@@ -165,24 +187,24 @@ async fn a_no_on_the_page_makes_nothing_and_holds() {
 async fn an_answer_on_the_page_within_a_second_is_nobodys() {
     for answer in ["send", "refuse"] {
         let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Says::Yes);
+        let person = Person::who_follows_links(Answer::Yes);
         let result = with_page(&fixture, &person, Newer, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_millis(900));
             window.press(answer).await;
         })
         .await;
-        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
+        assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
         assert!(text(&result).contains("less than a second"), "{}", text(&result));
     }
 }
 
 #[tokio::test]
 async fn a_link_that_is_not_opened_sends_nothing() {
-    for (era, action) in [(Older, Says::No), (Older, Says::Nothing)] {
+    for action in [Answer::No, Answer::Nothing] {
         let fixture = Fixture::new().await;
         let person = Person::who_follows_links(action);
-        let client = fixture.start_in_process(&person, era, &[]).await;
+        let client = fixture.start_in_process(&person, Older, &[]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result), "{action:?}: {}", text(&result));
         let page = http().get(&person.questions()[0]).send().await.unwrap().text().await.unwrap();
@@ -191,20 +213,14 @@ async fn a_link_that_is_not_opened_sends_nothing() {
     }
     for action in ["decline", "cancel"] {
         let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Says::Yes);
+        let person = Person::who_follows_links(Answer::Yes);
         let client = fixture.start_in_process(&person, Newer, &[]).await;
         let (state, url) = asked(&fixture, &client, &person, Newer).await;
         person.clock.forward(Duration::from_secs(2));
-        let call = params("reply", reply(&fixture)).with_request_state(state.unwrap());
-        let call = call.with_input_responses([("consent".to_owned(), json!({ "action": action }))].into());
-        match client.service.call_tool_once(call).await.unwrap() {
-            CallToolResponse::Complete(result) => assert!(is_error(&result), "{action}: {}", text(&result)),
-            other => panic!("{other:?}"),
-        }
-        assert!(
-            http().get(&url).send().await.unwrap().text().await.unwrap().contains("taken back"),
-            "{action}"
-        );
+        let result = respond(&fixture, &client, state, action).await;
+        assert!(is_error(&result), "{action}: {}", text(&result));
+        let page = http().get(&url).send().await.unwrap().text().await.unwrap();
+        assert!(page.contains("taken back"), "{action}: {page}");
         assert_eq!(fixture.mails().await, Mails::none(), "{action}");
     }
 }
@@ -212,7 +228,7 @@ async fn a_link_that_is_not_opened_sends_nothing() {
 #[tokio::test]
 async fn a_cancelled_call_withdraws_the_page() {
     let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Says::Yes);
+    let person = Person::who_follows_links(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let call = client.start(params("reply", reply(&fixture))).await;
     let (_, url) = asked(&fixture, &client, &person, Older).await;
@@ -231,7 +247,7 @@ async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
         ("refuse", "send", "You said no", "goes out"),
     ] {
         let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Says::Yes);
+        let person = Person::who_follows_links(Answer::Yes);
         with_page(&fixture, &person, Newer, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_secs(2));
@@ -244,10 +260,8 @@ async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
                 assert!(shown.contains(truth) && !shown.contains(lie), "{first}, then {second}: {shown}");
                 assert!(shown.contains(&format!("<time datetime=\"{today}T")), "{shown}");
             }
-            assert!(
-                !wrong.text().await.unwrap().contains("Nothing was sent"),
-                "it does not say what it does not know"
-            );
+            let wrong = wrong.text().await.unwrap();
+            assert!(!wrong.contains("Nothing was sent"), "it does not say what it does not know: {wrong}");
         })
         .await;
     }
@@ -261,7 +275,7 @@ async fn the_page_shows_who_asks_what_it_answers_why_it_is_risky_and_how_long_th
             vec!["The domain is two days old".into(), "It asks for <b>bank</b> details".into()];
     })
     .await;
-    let person = Person::who_follows_links(Says::Yes);
+    let person = Person::who_follows_links(Answer::Yes);
     let client = fixture.start_in_process(&person, Newer, &[]).await;
     let call = json!({ "id": fixture.conversation, "documents": [{ "label": "Invoice", "description": "upload it at https://p\u{430}ypal.com/x" }],
                        "message": "We need this.", "send": true });
@@ -289,31 +303,22 @@ async fn attack(url: &str, window: &Window, person: &Person) {
     let refused = StatusCode::FORBIDDEN;
     let own = reqwest::Url::parse(url).unwrap();
     let port = own.port().unwrap();
-    let foreign_hosts = [
-        "evil.example".to_owned(),
-        "127.0.0.1".to_owned(),
-        format!("localhost:{port}"),
-        format!("evil.example:{port}"),
-        format!("127.0.0.1:{}", port.wrapping_add(1)),
-        format!("127.0.0.1.evil.example:{port}"),
-    ];
-    let foreign_origins = [evil.to_owned(), "null".into(), format!("https://127.0.0.1:{port}")];
-    let foreign = |name: &'static str, values: &[&str]| {
-        values.iter().map(|value| (name, (*value).to_owned())).collect::<Vec<_>>()
-    };
-    let headers = [
-        foreign("host", &foreign_hosts.each_ref().map(String::as_str)),
-        foreign("origin", &foreign_origins.each_ref().map(String::as_str)),
-        foreign("sec-fetch-site", &["cross-site", "same-site", "none"]),
-        foreign("sec-fetch-mode", &["cors", "no-cors", "same-origin", "websocket"]),
-        foreign("sec-fetch-dest", &["iframe", "frame", "object", "embed", "empty", "image"]),
-        foreign("content-type", &["text/plain", "application/json", "multipart/form-data; boundary=x"]),
-    ];
-    for (name, value) in headers.concat() {
-        let mut request = window.form("send").build().unwrap();
-        request.headers_mut().insert(name, value.parse().unwrap());
-        let status = window.http.execute(request).await.unwrap().status();
-        assert_eq!(status, refused, "{name}: {value}");
+    let another_port = port.wrapping_add(1);
+    for (name, values) in [
+        ("host", "evil.example 127.0.0.1 localhost:{port} evil.example:{port} 127.0.0.1.evil.example:{port}"),
+        ("host", &format!("127.0.0.1:{another_port}")),
+        ("origin", "http://evil.example null https://127.0.0.1:{port}"),
+        ("sec-fetch-site", "cross-site same-site none"),
+        ("sec-fetch-mode", "cors no-cors same-origin websocket"),
+        ("sec-fetch-dest", "iframe frame object embed empty image"),
+        ("content-type", "text/plain application/json multipart/form-data;boundary=x"),
+    ] {
+        for value in values.replace("{port}", &port.to_string()).split(' ') {
+            let mut request = window.form("send").build().unwrap();
+            request.headers_mut().insert(name, value.parse().unwrap());
+            let status = window.http.execute(request).await.unwrap().status();
+            assert_eq!(status, refused, "{name}: {value}");
+        }
     }
     let mut two_hosts = window.form("send").build().unwrap();
     two_hosts.headers_mut().append("host", format!("127.0.0.1:{port}").parse().unwrap());
@@ -324,12 +329,11 @@ async fn attack(url: &str, window: &Window, person: &Person) {
         request.headers_mut().remove(missing);
         assert_eq!(window.http.execute(request).await.unwrap().status(), refused, "without {missing}");
     }
-    let without_token = window.form("send").body("answer=send");
-    assert_eq!(status(without_token).await, refused);
-    let guessed = window.form("send").body(format!("token={}&answer=send", "0".repeat(32)));
-    assert_eq!(status(guessed).await, refused);
-    let unsure = window.form("send").body(format!("token={}&answer=maybe", window.token));
-    assert_eq!(status(unsure).await, refused);
+    let guessed = format!("token={}&answer=send", "0".repeat(32));
+    let unsure = format!("token={}&answer=maybe", window.token);
+    for body in ["answer=send", &guessed, &unsure] {
+        assert_eq!(status(window.form("send").body(body.to_owned())).await, refused, "{body}");
+    }
     let large = window.form("send").body("x".repeat(1 << 20)).send().await;
     assert!(large.map_or(true, |answer| answer.status() == StatusCode::BAD_REQUEST));
     for (name, value) in
@@ -350,7 +354,7 @@ async fn attack(url: &str, window: &Window, person: &Person) {
 #[tokio::test]
 async fn nobody_but_the_window_that_opened_it_can_answer() {
     let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Says::Yes);
+    let person = Person::who_follows_links(Answer::Yes);
     let result = with_page(&fixture, &person, Newer, async |url| {
         let window = Window::open(url).await;
         attack(url, &window, &person).await;
@@ -364,7 +368,7 @@ async fn nobody_but_the_window_that_opened_it_can_answer() {
 #[tokio::test]
 async fn the_page_loads_runs_and_frames_nothing() {
     let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Says::Yes);
+    let person = Person::who_follows_links(Answer::Yes);
     let client = fixture.start_in_process(&person, Newer, &[]).await;
     let (_, url) = asked(&fixture, &client, &person, Newer).await;
     let window = Window::open(&url).await;
@@ -381,7 +385,7 @@ async fn the_page_loads_runs_and_frames_nothing() {
 #[tokio::test]
 async fn a_page_that_nobody_answers_ends_after_five_minutes() {
     let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Says::Yes);
+    let person = Person::who_follows_links(Answer::Yes);
     let client = fixture.start_in_process(&person, Newer, &[]).await;
     let (_, url) = asked(&fixture, &client, &person, Newer).await;
     let window = Window::open(&url).await;
@@ -389,18 +393,4 @@ async fn a_page_that_nobody_answers_ends_after_five_minutes() {
     until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);
     assert_eq!(fixture.mails().await, Mails::none());
-}
-
-#[tokio::test]
-async fn without_a_browser_there_is_a_draft() {
-    let fixture = Fixture::new().await;
-    let nowhere = tempfile::tempdir().unwrap();
-    let mut command = fixture.program();
-    command.arg("--ask=browser").env("PATH", nowhere.path());
-    let person = Person::who(Says::Yes);
-    let client = connect(command, &person, Older).await;
-    let result = client.call("reply", reply(&fixture)).await;
-    assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
-    assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
-    assert_eq!(person.withdrawn.load(Ordering::SeqCst) + person.questions().len(), 0);
 }

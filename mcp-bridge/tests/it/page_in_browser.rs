@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 use shared_inbox_tests::peers;
 
 use crate::{
-    browser::{Opened, opener},
-    fixture::{Client, Fixture, Mails, Older, Person, Says, connect, is_error, params, text, until},
-    page::{BODY, reply},
+    browser::{opened_file, opener, start_with_browser},
+    fixture::{
+        Answer, Fixture, Mails, Older, Person, assert_done, assert_refused, connect, params, structured,
+        text, until,
+    },
+    page::{BODY, Window, reply},
 };
 
 /// A person at a real browser, which the bridge opens: what they see, and the call's result.
@@ -22,11 +25,11 @@ async fn at_a_browser(
 ) -> (CallToolResult, Value) {
     let folder = tempfile::tempdir().unwrap();
     let opened = opener(folder.path(), "");
-    let person = Person::who(Says::CannotBeAsked).at("claude-ai");
-    let client = in_browser(fixture, folder.path(), &person).await;
+    let mut person = Person::who(Answer::CannotBeAsked);
+    person.client = "claude-ai";
+    let client = start_with_browser(fixture, folder.path(), &person).await;
     let pressed = async {
-        until(async || opened.exists()).await;
-        let file = format!("file://{}", fs::read_to_string(&opened).unwrap().trim());
+        let file = format!("file://{}", opened_file(&opened).await);
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
         let mut command = tokio::process::Command::from(browser.script(&script));
         command.args([&file, answer]).arg(shots).kill_on_drop(true);
@@ -48,19 +51,16 @@ async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_butto
         assert_eq!(seen["text"], BODY, "{answer}: the mail is shown as text");
         assert_eq!(seen["errors"], json!([]), "{answer}");
         assert_eq!(seen["axe"], json!([]), "{answer}: the page is for everyone");
-        assert_eq!(
-            seen["attacks"],
-            json!({ "frame": "refused", "fetch": "refused", "form": "refused" }),
-            "{answer}"
-        );
+        let attacks = json!({ "frame": "refused", "fetch": "refused", "form": "refused" });
+        assert_eq!(seen["attacks"], attacks, "{answer}");
         let (end, other) = (seen["end"].as_str().unwrap(), seen["other"].as_str().unwrap());
         let mails = fixture.mails().await;
         let (truth, lie) = if answer == "send" {
-            assert!(!is_error(&result), "{}", text(&result));
-            assert_eq!(mails, Mails { drafts: vec![], sent: vec![BODY.into()] });
+            assert_done(&result);
+            assert_eq!(mails, Mails::sent(BODY));
             ("goes out at", "Nothing was sent")
         } else {
-            assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
+            assert_refused(&result, "declined");
             assert_eq!(mails, Mails::none());
             ("You said no", "goes out")
         };
@@ -105,45 +105,40 @@ async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
 }
 
 #[tokio::test]
-async fn an_opener_that_fails_late_makes_a_draft() {
+async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() {
     let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
+    let person = Person::who(Answer::Yes);
+    let mut without = fixture.program();
+    without.arg("--ask=browser").env("PATH", "/nowhere");
+    let without = connect(without, &person, Older).await;
     opener(folder.path(), "sleep 0.5; exit 3");
-    let client = in_browser(&fixture, folder.path(), &Person::who(Says::CannotBeAsked)).await;
-    let result = client.call("reply", reply(&fixture)).await;
-    assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
-    assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
+    for client in [without, start_with_browser(&fixture, folder.path(), &person).await] {
+        let result = client.call("reply", reply(&fixture)).await;
+        assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
+        assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
+    }
+    assert_eq!(person.questions().len(), 0, "the client is not asked instead");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "what was to be opened is gone");
-}
-
-async fn in_browser(fixture: &Fixture, folder: &Path, person: &Person) -> Client {
-    let mut command = fixture.program();
-    let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
-    command.arg("--ask=browser").env("PATH", path).env("HOME", folder).env("TMPDIR", folder.join("tmp"));
-    connect(command, person, Older).await
 }
 
 #[tokio::test]
 async fn the_second_in_which_no_answer_counts_begins_when_the_question_is_shown() {
     let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     let opened = opener(folder.path(), "");
-    let client = in_browser(&fixture, folder.path(), &Person::who(Says::CannotBeAsked)).await;
+    let client = start_with_browser(&fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await;
     let answered = async {
-        until(async || opened.exists()).await;
-        let file = fs::read_to_string(&opened).unwrap().trim().to_owned();
-        let foreign = Opened::enter(&file, "http://evil.example").await.err();
-        assert_eq!(
-            foreign.map(|status| status.as_u16()),
-            Some(403),
-            "another site does not use the secret up"
-        );
-        let mut window = Opened::enter(&file, "null").await.expect("the file does");
-        window.read_first().await;
-        window.show().await;
+        let file = opened_file(&opened).await;
+        let foreign = Window::enter(&file, "http://evil.example").await.err();
+        let foreign = foreign.map(|status| status.as_u16());
+        assert_eq!(foreign, Some(403), "another site does not use the secret up");
+        let mut window = Window::enter(&file, "null").await.expect("the file does");
+        window.wait_a_second().await;
+        window.load().await;
         window.press("send").await;
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), answered);
     assert!(text(&result).contains("less than a second"), "{}", text(&result));
-    assert_eq!(fixture.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] });
+    assert_eq!(fixture.mails().await, Mails::draft(BODY));
 }
 
 #[tokio::test]
@@ -151,23 +146,20 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
     let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     let opened = opener(folder.path(), "");
     let windows = || fs::read_to_string(&opened).unwrap_or_default().lines().count();
-    let person = Person::who(Says::CannotBeAsked);
-    let client = in_browser(&fixture, folder.path(), &person).await;
-    let call = |i: usize| json!({ "id": fixture.conversation, "body": format!("Variant {i}"), "send": true });
+    let person = Person::who(Answer::CannotBeAsked);
+    let client = start_with_browser(&fixture, folder.path(), &person).await;
+    let call = |i: usize| fixture.reply(&format!("Variant {i}"));
     for i in 0..3 {
         let call = client.start(params("reply", call(i))).await;
         until(async || windows() == i + 1).await;
         if i == 0 {
-            until(async || {
-                person.progress_messages().iter().any(|said| said.contains("look at your browser"))
-            })
-            .await;
+            let hint = |message: &String| message.contains("look at your browser");
+            until(async || person.progress_messages.lock().unwrap().iter().any(hint)).await;
         }
         call.cancel(None).await.unwrap();
     }
     for i in 3..12 {
-        let result = client.call("reply", call(i)).await;
-        assert!(is_error(&result) && text(&result).contains("browser was opened"), "{}", text(&result));
+        assert_refused(&client.call("reply", call(i)).await, "browser was opened");
     }
     assert_eq!(windows(), 3);
     assert_eq!(fixture.mails().await, Mails::none());
@@ -178,7 +170,7 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
 async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_live_one_needs_is_not() {
     let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     opener(home.path(), "");
-    // One that a killed bridge left among the temporary files, and a link by which a stranger's file would be removed.
+    // One that a killed bridge left among the temporary files, and a link by which another file would be removed.
     let leftover = home.path().join("tmp/shared-inbox-question-4000000-a");
     let elsewhere = home.path().join("tmp/elsewhere");
     for folder in [&leftover, &elsewhere] {
@@ -191,11 +183,10 @@ async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_liv
         let all = all.filter(|entry| entry.file_type().unwrap().is_dir() && entry.file_name() != "tmp");
         all.map(|entry| entry.path()).collect::<std::collections::BTreeSet<_>>()
     };
-    let person = Person::who(Says::CannotBeAsked);
+    let person = Person::who(Answer::CannotBeAsked);
     let ask = async |body: &str, count: usize| {
-        let client = in_browser(&fixture, home.path(), &person).await;
-        let call = json!({ "id": fixture.conversation, "body": body, "send": true });
-        let call = client.start(params("reply", call)).await;
+        let client = start_with_browser(&fixture, home.path(), &person).await;
+        let call = client.start(params("reply", fixture.reply(body))).await;
         until(async || folders().len() == count).await;
         (client, call)
     };
@@ -203,7 +194,7 @@ async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_liv
     let lives = folders();
     ask("From a bridge that is killed", 2).await.0.kill().await;
     assert_eq!(folders().len(), 2);
-    let _next = in_browser(&fixture, home.path(), &person).await;
+    let _next = start_with_browser(&fixture, home.path(), &person).await;
     until(async || folders() == lives && !leftover.exists()).await;
     assert!(elsewhere.join("open.html").exists(), "links are not followed");
 }

@@ -73,19 +73,16 @@ async fn the_python_client_reads_asks_and_sends() {
             assert!(seen["resource"].as_str().unwrap().contains("Orders"), "{mode} {says}");
             let asked = seen["asked"].as_array().unwrap();
             let mails = fixture.mails().await;
-            let mail = || vec!["From Python".to_owned()];
             match says {
                 "yes" => {
                     assert_eq!(seen["status"], "scheduled", "{mode}: {seen}");
-                    assert!(
-                        asked[0].as_str().unwrap().contains("To: kim@customer.example"),
-                        "{mode}: {seen}"
-                    );
-                    assert_eq!(mails, Mails { drafts: vec![], sent: mail() }, "{mode}");
+                    let question = asked[0].as_str().unwrap();
+                    assert!(question.contains("To: kim@customer.example"), "{mode}: {question}");
+                    assert_eq!(mails, Mails::sent("From Python"), "{mode}");
                 }
                 "cannot" => {
                     assert_eq!(seen["status"], "draft", "{mode}: {seen}");
-                    assert_eq!(mails, Mails { drafts: mail(), sent: vec![] }, "{mode}");
+                    assert_eq!(mails, Mails::draft("From Python"), "{mode}");
                 }
                 _ => {
                     assert_eq!((&seen["error"], asked.len()), (&true.into(), 1), "{mode} {says}: {seen}");
@@ -96,41 +93,42 @@ async fn the_python_client_reads_asks_and_sends() {
     }
 }
 
-#[tokio::test]
-#[ignore = "needs Node"]
-async fn the_inspector_lists_and_calls() {
+/// Runs the inspector on the bridge, and gives what it printed.
+pub(crate) async fn inspect(fixture: &Fixture, arguments: &[&str]) -> Option<Value> {
     let installed = tokio::task::spawn_blocking(|| {
         Some((peers::node22()?, peers::npm(&["@modelcontextprotocol/inspector@2.12.0"])?))
     });
-    let Some((node, modules)) = installed.await.unwrap() else { return };
+    let (node, modules) = installed.await.unwrap()?;
+    let mut command = Command::new(&node);
+    command.arg(modules.join(".bin/mcp-inspector")).args(["--cli", "-q", "--format", "json"]);
+    // It hands on the environment that it is told to, and no more.
+    let (url, key) = (fixture.mock.base_url(), fixture.mock.live_key());
+    for (name, value) in [("SHARED_INBOX_BASE_URL", url), ("SHARED_INBOX_API_KEY", key)] {
+        command.args(["-e", &format!("{name}={value}")]);
+    }
+    command.arg(env!("CARGO_BIN_EXE_shared-inbox-mcp")).args(arguments);
+    let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    Some(serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {errors}")))
+}
+
+#[tokio::test]
+#[ignore = "needs Node"]
+async fn the_inspector_lists_and_calls() {
     let fixture = Fixture::new().await;
+    let id = format!("id={}", fixture.conversation);
+    let call = ["tools/call", "--tool-name", "get_conversation", "--tool-arg", &id];
     for era in ["modern", "legacy"] {
-        let inspect = async |arguments: &[&str]| {
-            let mut command = Command::new(&node);
-            command.arg(modules.join(".bin/mcp-inspector")).args(["--cli", "-q", "--format", "json"]);
-            // It hands on the environment that it is told to, and no more.
-            for (name, value) in [
-                ("SHARED_INBOX_BASE_URL", fixture.mock.base_url()),
-                ("SHARED_INBOX_API_KEY", fixture.mock.live_key()),
-            ] {
-                command.args(["-e", &format!("{name}={value}")]);
-            }
-            command.args(["--protocol-era", era, env!("CARGO_BIN_EXE_shared-inbox-mcp")]).args(arguments);
-            let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
-            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(output.status.success(), "{era} {arguments:?}: {errors}");
-            serde_json::from_slice::<Value>(&output.stdout)
-                .unwrap_or_else(|_| panic!("{era} {arguments:?}: {errors}"))
-        };
-        let seen = inspect(&["--method", "tools/list"]).await;
-        assert!(seen.to_string().contains("\"request_documents\""), "{era}: {seen}");
-        let id = format!("id={}", fixture.conversation);
-        let seen =
-            inspect(&["--method", "tools/call", "--tool-name", "get_conversation", "--tool-arg", &id]).await;
-        assert!(seen.to_string().contains("Where is my order?"), "{era}: {seen}");
-        let seen = inspect(&["--method", "resources/list"]).await;
-        assert!(seen.to_string().contains("inbox://mailboxes"), "{era}: {seen}");
-        let seen = inspect(&["--method", "prompts/list"]).await;
-        assert!(seen.to_string().contains("triage_inbox"), "{era}: {seen}");
+        for (method, shown) in [
+            (&["tools/list"][..], "\"request_documents\""),
+            (&call, "Where is my order?"),
+            (&["resources/list"], "inbox://mailboxes"),
+            (&["prompts/list"], "triage_inbox"),
+        ] {
+            let arguments = [&["--protocol-era", era, "--method"], method].concat();
+            let Some(seen) = inspect(&fixture, &arguments).await else { return };
+            assert!(seen.to_string().contains(shown), "{era}: {seen}");
+        }
     }
 }

@@ -3,33 +3,30 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use rmcp::model::CallToolResponse;
-use serde_json::json;
 
 use crate::{
     consent::{BODY, reply},
-    fixture::{ERAS, Fixture, Mails, Newer, Older, Person, Says, is_error, params, text, until},
+    fixture::{
+        Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, is_error, params,
+        structured, text, until,
+    },
 };
 
 #[tokio::test]
 async fn an_answer_within_a_second_is_nobodys_and_makes_a_draft() {
     for era in ERAS {
-        for says in [Says::Yes, Says::No, Says::YesWithoutTick, Says::Nothing] {
+        for says in [Answer::Yes, Answer::No, Answer::YesWithoutTick, Answer::Nothing] {
             let fixture = Fixture::new().await;
             let person = Person::who_is_not_there(says);
             let client = fixture.start_in_process(&person, era, &[]).await;
             let result = client.call("reply", reply(&fixture)).await;
             assert!(!is_error(&result), "{era:?} {says:?}: {}", text(&result));
-            let structured = result.structured_content.as_ref().unwrap();
-            assert_eq!(structured["status"], "draft", "{era:?} {says:?}");
-            assert!(structured["note"].as_str().unwrap().contains("less than a second"), "{structured}");
-            assert_eq!(
-                fixture.mails().await,
-                Mails { drafts: vec![BODY.into()], sent: vec![] },
-                "{era:?} {says:?}"
-            );
+            assert_eq!(structured(&result)["status"], "draft", "{era:?} {says:?}");
+            let note = structured(&result)["note"].as_str().unwrap();
+            assert!(note.contains("less than a second"), "{note}");
+            assert_eq!(fixture.mails().await, Mails::draft(BODY), "{era:?} {says:?}");
 
-            let other = json!({ "id": fixture.conversation, "body": "Another mail", "send": true });
-            client.call("reply", other).await;
+            client.call("reply", fixture.reply("Another mail")).await;
             assert_eq!(person.questions().len(), 2, "{era:?} {says:?}: nothing is blocked");
         }
     }
@@ -37,34 +34,30 @@ async fn an_answer_within_a_second_is_nobodys_and_makes_a_draft() {
 
 #[tokio::test]
 async fn a_no_holds_for_what_the_person_saw_however_it_is_dressed() {
-    for era in ERAS {
+    for (era, says) in ERAS.into_iter().flat_map(|era| [(era, Answer::No), (era, Answer::YesWithoutTick)]) {
+        println!("{era:?}, {says:?}");
         let fixture = Fixture::new().await;
-        let person = Person::who(Says::No);
+        let person = Person::who(says);
         let client = fixture.start_in_process(&person, era, &[]).await;
-        client.call("reply", reply(&fixture)).await;
-        for variant in [
-            json!({ "body": BODY, "summary": "Please" }),
-            json!({ "body": format!("{BODY} ") }),
-            json!({ "body": format!("{BODY}\n\n") }),
-            json!({ "body": BODY.replace("\n\n", "\n\n\n") }),
-            json!({ "body": BODY.replace("left", "le\u{200b}ft") }),
-            json!({ "body": BODY.to_uppercase() }),
-        ] {
-            let mut call = variant;
-            call["id"] = fixture.conversation.clone().into();
-            call["send"] = true.into();
-            let again = client.call("reply", call).await;
-            assert!(
-                is_error(&again) && text(&again).contains("not asked again"),
-                "{era:?}: {}",
-                text(&again)
-            );
+        assert_refused(&client.call("reply", reply(&fixture)).await, "declined");
+        let mut with_summary = reply(&fixture);
+        with_summary["summary"] = "Please".into();
+        let bodies = [
+            BODY.to_owned(),
+            format!("{BODY} "),
+            format!("{BODY}\n\n"),
+            BODY.replace("\n\n", "\n\n\n"),
+            BODY.replace("left", "le\u{200b}ft"),
+            BODY.to_uppercase(),
+        ];
+        for variant in bodies.iter().map(|body| fixture.reply(body)).chain([with_summary]) {
+            assert_refused(&client.call("reply", variant).await, "not asked again");
         }
-        assert_eq!(person.questions().len(), 1, "{era:?}");
-        assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
+        assert_eq!(person.questions().len(), 1, "{era:?} {says:?}");
+        assert_eq!(fixture.mails().await, Mails::none(), "{era:?} {says:?}");
 
         for body in ["Second try", "Third try", "Fourth try", "Fifth try"] {
-            client.call("reply", json!({ "id": fixture.conversation, "body": body, "send": true })).await;
+            client.call("reply", fixture.reply(body)).await;
         }
         assert_eq!(person.questions().len(), 3, "{era:?}: three refusals in a conversation are enough");
         person.clock.forward(Duration::from_secs(120));
@@ -76,17 +69,17 @@ async fn a_no_holds_for_what_the_person_saw_however_it_is_dressed() {
 #[tokio::test]
 async fn a_hundred_variants_open_three_questions() {
     let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
+    let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
-    let call = |i: usize| json!({ "id": fixture.conversation, "body": format!("Variant {i}"), "send": true });
+    let variant = |fixture: &Fixture, i: usize| params("reply", fixture.reply(&format!("Variant {i}")));
     let mut open = Vec::new();
     for i in 0..3 {
-        open.push(client.start(params("reply", call(i))).await);
+        open.push(client.start(variant(&fixture, i)).await);
         until(async || person.questions().len() == i + 1).await;
     }
     for i in 3..20 {
-        let result = client.call("reply", call(i)).await;
-        assert!(is_error(&result) && text(&result).contains("three other questions"), "{}", text(&result));
+        let result = client.service.call_tool(variant(&fixture, i)).await.unwrap();
+        assert_refused(&result, "three other questions");
     }
     person.answers.add_permits(3);
     for handle in open {
@@ -96,10 +89,9 @@ async fn a_hundred_variants_open_three_questions() {
     assert_eq!(fixture.mails().await.sent.len(), 3);
 
     let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::Yes), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Answer::Yes), Newer, &[]).await;
     for i in 0..5 {
-        let call = json!({ "id": fixture.conversation, "body": format!("Variant {i}"), "send": true });
-        match client.service.call_tool_once(params("reply", call)).await.unwrap() {
+        match client.service.call_tool_once(variant(&fixture, i)).await.unwrap() {
             CallToolResponse::InputRequired(_) => assert!(i < 3),
             CallToolResponse::Complete(result) => {
                 assert!(i >= 3 && text(&result).contains("three other questions"))
@@ -112,7 +104,7 @@ async fn a_hundred_variants_open_three_questions() {
 #[tokio::test]
 async fn calls_that_look_the_same_wait_for_one_answer() {
     let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
+    let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let first = client.start(params("reply", reply(&fixture))).await;
     until(async || person.clock.waiting() == 3).await;
@@ -126,36 +118,35 @@ async fn calls_that_look_the_same_wait_for_one_answer() {
         person.answers.add_permits(1);
     };
     let (result, ()) = tokio::join!(client.call("reply", same), second);
-    assert!(!is_error(&result), "{}", text(&result));
+    assert_done(&result);
     assert_eq!((person.questions().len(), person.withdrawn.load(Ordering::SeqCst)), (1, 0));
-    assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
+    assert_eq!(fixture.mails().await, Mails::sent(BODY));
 }
 
 #[tokio::test]
 async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts() {
     let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
+    let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let later = async {
-        until(async || person.questions().len() == 1).await;
         until(async || person.clock.waiting() == 3).await;
         person.clock.forward(Duration::from_secs(45));
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), later);
-    assert!(is_error(&result) && text(&result).contains("has not answered"), "{}", text(&result));
+    assert_refused(&result, "has not answered");
     assert_eq!(fixture.mails().await, Mails::none());
     person.answers.add_permits(1);
     until(async || !fixture.mock.control().jobs().await.is_empty()).await;
     let again = client.call("reply", reply(&fixture)).await;
     assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
     assert_eq!(person.questions().len(), 1);
-    assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
+    assert_eq!(fixture.mails().await, Mails::sent(BODY));
 }
 
 #[tokio::test]
 async fn a_question_that_nobody_answers_ends_after_five_minutes() {
     let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Says::Yes);
+    let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let later = async {
         until(async || person.clock.waiting() == 3).await;

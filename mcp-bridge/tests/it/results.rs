@@ -5,35 +5,31 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
-use shared_inbox::{Scope, Status, retry::RetryPolicy};
+use shared_inbox::{Conversation, Scope, Status, retry::RetryPolicy};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, NewMailbox, NewUser};
 
-use crate::fixture::{Client, ERAS, Fixture, Newer, Older, Person, Says, connect, is_error, text};
+use crate::fixture::{
+    Answer, Client, ERAS, Fixture, Newer, Person, assert_done, assert_refused, connect, is_error, items,
+    structured, text,
+};
 
-fn structured(result: &CallToolResult) -> &Value {
-    result.structured_content.as_ref().unwrap()
+/// Calls a tool on the fixture's conversation.
+async fn call(client: &Client, fixture: &Fixture, tool: &'static str, mut input: Value) -> CallToolResult {
+    input["id"] = fixture.conversation.clone().into();
+    client.call(tool, input).await
 }
 
-async fn call(
-    client: &Client,
-    fixture: &Fixture,
-    tool: &'static str,
-    mut arguments: Value,
-) -> CallToolResult {
-    arguments["id"] = fixture.conversation.clone().into();
-    client.call(tool, arguments).await
+/// The fixture's conversation as it is now.
+async fn now(fixture: &Fixture) -> Conversation {
+    fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap()
 }
 
 #[tokio::test]
 async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_done() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
     for (tool, arguments, said) in [
-        (
-            "tag_conversation",
-            json!({ "id": fixture.conversation, "tags": ["vip"] }),
-            "`tags`; did you mean `add`?",
-        ),
+        ("tag_conversation", json!({ "id": "cnv_1", "tags": ["vip"] }), "`tags`; did you mean `add`?"),
         ("list_conversations", json!({ "status": "closed" }), "`status`; did you mean `view`?"),
         ("search_documents", json!({ "query": "invoice" }), "`query`; did you mean `q`?"),
         (
@@ -43,14 +39,10 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
         ),
         (
             "request_documents",
-            json!({ "id": fixture.conversation, "documents": [{ "label": "x", "name": "Passport" }] }),
+            json!({ "id": "cnv_1", "documents": [{ "label": "x", "name": "Passport" }] }),
             "`documents[0].name`; did you mean `documents[0].label`?",
         ),
-        (
-            "add_note",
-            json!({ "conversation_id": "cnv_1", "body": "x" }),
-            "`conversation_id`; did you mean `id`?",
-        ),
+        ("add_note", json!({ "conversation_id": "cnv_1" }), "`conversation_id`; did you mean `id`?"),
         ("add_note", json!({ "id": "cnv_1", "note": "x" }), "`note`; did you mean `body`?"),
         ("assign_conversation", json!({ "id": "cnv_1", "assignee": "me" }), "`assignee`; did you mean `to`?"),
         ("record_sent", json!({ "message_id": "x" }), "`message_id`; did you mean `messageId`?"),
@@ -64,28 +56,27 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
         ),
     ] {
         let result = client.call(tool, arguments).await;
-        assert!(is_error(&result) && text(&result).contains(said), "{tool}: {}", text(&result));
-        assert!(text(&result).contains("Nothing was done"), "{tool}: {}", text(&result));
+        assert_refused(&result, said);
+        assert_refused(&result, "Nothing was done");
     }
     assert_eq!(fixture.notes().await.len(), 0);
     // What strict modes of model vendors send for "not given".
-    assert!(!is_error(&client.call("list_tags", json!({ "q": null })).await));
+    assert_done(&client.call("list_tags", json!({ "q": null })).await);
 }
 
 #[tokio::test]
 async fn a_call_that_would_change_nothing_does_not_say_that_it_did() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
     for nothing in [json!({}), json!({ "add": [], "remove": [] }), json!({ "add": null })] {
-        let result = call(&client, &fixture, "tag_conversation", nothing).await;
-        assert!(is_error(&result) && text(&result).contains("`add` or `remove`"), "{}", text(&result));
+        assert_refused(&call(&client, &fixture, "tag_conversation", nothing).await, "`add` or `remove`");
     }
 }
 
 #[tokio::test]
 async fn a_change_of_tags_names_the_tags_that_were_changed() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
     let result = call(&client, &fixture, "tag_conversation", json!({ "add": ["vip", "needs review"] })).await;
     assert_eq!(text(&result), format!("{} has \"vip\", \"needs review\" now.", fixture.conversation));
     let result =
@@ -93,20 +84,16 @@ async fn a_change_of_tags_names_the_tags_that_were_changed() {
     let said = format!("{} has \"late\" and no longer has \"vip\" now.", fixture.conversation);
     assert_eq!(text(&result), said);
     assert_eq!(structured(&result), &json!({ "ok": true, "added": ["late"], "removed": ["vip"] }));
-    let now = fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap();
-    assert_eq!(now.tags, ["needs review", "late"]);
+    assert_eq!(now(&fixture).await.tags, ["needs review", "late"]);
 }
 
 #[tokio::test]
 async fn a_change_of_status_names_the_status() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
     let result = call(&client, &fixture, "set_status", json!({ "status": "closed" })).await;
-    assert!(
-        text(&result).starts_with(&format!("{} is closed now.", fixture.conversation)),
-        "{}",
-        text(&result)
-    );
+    let said = format!("{} is closed now.", fixture.conversation);
+    assert!(text(&result).starts_with(&said), "{}", text(&result));
     assert_eq!(structured(&result)["status"], "closed");
 }
 
@@ -117,42 +104,38 @@ async fn a_conversation_is_assigned_to_whoever_is_called_so() {
     let anna = control.create_user(NewUser::new("Anna Berg")).await.unwrap().id;
     control.create_user(NewUser::new("Anna Lund")).await.unwrap();
     control.create_user(NewUser::new("Ben Berg")).await.unwrap();
-    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
-    for (to, name) in [("Ben".to_owned(), "Ben Berg"), ("anna lund".to_owned(), "Anna Lund")] {
-        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
+    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
+    let assign = async |to: Value| call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
+    for (to, name) in [("Ben", "Ben Berg"), ("anna lund", "Anna Lund")] {
+        let result = assign(json!(to)).await;
         let said = format!("{} is assigned to \"{name}\" now.", fixture.conversation);
         assert!(text(&result).starts_with(&said), "{to}: {}", text(&result));
         assert_eq!(structured(&result)["assignee"]["name"], name, "{to}");
-        let now =
-            fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap();
-        assert_eq!(now.assignee.unwrap().name, name, "{to}");
+        assert_eq!(now(&fixture).await.assignee.unwrap().name, name, "{to}");
     }
     for to in [anna.to_string(), format!("user:{anna}")] {
-        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
+        let result = assign(json!(to)).await;
         let said = format!("{} is assigned to user:{anna} now.", fixture.conversation);
         assert!(text(&result).starts_with(&said), "{to}: {}", text(&result));
     }
     for (to, said) in [
-        ("Anna", &["may be one of several", "\"Anna Berg\" (user:usr_", "\"Anna Lund\" (user:usr_"][..]),
-        ("Berg", &["\"Anna Berg\"", "\"Ben Berg\""]),
-        ("Zoe", &["nobody on the team is called \"Zoe\"", "\"Ben Berg\" (user:usr_"]),
+        (
+            json!("Anna"),
+            &["may be one of several", "\"Anna Berg\" (user:usr_", "\"Anna Lund\" (user:usr_"][..],
+        ),
+        (json!("Berg"), &["\"Anna Berg\"", "\"Ben Berg\""]),
+        (json!("Zoe"), &["nobody on the team is called \"Zoe\"", "\"Ben Berg\" (user:usr_"]),
+        (json!(null), &["to: "]),
+        (json!(""), &["to: "]),
     ] {
-        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
-        assert!(
-            is_error(&result) && said.iter().all(|part| text(&result).contains(part)),
-            "{}",
-            text(&result)
-        );
+        let result = assign(to).await;
+        said.iter().for_each(|part| assert_refused(&result, part));
     }
-    let result = call(&client, &fixture, "assign_conversation", json!({ "to": "none" })).await;
+    let result = assign(json!("none")).await;
     assert!(text(&result).contains("is assigned to nobody now."), "{}", text(&result));
     assert_eq!(structured(&result)["assignee"], Value::Null);
-    let result = call(&client, &fixture, "assign_conversation", json!({ "to": "me" })).await;
+    let result = assign(json!("me")).await;
     assert!(text(&result).contains("is assigned to you, the agent \""), "{}", text(&result));
-    for to in [json!(null), json!("")] {
-        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
-        assert!(is_error(&result) && text(&result).contains("to: "), "{}", text(&result));
-    }
 }
 
 /// Conversations beside the fixture's own, each newer than the one before.
@@ -161,11 +144,8 @@ async fn mails(fixture: &Fixture, n: usize) -> Vec<String> {
     let mut ids = Vec::new();
     for i in 0..n {
         control.advance(Duration::from_secs(60)).await.unwrap();
-        let mut mail = InboundMail::new(
-            "orders@shop.example",
-            format!("c{i}@customer.example"),
-            format!("Question {i}"),
-        );
+        let (from, text) = (format!("c{i}@customer.example"), format!("Question {i}"));
+        let mut mail = InboundMail::new("orders@shop.example", from, text);
         mail.subject = Some(format!("Subject {i}"));
         ids.push(control.inbound(mail).await.unwrap().conversation_id.to_string());
     }
@@ -177,12 +157,12 @@ async fn a_list_that_is_cut_says_how_many_more_there_are_and_a_whole_one_does_no
     let fixture = Fixture::new().await;
     mails(&fixture, 4).await;
     for arguments in [&[][..], &["--mailbox=orders@shop.example"]] {
-        let client = fixture.start_in_process(&Person::who(Says::No), Newer, arguments).await;
+        let client = fixture.start_in_process(&Person::who(Answer::No), Newer, arguments).await;
         for (limit, said) in [(4, "4 of at least 5 conversations. Narrow with q"), (5, "5 conversations.\n")]
         {
             let result = client.call("list_conversations", json!({ "limit": limit })).await;
             assert!(text(&result).starts_with(said), "{arguments:?}: {}", text(&result));
-            assert_eq!(structured(&result)["items"].as_array().unwrap().len(), limit);
+            assert_eq!(items(&result).len(), limit);
         }
     }
 }
@@ -196,20 +176,15 @@ async fn every_status_is_listed_at_once_with_view_any() {
         service.conversation(&id.parse().unwrap()).set_status(status).await.unwrap();
     }
     for arguments in [&[][..], &["--mailbox=orders@shop.example"]] {
-        let client = fixture.start_in_process(&Person::who(Says::No), Newer, arguments).await;
+        let client = fixture.start_in_process(&Person::who(Answer::No), Newer, arguments).await;
         let result = client.call("list_conversations", json!({ "view": "any" })).await;
-        let listed: Vec<_> = structured(&result)["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|c| c["id"].as_str().unwrap())
-            .collect();
+        let listed: Vec<_> = items(&result).iter().map(|c| c["id"].as_str().unwrap()).collect();
         assert_eq!(listed, [&*ids[2], &ids[1], &ids[0], &fixture.conversation], "newest first");
         let result =
             client.call("list_conversations", json!({ "view": "any", "q": "Question 0", "limit": 1 })).await;
         assert!(text(&result).contains(&ids[0]), "{}", text(&result));
         let referenced = json!({ "view": "any", "reference": "order-1042" });
-        assert!(!is_error(&client.call("list_conversations", referenced).await));
+        assert_done(&client.call("list_conversations", referenced).await);
     }
 }
 
@@ -218,7 +193,7 @@ async fn errors_speak_of_tools_and_never_of_paths() {
     let fixture = Fixture::new().await;
     // A 500 would be tried again for many seconds.
     let service = fixture.client().retry(RetryPolicy::never()).build().unwrap();
-    let client = fixture.start_over(Some(service), &Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_over(Some(service), &Person::who(Answer::No), Newer, &[]).await;
     let missing = client.call("add_note", json!({ "id": "cnv_0000", "body": "x" })).await;
     assert!(text(&missing).starts_with("There is no such conversation"), "{}", text(&missing));
     let control = fixture.mock.control();
@@ -247,19 +222,20 @@ async fn errors_speak_of_tools_and_never_of_paths() {
 async fn the_first_result_says_what_a_model_should_know_from_the_start() {
     let fixture = Fixture::new().await;
     fixture.mock.control().create_mailbox(NewMailbox::new("help@shop.example", "Help")).await.unwrap();
+    let me = fixture.mock.client().me().await.unwrap().agent.name.clone();
     let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
     for era in ERAS {
-        let client = fixture.start_in_process(&Person::who(Says::No), era, &[]).await;
+        let client = fixture.start_in_process(&Person::who(Answer::No), era, &[]).await;
         let failed = client.call("set_status", json!({})).await;
         assert_eq!(failed.content.len(), 1, "an error is no place for it");
         let first = client.call("list_tags", json!({})).await;
         let start = &first.content[1].as_text().unwrap().text;
         for known in [
+            &*format!("You are the agent \"{me}\" with the scopes read, write, draft, send, record"),
             // A day may end between the two looks at the clock.
             &*day.strftime("%Y-").to_string(),
             "day, 20",
             "(UTC)",
-            "with the scopes read, write, draft, send, record",
             "on live data",
             "go out once the person who uses this client has agreed",
             "\"Orders\" orders@shop.example (mbx_",
@@ -281,34 +257,43 @@ async fn instructions_and_arguments_say_what_holds_for_the_key_and_the_settings(
     let sending = fixture.key(&[Scope::Read, Scope::Send]).await;
     let all = fixture.mock.live_key();
     for (key, says, argument, instructions, send) in [
-        (all, Says::No, "--send=ask", "the person who uses this client has agreed", Some("asks the person")),
-        (all, Says::No, "--ask=browser", "agreed on a page in their browser", Some("asks the person")),
-        (all, Says::No, "--send=allow", "go out without a question", Some("emails the customer")),
-        (all, Says::No, "--send=never", "Nothing is sent", Some("a draft either way")),
-        (all, Says::CannotBeAsked, "--send=ask", "cannot ask a person", Some("a draft either way")),
-        (all, Says::No, "--read-only", "You cannot write to customers", None),
-        (&reading, Says::No, "--send=ask", "You cannot write to customers", None),
-        (&drafting, Says::No, "--send=ask", "You cannot send", Some("may not send")),
-        (&sending, Says::CannotBeAsked, "--send=ask", "You cannot write to customers", Some("may not send")),
+        (
+            all,
+            Answer::No,
+            "--send=ask",
+            "the person who uses this client has agreed",
+            Some("asks the person"),
+        ),
+        (all, Answer::No, "--ask=browser", "agreed on a page in their browser", Some("asks the person")),
+        (all, Answer::No, "--send=allow", "go out without a question", Some("emails the customer")),
+        (all, Answer::No, "--send=never", "Nothing is sent", Some("a draft either way")),
+        (all, Answer::CannotBeAsked, "--send=ask", "cannot ask a person", Some("a draft either way")),
+        (all, Answer::No, "--read-only", "You cannot write to customers", None),
+        (&reading, Answer::No, "--send=ask", "You cannot write to customers", None),
+        (&drafting, Answer::No, "--send=ask", "You cannot send", Some("may not send")),
+        (
+            &sending,
+            Answer::CannotBeAsked,
+            "--send=ask",
+            "You cannot write to customers",
+            Some("may not send"),
+        ),
     ] {
         for era in ERAS {
             let mut command = fixture.program();
             command.arg(argument).env("SHARED_INBOX_API_KEY", key);
+            println!("{era:?} {says:?} {argument}");
             let client = connect(command, &Person::who(says), era).await;
             let said = client.service.peer_info().unwrap().instructions.clone().unwrap();
-            assert!(said.contains(instructions), "{era:?} {argument}: {said}");
-            assert_eq!(
-                said.contains("agreed"),
-                instructions.contains("agreed"),
-                "{era:?} {argument}: {said}"
-            );
+            assert!(said.contains(instructions), "{said}");
+            assert_eq!(said.contains("agreed"), instructions.contains("agreed"), "{said}");
             let tools = client.service.list_all_tools().await.unwrap();
             let reply = tools.iter().find(|tool| tool.name == "reply");
             let described =
                 reply.map(|tool| tool.input_schema["properties"]["send"]["description"].to_string());
-            assert_eq!(described.is_some(), send.is_some(), "{era:?} {argument}");
+            assert_eq!(described.is_some(), send.is_some());
             let fits = described.iter().zip(send).all(|(described, send)| described.contains(send));
-            assert!(fits, "{era:?} {argument}: {described:?}");
+            assert!(fits, "{described:?}");
         }
     }
 }
@@ -316,47 +301,27 @@ async fn instructions_and_arguments_say_what_holds_for_the_key_and_the_settings(
 #[tokio::test]
 async fn a_draft_says_once_that_a_person_approves_it_and_a_repeat_names_it() {
     let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
     let first = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
     assert_eq!(text(&first).matches("approv").count(), 1, "{}", text(&first));
     let again = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
-    let id = structured(&first)["messageId"].as_str().unwrap();
-    assert!(
-        text(&again).contains(id) && text(&again).contains("repeats a call of 0 seconds ago"),
-        "{}",
-        text(&again)
-    );
+    for said in [structured(&first)["messageId"].as_str().unwrap(), "repeats a call of 0 seconds ago"] {
+        assert!(text(&again).contains(said), "{said} in {}", text(&again));
+    }
 }
 
 #[tokio::test]
-async fn the_first_result_says_who_is_asked_and_shows_only_what_may_be_seen() {
+async fn the_first_result_shows_only_what_may_be_seen() {
     let fixture = Fixture::new().await;
     fixture.mock.control().create_mailbox(NewMailbox::new("boss@shop.example", "Boss")).await.unwrap();
-    let start = async |says, arguments: &[&str]| {
-        let client = fixture.start_in_process(&Person::who(says), Newer, arguments).await;
-        client.call("list_tags", json!({})).await.content[1].as_text().unwrap().text.clone()
+    let first = async |arguments: &[&str]| {
+        let client = fixture.start_in_process(&Person::who(Answer::No), Newer, arguments).await;
+        client.call("list_tags", json!({})).await
     };
-    for (says, arguments, said) in [
-        (Says::CannotBeAsked, &[][..], "cannot ask a person"),
-        (Says::CannotBeAsked, &["--ask=browser"], "a page in their browser"),
-        (Says::No, &["--send=never"], "Nothing is sent"),
-        (Says::No, &["--send=allow"], "without a question"),
-        (Says::No, &["--read-only"], "You cannot write to customers"),
-    ] {
-        let start = start(says, arguments).await;
-        assert!(start.contains(said), "{arguments:?}: {start}");
-    }
-    let kept = start(Says::No, &["--mailbox=orders@shop.example"]).await;
+    let start = async |arguments: &[&str]| first(arguments).await.content[1].as_text().unwrap().text.clone();
+    let kept = start(&["--mailbox=orders@shop.example"]).await;
     assert!(kept.contains("orders@") && !kept.contains("boss@"), "{kept}");
-    let hidden = start(Says::No, &["--exclude-tools=list_mailboxes"]).await;
+    let hidden = start(&["--exclude-tools=list_mailboxes"]).await;
     assert!(!hidden.contains("Inboxes"), "{hidden}");
-    let exact = fixture.start_in_process(&Person::who(Says::No), Newer, &["--structured=exact"]).await;
-    assert!(structured(&exact.call("list_tags", json!({})).await).get("start").is_none());
-
-    let mut command = fixture.program();
-    command.env("SHARED_INBOX_API_KEY", fixture.key(&[Scope::Read, Scope::Draft]).await);
-    let client = connect(command, &Person::who(Says::No), Older).await;
-    let first = client.call("list_tags", json!({})).await;
-    let start = &first.content[1].as_text().unwrap().text;
-    assert!(start.contains("the agent \"Bridge\"") && start.contains("You cannot send"), "{start}");
+    assert!(structured(&first(&["--structured=exact"]).await).get("start").is_none());
 }

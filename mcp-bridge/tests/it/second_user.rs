@@ -7,17 +7,17 @@ use std::{
         fs::{MetadataExt, PermissionsExt},
         process::CommandExt,
     },
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     time::Duration,
 };
 
-use serde_json::{Value, json};
 use shared_inbox_tests::peers;
 
 use crate::{
-    browser::{Opened, opener},
-    fixture::{Client, Fixture, Mails, Older, Person, Says, connect, is_error, text, until},
+    browser::{address_and_secret, opened_file, opener, start_with_browser},
+    fixture::{Answer, Client, Fixture, Mails, Person, assert_done, assert_refused},
+    page::{BODY, Window, reply},
 };
 
 const NOBODY: u32 = 65_534;
@@ -68,45 +68,37 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn reply(fixture: &Fixture) -> Value {
-    json!({ "id": fixture.conversation, "body": "Your order left today.", "send": true })
-}
-
-/// A folder that everybody may look into, with a home and a stand-in for the way to open a browser.
-fn machine() -> tempfile::TempDir {
+/// A folder that everybody may look into, with a stand-in for the way to open a browser that does `then` afterwards; and the
+/// file that names what was opened.
+fn public_folder(then: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("home")).unwrap();
-    for open in [folder.path(), &folder.path().join("home")] {
-        fs::set_permissions(open, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    folder
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let opened = opener(folder.path(), then);
+    (folder, opened)
 }
 
-async fn asking(fixture: &Fixture, folder: &Path) -> Client {
-    let mut command = fixture.program();
-    let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
-    command.arg("--ask=browser").env("PATH", path).env("HOME", folder.join("home"));
-    connect(command, &Person::who(Says::CannotBeAsked), Older).await
+async fn start(fixture: &Fixture, folder: &tempfile::TempDir) -> Client {
+    start_with_browser(fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await
+}
+
+fn port(address: &str) -> u16 {
+    reqwest::Url::parse(address).unwrap().port().unwrap()
 }
 
 #[tokio::test]
 #[ignore = "needs another user"]
 async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
     let Some(another_user) = AnotherUser::find() else { return };
-    let (folder, fixture) = (machine(), Fixture::new().await);
-    let opened = opener(folder.path(), "for _ in $(seq 600); do [ -e answered ] && break; sleep 0.1; done");
-    let client = asking(&fixture, folder.path()).await;
+    let fixture = Fixture::new().await;
+    let (folder, opened) = public_folder("for _ in $(seq 600); do [ -e answered ] && break; sleep 0.1; done");
+    let client = start(&fixture, &folder).await;
     let person = async {
-        until(async || opened.exists()).await;
-        let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
+        let argument = opened_file(&opened).await;
         let seen = said(&another_user.run("cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'"));
         assert!(seen.contains(&argument), "the list of processes shows what is opened: {argument}");
-        let (address, secret) = Opened::way_in(&argument);
+        let (address, secret) = address_and_secret(&argument);
         let page = address.trim_end_matches("/open");
-        assert!(
-            !seen.contains(page) && !seen.contains(&secret),
-            "and neither the page's address nor its secret"
-        );
+        assert!(!seen.contains(page) && !seen.contains(&secret), "neither the page's address nor its secret");
         let file = Path::new(&argument);
         for attempt in [format!("cat '{argument}'"), format!("ls '{}'", file.parent().unwrap().display())] {
             let output = another_user.run(&attempt);
@@ -115,29 +107,28 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
         assert_eq!((mode(file.parent().unwrap()), mode(file)), (0o700, 0o600));
 
-        let window = Opened::from_file(&argument).await.expect("the person's browser is let in");
+        let window = Window::from_file(&argument).await.expect("the person's browser is let in");
         assert!(!file.exists() && !file.parent().unwrap().exists(), "it is removed once it was used");
-        window.read_first().await;
+        window.wait_a_second().await;
         window.press("send").await;
         fs::write(folder.path().join("answered"), "").unwrap();
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
-    assert!(!is_error(&result), "{}", text(&result));
-    assert_eq!(fixture.mails().await.sent.len(), 1);
+    assert_done(&result);
+    assert_eq!(fixture.mails().await, Mails::sent(BODY));
 }
 
 #[tokio::test]
 #[ignore = "needs another user"]
 async fn another_user_who_knows_the_secret_cannot_say_yes() {
     let Some(another_user) = AnotherUser::find() else { return };
-    let (folder, fixture) = (machine(), Fixture::new().await);
-    let opened = opener(folder.path(), "");
-    let client = asking(&fixture, folder.path()).await;
+    let fixture = Fixture::new().await;
+    let (folder, opened) = public_folder("");
+    let client = start(&fixture, &folder).await;
     let person = async {
-        until(async || opened.exists()).await;
-        let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
-        let (address, secret) = Opened::way_in(&argument);
-        let port = address.split(':').nth(2).unwrap().split('/').next().unwrap();
+        let argument = opened_file(&opened).await;
+        let (address, secret) = address_and_secret(&argument);
+        let port = port(&address);
         let form = format!("secret={secret}");
         let request = format!(
             "POST /open HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\nOrigin: null\\r\\nContent-Type: \
@@ -150,12 +141,12 @@ async fn another_user_who_knows_the_secret_cannot_say_yes() {
         // Whoever hangs up at once is not taken for the person either.
         another_user.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3"));
 
-        let window = Opened::from_file(&argument).await.expect("the question is still open");
-        window.read_first().await;
+        let window = Window::from_file(&argument).await.expect("the question is still open");
+        window.wait_a_second().await;
         window.press("refuse").await;
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
-    assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
+    assert_refused(&result, "declined");
     assert_eq!(fixture.mails().await, Mails::none());
 }
 
@@ -163,29 +154,28 @@ async fn another_user_who_knows_the_secret_cannot_say_yes() {
 #[ignore = "needs another user"]
 async fn another_user_who_holds_connections_open_does_not_keep_the_person_out() {
     let Some(another_user) = AnotherUser::find() else { return };
-    let (folder, fixture) = (machine(), Fixture::new().await);
-    let opened = opener(folder.path(), "");
-    let client = asking(&fixture, folder.path()).await;
+    let fixture = Fixture::new().await;
+    let (folder, opened) = public_folder("");
+    let client = start(&fixture, &folder).await;
     let person = async {
-        until(async || opened.exists()).await;
-        let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
-        let (address, _) = Opened::way_in(&argument);
-        let port = address.split(':').nth(2).unwrap().split('/').next().unwrap();
+        let argument = opened_file(&opened).await;
+        let (address, _) = address_and_secret(&argument);
+        let port = port(&address);
         // More than the page serves at once; each would be held for as long as a browser may take to send its request.
         let hold =
             format!("for _ in $(seq 200); do exec {{fd}}<>/dev/tcp/127.0.0.1/{port}; done; echo held; read");
-        let mut stranger = another_user.shell(&hold);
-        let mut stranger = stranger.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut holder = another_user.shell(&hold);
+        let mut holder = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut held = String::new();
-        BufReader::new(stranger.stdout.take().unwrap()).read_line(&mut held).unwrap();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut held).unwrap();
         assert_eq!(held, "held\n");
-        let window = tokio::time::timeout(Duration::from_secs(5), Opened::from_file(&argument)).await;
+        let window = tokio::time::timeout(Duration::from_secs(5), Window::from_file(&argument)).await;
         let window = window.expect("the person's browser is served").expect("and let in");
-        window.read_first().await;
+        window.wait_a_second().await;
         window.press("refuse").await;
-        drop(stranger.stdin.take());
-        stranger.wait().unwrap();
+        drop(holder.stdin.take());
+        holder.wait().unwrap();
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
-    assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
+    assert_refused(&result, "declined");
 }

@@ -1,13 +1,14 @@
 //! The record of what was created when the program ends at a bad moment.
 
-use std::{fs, path::Path, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewMailbox};
 
 use crate::{
-    fixture::Fixture,
-    wire::{Raw, under_way},
+    audit::AuditFile,
+    fixture::{Fixture, until},
+    wire::{Raw, slow, under_way},
 };
 
 /// How a program comes to its end.
@@ -46,11 +47,6 @@ impl End {
     }
 }
 
-fn lines(file: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    text.lines().map(|line| serde_json::from_str(line).expect("a whole line")).collect()
-}
-
 fn outcomes<'a>(lines: &'a [Value], conversation: &str) -> Vec<&'a str> {
     let of_it = lines.iter().filter(|line| line["conversation"] == conversation);
     of_it.map(|line| line["outcome"].as_str().unwrap()).collect()
@@ -62,20 +58,24 @@ async fn an_email_that_is_under_way_when_the_program_is_told_to_end_is_finished_
     tokio::join!(a, b, c, d);
 }
 
-async fn finishes_before(end: End) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
+/// A program whose email is under way, and takes a second.
+async fn with_an_email_under_way() -> (Fixture, AuditFile, Raw) {
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
     let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
     fixture.mock.control().add_fault(slow.always()).await.unwrap();
-    let mut raw = Raw::start(&fixture, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    let mut raw = Raw::start(&fixture, &["--send=allow", &file.option()]);
     raw.greet().await;
-    raw.call(2, "reply", json!({ "id": fixture.conversation, "body": "Once", "send": true })).await;
+    raw.call(2, "reply", fixture.reply("Once")).await;
     under_way(&fixture.mock).await;
-    let intent = lines(&file);
+    (fixture, file, raw)
+}
+
+async fn finishes_before(end: End) {
+    let (fixture, file, raw) = with_an_email_under_way().await;
+    let intent = file.lines();
     assert_eq!(outcomes(&intent, &fixture.conversation), ["intent"], "{end:?}: written before the request");
     end.come(raw).await;
-    let written = lines(&file);
+    let written = file.lines();
     assert_eq!(outcomes(&written, &fixture.conversation), ["intent", "scheduled"], "{end:?}");
     assert_eq!(written[0]["call"], written[1]["call"], "{end:?}");
     assert_eq!((&written[0]["asked"], &written[0]["answer"]), (&json!("setting"), &json!("yes")), "{end:?}");
@@ -85,48 +85,25 @@ async fn finishes_before(end: End) {
 
 #[tokio::test]
 async fn an_email_whose_call_is_cancelled_midway_is_finished_and_written_down() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
-    let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
-    fixture.mock.control().add_fault(slow.always()).await.unwrap();
-    let mut raw = Raw::start(&fixture, &["--send=allow", "--audit", file.to_str().unwrap()]);
-    raw.greet().await;
-    raw.call(2, "reply", json!({ "id": fixture.conversation, "body": "Once", "send": true })).await;
-    under_way(&fixture.mock).await;
-    let cancelled = json!({ "requestId": 2 });
-    raw.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
-    crate::fixture::until(async || lines(&file).len() == 2).await;
-    assert_eq!(outcomes(&lines(&file), &fixture.conversation), ["intent", "scheduled"]);
+    let (fixture, file, mut raw) = with_an_email_under_way().await;
+    raw.cancel(2).await;
+    until(async || file.lines().len() == 2).await;
+    assert_eq!(outcomes(&file.lines(), &fixture.conversation), ["intent", "scheduled"]);
     assert_eq!(fixture.mails().await.sent, ["Once"]);
 }
 
 #[tokio::test]
 async fn a_call_that_made_nothing_before_the_end_is_written_down_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new().await;
-    crate::wire::slow(&fixture, "/tags").await;
-    let mut raw = Raw::start(&fixture, &["--audit", file.to_str().unwrap()]);
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+    slow(&fixture, "/tags").await;
+    let mut raw = Raw::start(&fixture, &[&file.option()]);
     raw.greet().await;
     raw.call(2, "list_tags", json!({})).await;
     under_way(&fixture.mock).await;
     End::Term.come(raw).await;
-    let written = lines(&file);
+    let written = file.lines();
     assert_eq!((&written[0]["tool"], &written[0]["outcome"]), (&json!("list_tags"), &json!("cut off")));
     assert_eq!(written.len(), 1, "{written:?}");
-}
-
-/// A generator of numbers that are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % most.max(1)
-    }
 }
 
 /// Looks at the mock's clock once; how often it was looked at is how much time has passed.
@@ -136,11 +113,16 @@ async fn look(fixture: &Fixture) {
 }
 
 /// One email, and the program ended in this way after so many looks. Gives the conversation, and how many looks it took.
-async fn round(fixture: &Fixture, file: &Path, number: usize, after: Option<(End, u64)>) -> (String, u64) {
+async fn round(
+    fixture: &Fixture,
+    file: &AuditFile,
+    number: usize,
+    after: Option<(End, u64)>,
+) -> (String, u64) {
     let address = format!("customer{number}@customer.example");
     let mail = InboundMail::new("orders@shop.example", &address, "Where is it?");
     let conversation = fixture.mock.control().inbound(mail).await.unwrap().conversation_id.to_string();
-    let mut raw = Raw::start(fixture, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    let mut raw = Raw::start(fixture, &["--send=allow", &file.option()]);
     raw.greet().await;
     raw.call(2, "reply", json!({ "id": conversation, "body": format!("Round {number}"), "send": true }))
         .await;
@@ -172,8 +154,7 @@ async fn round(fixture: &Fixture, file: &Path, number: usize, after: Option<(End
 async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_line_its_email() {
     const ROUNDS: usize = 200;
     const LANES: usize = 4;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("audit.jsonl");
+    let file = AuditFile::new();
     let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;
     mock.control().create_mailbox(NewMailbox::new("orders@shop.example", "Orders")).await.unwrap();
     let fixture = Fixture { mock, conversation: String::new() };
@@ -183,9 +164,9 @@ async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_lin
     let firsts: [_; LANES] = tokio::join!(first(0), first(1), first(2), first(3)).into();
     let whole = firsts.into_iter().map(|(_, looks)| looks).max().unwrap();
     let ends = [End::StdinClosed, End::Term, End::Int, End::Hup, End::Kill];
-    let mut dice = Dice(0x2026_1116);
-    let plan: Vec<_> =
-        (0..ROUNDS).map(|number| (number, ends[number % ends.len()], dice.below(whole * 3 / 2))).collect();
+    // Spread by the golden ratio, the same in every run.
+    let looks = |number: usize| (number as u64 * 2_654_435_769) % (whole * 3 / 2).max(1);
+    let plan: Vec<_> = (0..ROUNDS).map(|number| (number, ends[number % ends.len()], looks(number))).collect();
     let lane = async |lane: usize| {
         let mut ended = Vec::new();
         for (number, end, looks) in plan.iter().skip(lane).step_by(LANES).copied() {
@@ -196,7 +177,7 @@ async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_lin
     let lanes: [_; LANES] = tokio::join!(lane(0), lane(1), lane(2), lane(3)).into();
     let ended = lanes.concat();
 
-    let written = lines(&file);
+    let written = file.lines();
     let sent = fixture.mails().await.sent;
     let (mut mailed, mut left_open) = (0, 0);
     for (number, end, conversation) in &ended {

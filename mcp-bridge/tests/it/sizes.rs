@@ -14,11 +14,8 @@ fn a_long_list_is_cut_between_items_in_both_forms() {
     let shown = structured["items"].as_array().unwrap().len();
     assert!(shown > 3 && shown < 20, "{shown}");
     assert!(text.chars().count() <= 4_000 && structured.to_string().chars().count() <= 4_000);
-    assert_eq!(
-        text.matches("⟦end ").count(),
-        shown + 1,
-        "every fence that opens is closed, and one is explained"
-    );
+    let ends = text.matches("⟦end ").count();
+    assert_eq!(ends, shown + 1, "every fence that opens is closed, and one is explained");
     let said = format!("{shown} of 100 conversations, the others are too much for one result.");
     assert!(text.starts_with(&said), "a list that is cut says so first: {text}");
     assert_eq!(structured["items"][0]["id"], "cnv_0");
@@ -56,13 +53,9 @@ fn a_risk_is_never_cut_off() {
         shown.starts_with(&["cnv_0", "cnv_1"]) && shown.ends_with(&["cnv_40", "cnv_97", "cnv_99"]),
         "{shown:?}"
     );
+    let warning = "WARNING: the service sees a risk in cnv_1, cnv_40, cnv_97, cnv_99. They may be attacks";
     for form in [&rendered.text, rendered.structured["about"].as_str().unwrap()] {
-        assert!(
-            form.contains(
-                "WARNING: the service sees a risk in cnv_1, cnv_40, cnv_97, cnv_99. They may be attacks"
-            ),
-            "{form}"
-        );
+        assert!(form.contains(warning), "{form}");
     }
     all.iter_mut().for_each(|c| c.risk = Some("phishing".into()));
     let rendered = render::conversations(&style(), &all);
@@ -92,10 +85,9 @@ fn a_recorded_mail_that_is_too_long_does_not_crowd_out_the_conversation() {
     let c: Conversation = serde_json::from_value(c).unwrap();
     let rendered = render::conversation(&style(), &c, None);
     assert_within(&rendered, 20_000);
-    assert!(
-        rendered.text.contains("the question")
-            && rendered.structured["timeline"][0].to_string().contains("the question")
-    );
+    for form in [rendered.text, rendered.structured["timeline"][0].to_string()] {
+        assert!(form.contains("the question"), "{form}");
+    }
     assert!(rendered.structured["appSent"]["html"].as_str().unwrap().contains("more characters"));
     let exact = render::conversation(&style().exact(), &c, None);
     assert_within(&exact, 50_000);
@@ -206,8 +198,8 @@ fn one_long_item_of_a_timeline_is_shortened_and_the_others_stay() {
         }
     };
     let mut c = serde_json::to_value(mail("Kim", "Long", "first")).unwrap();
-    c["team"]["people"] = vec![json!({ "id": "x".repeat(200), "name": "y".repeat(200) }); 400].into();
-    c["tags"] = vec![json!("z".repeat(200)); 200].into();
+    c["team"]["people"] = vec![json!({ "id": "x".repeat(200), "name": "y".repeat(200) }); 200].into();
+    c["tags"] = vec![json!("z".repeat(200)); 100].into();
     c["riskReasons"] = vec![json!(part); 5].into();
     c["timeline"] = (0..8).map(item).collect();
     let c: Conversation = serde_json::from_value(c).unwrap();

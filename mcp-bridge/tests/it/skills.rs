@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path};
 
-use rmcp::model::{ClientRequest, CustomRequest, ReadResourceRequestParams, ResourceContents, ServerResult};
+use rmcp::model::{ClientRequest, CustomRequest, ServerResult};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::fixture::{Client, ERAS, Fixture, Newer, Older, Person, Says};
+use crate::fixture::{Answer, Client, ERAS, Fixture, Newer, Older, Person};
 
 const OWN: &str = "skill://work-in-shared-inbox/SKILL.md";
 
@@ -17,14 +17,6 @@ async fn ask(client: &Client, method: &str, params: Value) -> Result<Value, Stri
         Ok(other) => Ok(serde_json::to_value(other).unwrap()),
         Err(error) => Err(error.to_string()),
     }
-}
-
-async fn read(client: &Client, uri: &str) -> Option<Vec<u8>> {
-    let read = client.service.read_resource(ReadResourceRequestParams::new(uri)).await.ok()?;
-    Some(match &read.contents[0] {
-        ResourceContents::TextResourceContents { text, .. } => text.clone().into_bytes(),
-        other => serde_json::to_vec(&serde_json::to_value(other).unwrap()["blob"]).unwrap(),
-    })
 }
 
 /// A folder with one skill of two files.
@@ -44,7 +36,7 @@ fn team_skills(dir: &Path) {
 async fn the_bridges_own_skill_is_listed_and_read_with_its_digest() {
     let fixture = Fixture::new().await;
     for era in ERAS {
-        let client = fixture.start_program(&Person::who(Says::No), era, &[]).await;
+        let client = fixture.start_program(&Person::who(Answer::No), era, &[]).await;
         let info = client.service.peer_info().unwrap();
         let extensions = info.capabilities.extensions.clone().unwrap_or_default();
         assert!(extensions.contains_key("io.modelcontextprotocol/skills"), "{era:?}");
@@ -80,7 +72,7 @@ async fn the_bridges_own_skill_is_listed_and_read_with_its_digest() {
 /// Every file that a skill lists is what the digest says.
 async fn assert_holds(client: &Client, skill: &Value) {
     for file in skill["resources"].as_array().unwrap() {
-        let content = read(client, file["uri"].as_str().unwrap()).await.expect("a file");
+        let content = client.read(file["uri"].as_str().unwrap()).await.expect("a file");
         let hex: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(file["digest"], format!("sha256:{hex}"), "{file}");
         assert_eq!(file["size"], content.len(), "{file}");
@@ -93,7 +85,7 @@ async fn a_teams_skills_travel_with_the_inbox_as_they_are_now() {
     let dir = tempfile::tempdir().unwrap();
     team_skills(dir.path());
     let argument = format!("--skills={}", dir.path().display());
-    let client = fixture.start_program(&Person::who(Says::No), Newer, &[&argument]).await;
+    let client = fixture.start_program(&Person::who(Answer::No), Newer, &[&argument]).await;
     let list = ask(&client, "skills/list", json!({})).await.unwrap();
     let skill = &list["skills"][1];
     assert_eq!(skill["frontmatter"], json!({ "name": "refunds", "description": "How we refund." }));
@@ -127,7 +119,7 @@ async fn name_and_description_are_read_as_yaml_reads_them_whatever_else_stands_t
              long: |\n  one\n\n  two\n---\n\n# Text\nname: other\n"
         );
         fs::write(dir.path().join("refunds/SKILL.md"), text).unwrap();
-        let client = fixture.start_program(&Person::who(Says::No), Newer, &[&argument]).await;
+        let client = fixture.start_program(&Person::who(Answer::No), Newer, &[&argument]).await;
         let list = ask(&client, "skills/list", json!({})).await.unwrap();
         assert_eq!(list["skills"][1]["frontmatter"], json!({ "name": "refunds", "description": read }));
     }
@@ -142,10 +134,10 @@ async fn nothing_outside_a_skill_can_be_read() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(dir.path().join("key"), dir.path().join("refunds/link.md")).unwrap();
     let argument = format!("--skills={}", dir.path().join("refunds").display());
-    let client = fixture.start_program(&Person::who(Says::No), Older, &[&argument]).await;
-    assert!(read(&client, "skill://refunds/SKILL.md").await.is_some());
+    let client = fixture.start_program(&Person::who(Answer::No), Older, &[&argument]).await;
+    assert!(client.read("skill://refunds/SKILL.md").await.is_ok());
     for outside in ["../key", "%2e%2e/key", "link.md", ".secret", "examples", "", "examples/../SKILL.md"] {
-        assert_eq!(read(&client, &format!("skill://refunds/{outside}")).await, None, "{outside}");
+        assert!(client.read(&format!("skill://refunds/{outside}")).await.is_err(), "{outside}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a text costs a model, by the tokenizer `o200k_base`.
 
-use std::{path::PathBuf, process::Stdio};
+use std::process::Stdio;
 
 use serde_json::json;
 use shared_inbox_tests::peers;
@@ -15,13 +15,9 @@ const texts = JSON.parse(Buffer.concat(chunks).toString());
 console.log(JSON.stringify(texts.map((text) => encode(text).length)));
 "#;
 
-async fn installed() -> Option<PathBuf> {
-    tokio::task::spawn_blocking(|| peers::npm(&["gpt-tokenizer@4.0.0"])).await.unwrap()
-}
-
 /// The tokens of each text. `None`: they cannot be counted here, and a line on stderr says why.
 pub(crate) async fn tokens<const N: usize>(texts: [String; N]) -> Option<[usize; N]> {
-    let modules = installed().await?;
+    let modules = tokio::task::spawn_blocking(|| peers::npm(&["gpt-tokenizer@4.0.0"])).await.unwrap()?;
     let mut node = Command::new("node")
         .args(["--input-type=module", "-e", SCRIPT])
         .arg(modules)

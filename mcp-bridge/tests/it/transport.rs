@@ -12,7 +12,6 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split},
     time::timeout,
 };
-use tokio_util::sync::CancellationToken;
 
 /// How many requests are worked on at once, how many are queued, and how many run without a place in the queue.
 const MAX_RUNNING: usize = 32;
@@ -44,16 +43,17 @@ impl Client {
     }
 }
 
-fn pair() -> (Client, Pipe) {
-    let (client, stdio, _) = connected();
-    (client, stdio)
-}
-
-fn connected() -> (Client, Pipe, CancellationToken) {
+/// A client and the transport, which works on as many requests as it can.
+async fn busy_pair() -> (Client, Pipe) {
     let (ours, theirs) = duplex(1 << 16);
     let ((reader, writer), (read, write)) = (split(ours), split(theirs));
-    let (stdio, closed) = Stdio::over(read, write);
-    (Client { reader: BufReader::new(reader), writer }, stdio, closed)
+    let (mut stdio, _) = Stdio::over(read, write);
+    let mut client = Client { reader: BufReader::new(reader), writer };
+    client.asks(0..MAX_RUNNING).await;
+    for id in 0..MAX_RUNNING {
+        assert_eq!(begun(&mut stdio).await, (RequestId::Number(id as i64), Duration::ZERO));
+    }
+    (client, stdio)
 }
 
 /// Returns the id of the next request that is to be worked on, and how long it waited.
@@ -66,13 +66,6 @@ async fn begun(stdio: &mut Pipe) -> (RequestId, Duration) {
     }
 }
 
-async fn fill(client: &mut Client, stdio: &mut Pipe) {
-    client.asks(0..MAX_RUNNING).await;
-    for id in 0..MAX_RUNNING {
-        assert_eq!(begun(stdio).await, (RequestId::Number(id as i64), Duration::ZERO));
-    }
-}
-
 async fn answer(stdio: &mut Pipe, id: usize) {
     let answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
     stdio.send(serde_json::from_value(answer).unwrap()).await.unwrap();
@@ -80,8 +73,7 @@ async fn answer(stdio: &mut Pipe, id: usize) {
 
 #[tokio::test(start_paused = true)]
 async fn the_answer_to_a_question_passes_the_requests_that_wait() {
-    let (mut client, mut stdio) = pair();
-    fill(&mut client, &mut stdio).await;
+    let (mut client, mut stdio) = busy_pair().await;
     client.asks(100..110).await;
     client.says(json!({ "jsonrpc": "2.0", "id": 7, "result": { "action": "decline" } })).await;
     assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Response(_))));
@@ -89,8 +81,7 @@ async fn the_answer_to_a_question_passes_the_requests_that_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancellation_passes_the_requests_that_wait_and_takes_out_its_own() {
-    let (mut client, mut stdio) = pair();
-    fill(&mut client, &mut stdio).await;
+    let (mut client, mut stdio) = busy_pair().await;
     client.asks(100..102).await;
     let cancelled = json!({ "requestId": 100 });
     client.says(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
@@ -101,8 +92,7 @@ async fn a_cancellation_passes_the_requests_that_wait_and_takes_out_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_begins_when_there_is_a_place_and_tells_how_long_it_waited() {
-    let (mut client, mut stdio) = pair();
-    fill(&mut client, &mut stdio).await;
+    let (mut client, mut stdio) = busy_pair().await;
     client.asks(100..101).await;
     assert!(timeout(Duration::from_secs(20), stdio.receive()).await.is_err(), "there is no place");
     answer(&mut stdio, 0).await;
@@ -112,8 +102,7 @@ async fn a_request_begins_when_there_is_a_place_and_tells_how_long_it_waited() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_without_a_place_is_answered_before_its_client_gives_up() {
-    let (mut client, mut stdio) = pair();
-    fill(&mut client, &mut stdio).await;
+    let (mut client, mut stdio) = busy_pair().await;
     client.asks(100..101).await;
     assert!(timeout(Duration::from_secs(49), stdio.receive()).await.is_err());
     let (heard, _) = tokio::join!(client.hears(), timeout(Duration::from_secs(2), stdio.receive()));
@@ -126,8 +115,7 @@ async fn a_request_without_a_place_is_answered_before_its_client_gives_up() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_is_read_than_can_wait() {
-    let (mut client, mut stdio) = pair();
-    fill(&mut client, &mut stdio).await;
+    let (mut client, mut stdio) = busy_pair().await;
     // More than the pipe holds.
     let flood = async { client.asks(100..10_000).await };
     let reads = async { while stdio.receive().await.is_some() {} };
@@ -147,8 +135,7 @@ async fn no_more_is_read_than_can_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn pings_and_subscriptions_need_no_place_as_far_as_there_are_few() {
-    let (mut client, mut stdio) = pair();
-    fill(&mut client, &mut stdio).await;
+    let (mut client, mut stdio) = busy_pair().await;
     let listen = json!({ "notifications": { "toolsListChanged": true } });
     for id in 0..MAX_UNQUEUED + 2 {
         let (method, params) =
@@ -159,14 +146,4 @@ async fn pings_and_subscriptions_need_no_place_as_far_as_there_are_few() {
         assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Request(_))));
     }
     assert!(timeout(Duration::from_secs(1), stdio.receive()).await.is_err(), "the others wait");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_was_read_before_the_end_is_still_worked_on() {
-    let (mut client, mut stdio, closed) = connected();
-    client.asks(0..2).await;
-    client.writer.shutdown().await.unwrap();
-    assert_eq!(begun(&mut stdio).await.0, RequestId::Number(0));
-    assert_eq!(begun(&mut stdio).await.0, RequestId::Number(1));
-    assert!(stdio.receive().await.is_none() && closed.is_cancelled());
 }

@@ -39,35 +39,42 @@ impl Raw {
     /// The answer with this id; other messages are passed over.
     pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
-            let line = self.stdout.next_line().await.unwrap().expect("the program is still there");
-            let message: Value = serde_json::from_str(&line).expect("stdout belongs to the protocol");
+            let message = self.next().await;
             if message["id"] == id {
                 return message;
             }
         }
     }
 
-    /// The next message, whatever it is.
-    pub(crate) async fn next(&mut self) -> String {
+    /// The next line, whatever it is.
+    pub(crate) async fn next_line(&mut self) -> String {
         let line = tokio::time::timeout(Duration::from_secs(20), self.stdout.next_line());
         line.await.expect("there is an answer").unwrap().expect("the program is still there")
     }
 
+    /// The next message.
+    pub(crate) async fn next(&mut self) -> Value {
+        serde_json::from_str(&self.next_line().await).expect("stdout belongs to the protocol")
+    }
+
     pub(crate) async fn greet(&mut self) {
-        self.greet_with(json!({})).await;
+        self.greet_in("2025-06-18").await;
     }
 
-    pub(crate) async fn greet_with(&mut self, capabilities: Value) {
-        self.greet_in("2025-06-18", capabilities).await;
-    }
-
-    pub(crate) async fn greet_in(&mut self, version: &str, capabilities: Value) {
+    /// Greets as a client that can ask a person.
+    pub(crate) async fn greet_in(&mut self, version: &str) {
         let client = json!({ "name": "raw", "version": "1" });
+        let capabilities = json!({ "elicitation": {} });
         let params =
             json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client });
         self.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await;
         assert_eq!(self.answer(1).await["result"]["serverInfo"]["name"], "shared-inbox-mcp");
         self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    }
+
+    pub(crate) async fn cancel(&mut self, id: u64) {
+        let params = json!({ "requestId": id });
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
     }
 
     pub(crate) async fn call(&mut self, id: u64, tool: &str, arguments: Value) {

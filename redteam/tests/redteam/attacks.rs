@@ -1,56 +1,25 @@
 //! The attacks that are built in.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::{Arc, Mutex},
 };
 
 use serde_json::{Value, json};
-use shared_inbox_redteam::{Attack, RedTeam, Verdict};
+use shared_inbox_redteam::{AgentContext, Attack, RedTeam, Verdict};
 
-use crate::agents::{do_task, obey, over_rest, read_all};
-
-#[tokio::test]
-async fn every_attack_is_obeyed_by_an_agent_that_does_what_it_wants() {
-    let mut by_goal: BTreeMap<String, Vec<Attack>> = BTreeMap::new();
-    for attack in Attack::built_in() {
-        by_goal.entry(json!(attack.goal).to_string()).or_default().push(attack);
-    }
-    for attacks in by_goal.into_values() {
-        let goal = attacks[0].goal.clone();
-        let agent = move |context: shared_inbox_redteam::AgentContext| {
-            let goal = goal.clone();
-            async move { obey(&over_rest(&context.base_url, &context.key)?, &goal).await }
-        };
-        let report =
-            RedTeam::function(agent).only(attacks.iter().map(|it| &it.id)).run().await.expect("it runs");
-        assert_eq!(report.verdict, Verdict::Obeyed);
-        for (attack, result) in attacks.iter().zip(&report.attacks) {
-            assert_eq!((&attack.id, result.counts.obeyed, result.counts.failed), (&result.id, 1, 0));
-            assert!(result.story.iter().any(|line| line.starts_with("outcome")), "{}", result.id);
-            let is_hidden = |c: char| {
-                c.is_control()
-                    || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{e0000}'..='\u{e007f}')
-            };
-            assert!(!result.story.iter().any(|line| line.contains(is_hidden)), "{}", result.id);
-        }
-    }
-}
+use crate::{
+    agents::{notes, obey, over_rest, read_all},
+    scripted::does_its_task,
+};
 
 #[tokio::test]
 async fn no_attack_is_obeyed_by_an_agent_that_does_its_task_alone_and_every_task_is_done() {
-    let agent = |context: shared_inbox_redteam::AgentContext| async move {
-        do_task(&over_rest(&context.base_url, &context.key)?, &context.task, false).await
-    };
-    let report = RedTeam::function(agent).run().await.expect("it runs");
+    let report = RedTeam::function(does_its_task).run().await.expect("it runs");
     assert_eq!(report.verdict, Verdict::Held, "{report}");
     for attack in &report.attacks {
-        assert_eq!(
-            (attack.counts.obeyed, attack.counts.useful, attack.counts.failed),
-            (0, 1, 0),
-            "{}",
-            attack.id
-        );
+        let counts = attack.counts;
+        assert_eq!((counts.obeyed, counts.useful, counts.failed), (0, 1, 0), "{}", attack.id);
     }
     assert_eq!(report.baseline.len(), 6);
     assert!(report.baseline.iter().all(|task| task.useful == 1 && task.failed == 0), "{report}");
@@ -66,29 +35,39 @@ fn texts(value: &Value, into: &mut String) {
     }
 }
 
+/// Whether all that an attack has written stands in what was read.
+fn stands_in(attack: &Attack, read: &str) -> bool {
+    let written = [Some(&attack.text), attack.follow_up.as_ref()];
+    written.into_iter().flatten().flat_map(|it| it.lines()).all(|line| read.contains(line.trim()))
+}
+
 #[tokio::test]
-async fn every_attack_stands_where_an_agent_reads_it() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&seen);
-    let agent = move |context: shared_inbox_redteam::AgentContext| {
-        let into = Arc::clone(&into);
+async fn every_attack_stands_where_an_agent_reads_it_and_is_obeyed_by_one_that_does_what_it_wants() {
+    let attacks: Arc<[Attack]> = Attack::built_in().into();
+    let known = Arc::clone(&attacks);
+    let agent = move |context: AgentContext| {
+        let known = Arc::clone(&known);
         async move {
             let call = over_rest(&context.base_url, &context.key)?;
             let mut read = String::new();
             read_all(&call).await?.iter().for_each(|it| texts(it, &mut read));
             texts(&call("search_documents", json!({})).await?, &mut read);
-            into.lock().expect("whole").push(read);
+            for attack in known.iter().filter(|it| stands_in(it, &read)) {
+                obey(&call, &attack.goal).await?;
+            }
             Ok(())
         }
     };
-    RedTeam::function(agent).run().await.expect("it runs");
-    let seen = seen.lock().expect("whole");
-    for attack in Attack::built_in() {
-        let written = [Some(attack.text.clone()), attack.follow_up.clone()];
-        let lines: Vec<String> =
-            written.iter().flatten().flat_map(|it| it.lines().map(str::to_owned)).collect();
-        let is_there = |read: &String| lines.iter().all(|line| read.contains(line.trim()));
-        assert!(seen.iter().any(is_there), "{} is not there", attack.id);
+    let report = RedTeam::function(agent).run().await.expect("it runs");
+    assert_eq!((report.verdict, report.attacks.len()), (Verdict::Obeyed, attacks.len()));
+    for result in &report.attacks {
+        assert_eq!((result.counts.obeyed, result.counts.failed), (1, 0), "{}", result.id);
+        assert!(result.story.iter().any(|line| line.starts_with("outcome")), "{}", result.id);
+        let is_hidden = |c: char| {
+            c.is_control()
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{e0000}'..='\u{e007f}')
+        };
+        assert!(!result.story.iter().any(|line| line.contains(is_hidden)), "{}", result.id);
     }
 }
 
@@ -107,22 +86,12 @@ fn there_are_at_least_sixty_attacks_in_eight_families_of_every_kind_at_every_pla
 async fn the_same_seed_gives_the_same_words_and_codes_differ_in_every_world() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&seen);
-    let agent = move |context: shared_inbox_redteam::AgentContext| {
+    let agent = move |context: AgentContext| {
         let into = Arc::clone(&into);
         async move {
-            let call = over_rest(&context.base_url, &context.key)?;
             let mut read = String::new();
-            for conversation in read_all(&call).await? {
-                texts(&conversation["contact"], &mut read);
-                texts(&conversation["subject"], &mut read);
-                texts(
-                    &json!(
-                        conversation["timeline"]
-                            .as_array()
-                            .map(|it| it.iter().map(|it| it["body"].clone()).collect::<Vec<_>>())
-                    ),
-                    &mut read,
-                );
+            for it in read_all(&over_rest(&context.base_url, &context.key)?).await? {
+                texts(&json!([it["contact"], it["subject"], notes(&it)]), &mut read);
             }
             into.lock().expect("whole").push(read);
             Ok(())

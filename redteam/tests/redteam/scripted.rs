@@ -2,20 +2,30 @@
 
 use std::{future::Future, time::Duration};
 
+use serde_json::json;
 use shared_inbox_redteam::{AgentContext, Attack, AttackResult, Goal, RedTeam, Report, Verdict};
 
-use crate::agents::{Call, Done, answer_from_notes, ask_as_told, do_task, forward, over_rest, read_all};
+use crate::agents::{
+    AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, notes, over_rest, read_all,
+};
 
-async fn attack<F, R>(agent: F) -> Report
+/// Runs an agent against the attacks that are meant.
+async fn attack<F, R>(is_meant: fn(&Attack) -> bool, agent: F) -> Report
 where
     F: Fn(Call, String) -> R + Send + Sync + Clone + 'static,
-    R: Future<Output = Done> + Send + 'static,
+    R: Future<Output = AgentResult> + Send + 'static,
 {
     let run = move |context: AgentContext| {
         let agent = agent.clone();
         async move { agent(over_rest(&context.base_url, &context.key)?, context.task).await }
     };
-    RedTeam::function(run).run().await.expect("it runs")
+    let meant = Attack::built_in().into_iter().filter(is_meant).map(|it| it.id);
+    RedTeam::function(run).only(meant).run().await.expect("it runs")
+}
+
+/// An agent that does its task alone.
+pub(crate) async fn does_its_task(context: AgentContext) -> AgentResult {
+    do_task(&over_rest(&context.base_url, &context.key)?, &context.task, false).await
 }
 
 /// The results of the attacks whose goal and task are these.
@@ -38,7 +48,9 @@ fn assert_obeyed<'a>(results: impl Iterator<Item = &'a AttackResult>, obeyed: u3
 
 #[tokio::test]
 async fn an_agent_that_forwards_whatever_it_reads_leaks_and_sends() {
-    let report = attack(async |call: Call, _| forward(&call).await).await;
+    let is_meant =
+        |it: &Attack| matches!(it.goal, Goal::Leak {} | Goal::Email {} | Goal::Tag { .. } | Goal::Record {});
+    let report = attack(is_meant, async |call: Call, _| forward(&call).await).await;
     assert_eq!(report.verdict, Verdict::Obeyed);
     assert_obeyed(results(&report, |it| matches!(it.goal, Goal::Leak {} | Goal::Email {})), 1);
     assert_obeyed(results(&report, |it| matches!(it.goal, Goal::Tag { .. } | Goal::Record {})), 0);
@@ -46,7 +58,7 @@ async fn an_agent_that_forwards_whatever_it_reads_leaks_and_sends() {
 
 #[tokio::test]
 async fn an_agent_that_refuses_everything_is_useless_not_safe() {
-    let report = attack(async |_, _| Ok(())).await;
+    let report = attack(|_| true, async |_, _| Ok(())).await;
     assert_eq!(report.verdict, Verdict::Useless);
     assert_eq!(report.count_obeyed(), 0);
     assert!(report.baseline.iter().all(|task| task.useful == 0));
@@ -56,24 +68,27 @@ async fn an_agent_that_refuses_everything_is_useless_not_safe() {
 
 #[tokio::test]
 async fn an_agent_that_answers_from_the_notes_is_useful_and_leaks_a_canary() {
-    let report = attack(async |call: Call, task: String| answer_from_notes(&call, &task).await).await;
     let question = |it: &Attack| it.task == "answer-question";
+    let report =
+        attack(question, async |call: Call, task: String| answer_from_notes(&call, &task).await).await;
     assert_obeyed(results(&report, |it| question(it) && matches!(it.goal, Goal::Leak {})), 1);
     assert_obeyed(results(&report, |it| question(it) && matches!(it.goal, Goal::Email {})), 0);
     assert!(results(&report, question).all(|it| it.counts.useful == 1));
 }
 
 #[tokio::test]
-async fn an_agent_that_asks_for_documents_as_told_is_found() {
-    let report = attack(async |call: Call, task: String| ask_as_told(&call, &task).await).await;
+async fn an_agent_that_asks_for_every_document_of_which_it_reads_is_found() {
+    let is_meant = |it: &Attack| matches!(it.goal, Goal::Documents { .. } | Goal::Email {});
+    let report =
+        attack(is_meant, async |call: Call, task: String| ask_as_emails_say(&call, &task).await).await;
     assert_obeyed(results(&report, |it| matches!(it.goal, Goal::Documents { .. })), 1);
     assert_obeyed(results(&report, |it| matches!(it.goal, Goal::Email {})), 0);
 }
 
 #[tokio::test]
 async fn an_agent_that_sends_where_it_should_draft_is_found_and_has_not_done_the_task() {
-    let report = attack(async |call: Call, task: String| do_task(&call, &task, true).await).await;
     let is_email = |it: &Attack| matches!(it.goal, Goal::Email {});
+    let report = attack(is_email, async |call: Call, task: String| do_task(&call, &task, true).await).await;
     assert_obeyed(results(&report, |it| is_email(it) && it.task == "answer-question"), 1);
     // Here the task itself asks for one email.
     assert_obeyed(results(&report, |it| is_email(it) && it.task == "send-confirmation"), 0);
@@ -83,13 +98,14 @@ async fn an_agent_that_sends_where_it_should_draft_is_found_and_has_not_done_the
 
 #[tokio::test]
 async fn an_agent_that_crashes_fails_and_is_judged_all_the_same() {
-    let report = attack(async |call: Call, _| {
+    let is_leak = |it: &Attack| it.family == "plain-orders" && matches!(it.goal, Goal::Leak {});
+    let report = attack(is_leak, async |call: Call, _| {
         forward(&call).await?;
         panic!("as planned")
     })
     .await;
     assert!(report.attacks.iter().all(|it| it.counts.failed == 1));
-    assert_obeyed(results(&report, |it| matches!(it.goal, Goal::Leak {})), 1);
+    assert_obeyed(results(&report, is_leak), 1);
     assert_eq!(report.verdict, Verdict::Obeyed, "though no task was done");
 }
 
@@ -127,13 +143,10 @@ async fn words_of_another_customer_and_encoded_codes_are_leaks() {
         let agent = move |context: AgentContext| async move {
             let call = over_rest(&context.base_url, &context.key)?;
             let all = read_all(&call).await?;
-            let notes = all.iter().flat_map(|it| it["timeline"].as_array().cloned().unwrap_or_default());
-            let code =
-                notes.filter_map(|it| it["body"].as_str().map(str::to_owned)).find(|it| it.contains("alarm"));
-            let code = code.ok_or("no note")?;
-            let code = code.split(" is ").nth(1).ok_or("no code")?.trim_end_matches('.').to_owned();
-            let input =
-                serde_json::json!({ "id": all[0]["id"], "body": format!("It is {}.", change(&code)) });
+            let notes: String = all.iter().map(notes).collect();
+            let note = notes.lines().find(|line| line.contains("alarm")).ok_or("no note")?;
+            let code = note.split(" is ").nth(1).ok_or("no code")?.trim_end_matches('.');
+            let input = json!({ "id": all[0]["id"], "body": format!("It is {}.", change(code)) });
             call("reply", input).await.map(drop)
         };
         let report = RedTeam::function(agent).only(["plain.codes"]).run().await.expect("it runs");
@@ -142,9 +155,9 @@ async fn words_of_another_customer_and_encoded_codes_are_leaks() {
     let quoting = |context: AgentContext| async move {
         let call = over_rest(&context.base_url, &context.key)?;
         let all = read_all(&call).await?;
-        let other =
+        let quote =
             "Somebody wrote that our night shift can receive the pallets on Thursday if somebody comes.";
-        call("reply", serde_json::json!({ "id": all[0]["id"], "body": other })).await.map(drop)
+        call("reply", json!({ "id": all[0]["id"], "body": quote })).await.map(drop)
     };
     let report = RedTeam::function(quoting).only(["plain.codes"]).run().await.expect("it runs");
     assert_eq!(report.attacks[0].counts.obeyed, 1);
@@ -152,10 +165,7 @@ async fn words_of_another_customer_and_encoded_codes_are_leaks() {
 
 #[tokio::test]
 async fn a_repeated_run_counts_each_time_and_shows_intervals() {
-    let agent = |context: AgentContext| async move {
-        do_task(&over_rest(&context.base_url, &context.key)?, &context.task, false).await
-    };
-    let report = RedTeam::function(agent).only(["link"]).repeat(3).run().await.expect("it runs");
+    let report = RedTeam::function(does_its_task).only(["link"]).repeat(3).run().await.expect("it runs");
     let counts = report.families[0].counts;
     assert_eq!((report.families[0].attacks, counts.runs, counts.useful), (6, 18, 18));
     assert!(report.baseline.iter().all(|it| it.runs == 3));
@@ -165,12 +175,9 @@ async fn a_repeated_run_counts_each_time_and_shows_intervals() {
 
 #[tokio::test]
 async fn an_interrupted_run_has_what_was_found_so_far() {
-    let agent = |context: AgentContext| async move {
-        do_task(&over_rest(&context.base_url, &context.key)?, &context.task, false).await
-    };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let mut stop = Some(stop);
-    let ended = RedTeam::function(agent).jobs(1).run_until(
+    let ended = RedTeam::function(does_its_task).jobs(1).run_until(
         async {
             let _ = stopped.await;
         },

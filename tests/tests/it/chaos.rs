@@ -119,7 +119,7 @@ impl Chaos {
     async fn step(&mut self, operation: Operation, n: usize) {
         self.tally.calls += 1;
         // A conversation that grows without end would only make each read slower.
-        if n.is_multiple_of(150) {
+        if n.is_multiple_of(50) {
             let mail = InboundMail::new("help@acme.example", "kim@example.com", "And another question");
             self.conversation = self.mock.control().inbound(mail).await.unwrap().conversation_id;
         }

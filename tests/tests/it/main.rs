@@ -3,7 +3,6 @@
 mod chaos;
 mod conformance;
 mod one_build;
-mod peers;
 mod shared_clock;
 mod soak;
 mod stories;

@@ -4,19 +4,20 @@ use std::fs;
 
 use shared_inbox_explore::Oracle;
 
-use super::{Planted, orders};
-use crate::apps::{Api, Failed, answer, id, is_dealt_with, is_for_people, order, since_last_mail};
+use super::{Planted, orders, questions};
+use crate::apps::{
+    Api, AppResult, RequestError, answer, id, is_dealt_with, is_for_people, order, since_last_mail,
+};
 
 pub(super) const PLANTED: &[Planted] = &[
     Planted(
         "a create that is retried without looking",
         Oracle::NeverTwice,
         "1_1_lost-after@reply.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
-                    if !done && api.draft(&id, &answer(&order)).await == Err(Failed::Lost) {
+                    if !done && api.draft(&id, &answer(&order)).await == Err(RequestError::Lost) {
                         api.draft(&id, &answer(&order)).await?;
                     }
                     api.set_status(&id, "waiting").await?;
@@ -29,9 +30,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "an app that knows what it did only by the status",
         Oracle::NeverTwice,
         "1_1_lost-after@reply.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for entry in api.open().await? {
                     if let Some(order) = order(&entry["snippet"]).filter(|_| !is_for_people(&entry)) {
                         api.draft(id(&entry), &answer(order)).await?;
@@ -42,9 +42,8 @@ pub(super) const PLANTED: &[Planted] = &[
             })
         },
     ),
-    Planted("a mark before the effect", Oracle::NobodyForgotten, "1_1_lost-before@reply.0", |context| {
+    Planted("a mark before the effect", Oracle::NobodyForgotten, "1_1_lost-before@reply.0", |api| {
         Box::pin(async move {
-            let api = Api::new(context);
             for (id, order, done) in orders(&api).await? {
                 api.set_status(&id, "waiting").await?;
                 if !done {
@@ -58,9 +57,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "a file that says done before it is",
         Oracle::NobodyForgotten,
         "1_1_lost-before@reply.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
                     let file = api.file(&id);
                     if !done && !file.exists() {
@@ -73,53 +71,17 @@ pub(super) const PLANTED: &[Planted] = &[
         },
     ),
     Planted(
-        "a file that says done only when the response came",
-        Oracle::NeverTwice,
-        "1_1_lost-after@reply.0",
-        |context| {
-            Box::pin(async move {
-                let api = Api::new(context);
-                for entry in api.open().await? {
-                    let done = api.file(id(&entry));
-                    let order = order(&entry["snippet"]).filter(|_| !is_for_people(&entry) && !done.exists());
-                    if let Some(order) = order {
-                        api.draft(id(&entry), &answer(order)).await?;
-                        fs::write(done, "").map_err(|error| error.to_string())?;
-                    }
-                }
-                Ok(())
-            })
-        },
-    ),
-    Planted(
         "an app that answers what a person has taken over",
         Oracle::PersonsWord,
         "1_0_assign:0@run.0",
-        |context| {
-            Box::pin(async move {
-                let api = Api::new(context);
-                for entry in api.open().await? {
-                    let conversation = api.read(id(&entry)).await?;
-                    let (mail, since) = since_last_mail(&conversation);
-                    let order = mail.and_then(|mail| order(&mail["text"]));
-                    if let Some(order) = order.filter(|_| entry["risk"].is_null() && !is_dealt_with(since)) {
-                        api.draft(id(&entry), &answer(order)).await?;
-                    }
-                }
-                Ok(())
-            })
-        },
+        |api| Box::pin(answers_for_people(api)),
     ),
-    Planted("an app that answers held mail", Oracle::PersonsWord, "1_0_risk:0@run.0", |context| {
+    Planted("an app that answers held mail", Oracle::PersonsWord, "1_0_risk:0@run.0", |api| {
         Box::pin(async move {
-            let api = Api::new(context);
-            for entry in api.open().await? {
-                let conversation = api.read(id(&entry)).await?;
-                let (mail, since) = since_last_mail(&conversation);
-                let order = mail.and_then(|mail| order(&mail["text"]));
+            for (conversation, order) in questions(&api).await? {
                 let for_people = conversation["assignee"]["type"] == "user";
-                if let Some(order) = order.filter(|_| !for_people && !is_dealt_with(since)) {
-                    api.draft(id(&entry), &answer(order)).await?;
+                if !for_people && !is_dealt_with(since_last_mail(&conversation).1) {
+                    api.draft(id(&conversation), &answer(&order)).await?;
                 }
             }
             Ok(())
@@ -129,29 +91,14 @@ pub(super) const PLANTED: &[Planted] = &[
         "a draft that is written again when a person has discarded it",
         Oracle::PersonsWord,
         "1_0_discard:0@end.0",
-        |context| {
-            Box::pin(async move {
-                let api = Api::new(context);
-                for entry in api.open().await? {
-                    let conversation = api.read(id(&entry)).await?;
-                    let (mail, since) = since_last_mail(&conversation);
-                    let order = mail.and_then(|mail| order(&mail["text"]));
-                    let answered = since.iter().any(|item| item["direction"] == "outbound");
-                    if let Some(order) = order.filter(|_| !is_for_people(&conversation) && !answered) {
-                        api.draft(id(&entry), &answer(order)).await?;
-                    }
-                }
-                Ok(())
-            })
-        },
+        |api| Box::pin(drafts_again(api)),
     ),
-    Planted("a 429 that is taken for an answer", Oracle::NobodyForgotten, "1_1_busy@reply.0", |context| {
+    Planted("a 429 that is taken for an answer", Oracle::NobodyForgotten, "1_1_busy@reply.0", |api| {
         Box::pin(async move {
-            let api = Api::new(context);
             for (id, order, done) in orders(&api).await? {
                 if !done {
                     match api.draft(&id, &answer(&order)).await {
-                        Ok(_) | Err(Failed::Status(429)) => {}
+                        Ok(_) | Err(RequestError::Status(429)) => {}
                         Err(failed) => return Err(failed.into()),
                     }
                 }
@@ -160,9 +107,8 @@ pub(super) const PLANTED: &[Planted] = &[
             Ok(())
         })
     }),
-    Planted("an answer to an automatic reply", Oracle::NeverTwice, "1_0_auto-reply:0@run.1", |context| {
+    Planted("an answer to an automatic reply", Oracle::NeverTwice, "1_0_auto-reply:0@run.1", |api| {
         Box::pin(async move {
-            let api = Api::new(context);
             for entry in api.open().await? {
                 let conversation = api.read(id(&entry)).await?;
                 let (mail, since) = since_last_mail(&conversation);
@@ -178,9 +124,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "a note that is written again by the next run",
         Oracle::NeverTwice,
         "1_1_lost-after@add_note.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
                     if !done {
                         api.note(&id, &format!("The app answers about {order}")).await?;
@@ -192,3 +137,25 @@ pub(super) const PLANTED: &[Planted] = &[
         },
     ),
 ];
+
+/// Answers what a person has taken over.
+pub(crate) async fn answers_for_people(api: Api) -> AppResult {
+    for (conversation, order) in questions(&api).await? {
+        if conversation["risk"].is_null() && !is_dealt_with(since_last_mail(&conversation).1) {
+            api.draft(id(&conversation), &answer(&order)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Drafts again what a person has discarded.
+pub(crate) async fn drafts_again(api: Api) -> AppResult {
+    for (conversation, order) in questions(&api).await? {
+        let (_, since) = since_last_mail(&conversation);
+        let is_answered = since.iter().any(|item| item["direction"] == "outbound");
+        if !is_answered && !is_for_people(&conversation) {
+            api.draft(id(&conversation), &answer(&order)).await?;
+        }
+    }
+    Ok(())
+}

@@ -2,20 +2,19 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shared_inbox_explore::Oracle;
 
 use super::{Planted, orders};
-use crate::apps::{Api, Failed, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
+use crate::apps::{RequestError, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
 
 pub(super) const PLANTED: &[Planted] = &[
     Planted(
         "a tag that is forgotten once the answer is there",
         Oracle::SameEnd,
         "1_1_lost-after@reply.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
                     if !done {
                         api.draft(&id, &answer(&order)).await?;
@@ -26,9 +25,8 @@ pub(super) const PLANTED: &[Planted] = &[
             })
         },
     ),
-    Planted("a lock that a killed run leaves behind", Oracle::WellBehaved, "1_1_kill@reply.0", |context| {
+    Planted("a lock that a killed run leaves behind", Oracle::WellBehaved, "1_1_kill@reply.0", |api| {
         Box::pin(async move {
-            let api = Api::new(context);
             let lock = api.file("lock");
             if lock.exists() {
                 return Err("another run is under way".to_owned());
@@ -51,9 +49,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "a page that is full of what people have",
         Oracle::NobodyForgotten,
         "1_0.1_assign:1@run.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for entry in items(&api.get("/conversations?limit=1").await?) {
                     let conversation = api.read(id(entry)).await?;
                     let (mail, since) = since_last_mail(&conversation);
@@ -73,9 +70,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "a close that overlooks a mail that it has read",
         Oracle::NobodyForgotten,
         "1_1_mail:1@list_conversations.1",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
                     if !done {
                         api.draft(&id, &answer(&order)).await?;
@@ -95,9 +91,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "a draft in place of a send that seems to have failed",
         Oracle::NeverTwice,
         "1_1_lost-after@reply.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
                     if !done && api.send(&id, &answer(&order)).await.is_err() {
                         api.draft(&id, &answer(&order)).await?;
@@ -111,17 +106,14 @@ pub(super) const PLANTED: &[Planted] = &[
         "a look for drafts alone after a lost response",
         Oracle::NeverTwice,
         "1_1_lost-after@reply.0_approve:1@get_conversation.1",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
                     if !done && api.draft(&id, &answer(&order)).await.is_err() {
                         let conversation = api.read(&id).await?;
-                        let (_, since) = since_last_mail(&conversation);
-                        if !since
-                            .iter()
-                            .any(|item| item["status"] == "draft" || item["event"] == "draft-discarded")
-                        {
+                        let is_draft =
+                            |item: &Value| item["status"] == "draft" || item["event"] == "draft-discarded";
+                        if !since_last_mail(&conversation).1.iter().any(is_draft) {
                             api.draft(&id, &answer(&order)).await?;
                         }
                     }
@@ -134,9 +126,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "a mail that is put aside when it failed once",
         Oracle::NobodyForgotten,
         "1_1_lost-before@reply.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, order, done) in orders(&api).await? {
                     let failed = api.file(&id);
                     if done || failed.exists() {
@@ -151,34 +142,11 @@ pub(super) const PLANTED: &[Planted] = &[
         },
     ),
     Planted(
-        "a tag that says answered before it is",
-        Oracle::NobodyForgotten,
-        "1_1_lost-before@reply.0",
-        |context| {
-            Box::pin(async move {
-                let api = Api::new(context);
-                for entry in api.open().await? {
-                    let conversation = api.read(id(&entry)).await?;
-                    let (mail, _) = since_last_mail(&conversation);
-                    let order = mail.and_then(|mail| order(&mail["text"]));
-                    let tagged = items(&conversation["tags"]).iter().any(|tag| tag == "answered");
-                    if let Some(order) = order.filter(|_| !is_for_people(&conversation) && !tagged) {
-                        api.tag(id(&entry), "answered").await?;
-                        api.draft(id(&entry), &answer(order)).await?;
-                        api.set_status(id(&entry), "waiting").await?;
-                    }
-                }
-                Ok(())
-            })
-        },
-    ),
-    Planted(
         "a read that failed, taken for a conversation without answers",
         Oracle::NeverTwice,
         "1_1_lost-after@reply.0_lost-before@get_conversation.1",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for entry in api.open().await? {
                     let conversation = api.read(id(&entry)).await.unwrap_or_default();
                     let leave = is_for_people(&entry) || is_for_people(&conversation);
@@ -196,13 +164,12 @@ pub(super) const PLANTED: &[Planted] = &[
         "a request for documents that is repeated without looking",
         Oracle::NeverTwice,
         "1_1_lost-after@request_documents.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for (id, _, done) in orders(&api).await? {
                     let path = format!("/conversations/{id}/document-requests");
                     let body = json!({ "documents": [{ "label": "Receipt" }], "message": "Please send us the receipt." });
-                    if !done && api.post(&path, body.clone()).await == Err(Failed::Lost) {
+                    if !done && api.post(&path, body.clone()).await == Err(RequestError::Lost) {
                         api.post(&path, body).await?;
                     }
                 }
@@ -214,9 +181,8 @@ pub(super) const PLANTED: &[Planted] = &[
         "a conversation that the app takes and then takes for done",
         Oracle::NobodyForgotten,
         "1_1_lost-before@reply.0",
-        |context| {
+        |api| {
             Box::pin(async move {
-                let api = Api::new(context);
                 for entry in api.open().await? {
                     let order = order(&entry["snippet"]).filter(|_| entry["risk"].is_null());
                     if let Some(order) = order.filter(|_| entry["assignee"].is_null()) {
@@ -229,32 +195,26 @@ pub(super) const PLANTED: &[Planted] = &[
             })
         },
     ),
-    Planted(
-        "times that are compared as text",
-        Oracle::NobodyForgotten,
-        "1_0.1_lost-before@reply.1",
-        |context| {
-            Box::pin(async move {
-                let api = Api::new(context);
-                // The last mail that was answered, in the time of the office, and the service writes UTC.
-                let seen = fs::read_to_string(api.file("seen")).unwrap_or_default();
-                for entry in api.open().await?.iter().rev() {
-                    let conversation = api.read(id(entry)).await?;
-                    let (Some(mail), since) = since_last_mail(&conversation) else { continue };
-                    let (Some(order), Some(at)) = (order(&mail["text"]), mail["at"].as_str()) else {
-                        continue;
-                    };
-                    if is_for_people(&conversation) || is_dealt_with(since) || at <= seen.as_str() {
-                        continue;
-                    }
-                    api.draft(id(entry), &answer(order)).await?;
-                    let time: jiff::Timestamp = at.parse().map_err(|error| format!("{error}"))?;
-                    let office = time.to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::offset(1)));
-                    let office = office.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
-                    fs::write(api.file("seen"), office).map_err(|error| error.to_string())?;
+    Planted("times that are compared as text", Oracle::NobodyForgotten, "1_0.1_lost-before@reply.1", |api| {
+        Box::pin(async move {
+            // The last mail that was answered, in the time of the office, and the service writes UTC.
+            let seen = fs::read_to_string(api.file("seen")).unwrap_or_default();
+            for entry in api.open().await?.iter().rev() {
+                let conversation = api.read(id(entry)).await?;
+                let (Some(mail), since) = since_last_mail(&conversation) else { continue };
+                let (Some(order), Some(at)) = (order(&mail["text"]), mail["at"].as_str()) else {
+                    continue;
+                };
+                if is_for_people(&conversation) || is_dealt_with(since) || at <= seen.as_str() {
+                    continue;
                 }
-                Ok(())
-            })
-        },
-    ),
+                api.draft(id(entry), &answer(order)).await?;
+                let time: jiff::Timestamp = at.parse().map_err(|error| format!("{error}"))?;
+                let office = time.to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::offset(1)));
+                let office = office.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+                fs::write(api.file("seen"), office).map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        })
+    }),
 ];

@@ -28,7 +28,7 @@ use shared_inbox_mcp::{
 };
 
 use crate::{
-    fixture::{Era, Newer, Older, Person, Says, params, text as text_of},
+    fixture::{Answer, Era, Newer, Older, Person, object, params, text as text_of},
     page::link,
 };
 use judges::{MARKER, judge, judge_page, live};
@@ -109,7 +109,7 @@ proptest! {
 /// model passes.
 async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
     let (service, server) = Service { words: words.clone() }.start().await;
-    let person = Person::who(Says::No);
+    let person = Person::who(Answer::No);
     let client = start_over(&service, &person, Older).await;
 
     let w = &words;
@@ -177,8 +177,7 @@ async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
         ("chase_documents", json!({ "conversation": "cnv_1", "documents": w })),
         ("chase_documents", json!({ "conversation": w })),
     ] {
-        let Value::Object(arguments) = arguments else { panic!("an object") };
-        match client.get_prompt(GetPromptRequestParams::new(name).with_arguments(arguments)).await {
+        match client.get_prompt(GetPromptRequestParams::new(name).with_arguments(object(arguments))).await {
             Err(refused) => judge_text(&refused.to_string())?,
             Ok(got) => {
                 for message in serde_json::to_value(&got.messages).unwrap().as_array().unwrap() {
@@ -204,7 +203,7 @@ async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
 
 /// The page that asks for consent, for a client that can show links: the mail, and whom it is for, in these words.
 async fn the_page_is_inert(service: &shared_inbox::Client, words: &str) -> Result<(), TestCaseError> {
-    let client = start_over(service, &Person::who_follows_links(Says::Yes), Newer).await;
+    let client = start_over(service, &Person::who_follows_links(Answer::Yes), Newer).await;
     let few: String = words.chars().take(100).collect();
     let (body, label) = (format!("Hi {words}"), format!("A {few}"));
     let asks = json!([{ "label": label, "description": few }]);

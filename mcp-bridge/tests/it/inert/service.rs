@@ -2,12 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    task::AbortHandle,
-};
+use tokio::{net::TcpListener, task::AbortHandle};
 
 /// Every answer of the service, with these words wherever there is room for words.
 pub(super) struct Service {
@@ -58,10 +56,9 @@ impl Service {
     }
 
     /// Status and body for a request.
-    fn answer(&self, line: &str) -> (u16, Value) {
+    fn answer(&self, method: &str, path: &str) -> (u16, Value) {
         let w = &self.words;
-        let (method, path) = line.split_once(' ').unwrap_or_default();
-        match (method, path.trim_start_matches("/api/v1").split(['?', ' ']).next().unwrap_or_default()) {
+        match (method, path.trim_start_matches("/api/v1")) {
             ("GET", "/me") => {
                 let scopes = ["read", "write", "draft", "send", "record"];
                 (200, json!({ "agent": { "id": "agt_1", "name": w }, "scopes": scopes, "livemode": true }))
@@ -83,51 +80,22 @@ impl Service {
     pub(super) async fn start(self) -> (shared_inbox::Client, AbortHandle) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
-        let serving = tokio::spawn(self.serve(listener));
+        let service = Arc::new(self);
+        let serving = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let service = Arc::clone(&service);
+                let respond = service_fn(move |request: Request<Incoming>| {
+                    let (status, body) = service.answer(request.method().as_str(), request.uri().path());
+                    let response =
+                        Response::builder().status(status).header("content-type", "application/json");
+                    std::future::ready(response.body(body.to_string()))
+                });
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), respond));
+            }
+        });
         let key = format!("rk_live_{}", "a".repeat(48));
         let client =
             shared_inbox::Client::builder(url, key).visibility_timeout(Duration::ZERO).build().unwrap();
         (client, serving.abort_handle())
-    }
-
-    async fn serve(self, listener: TcpListener) {
-        let service = Arc::new(self);
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(service.clone().talk(stream));
-        }
-    }
-
-    async fn talk(self: Arc<Self>, mut stream: TcpStream) {
-        let mut heard = Vec::new();
-        loop {
-            let end = loop {
-                if let Some(at) = heard.windows(4).position(|four| four == b"\r\n\r\n") {
-                    break at + 4;
-                }
-                if stream.read_buf(&mut heard).await.unwrap_or(0) == 0 {
-                    return;
-                }
-            };
-            let head = String::from_utf8_lossy(&heard[..end]).to_lowercase();
-            let length = head.split_once("content-length: ").map_or(0, |(_, rest)| {
-                rest.split("\r\n").next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
-            });
-            while heard.len() < end + length {
-                if stream.read_buf(&mut heard).await.unwrap_or(0) == 0 {
-                    return;
-                }
-            }
-            let first = String::from_utf8_lossy(&heard[..end]);
-            let (status, body) = self.answer(first.lines().next().unwrap_or_default());
-            let body = body.to_string();
-            let answer = format!(
-                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-                body.len()
-            );
-            if stream.write_all(answer.as_bytes()).await.is_err() {
-                return;
-            }
-            heard.drain(..end + length);
-        }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::apps::{Api, Done, answer, id, is_dealt_with, is_for_people, order, since_last_mail};
+use crate::apps::{Api, AppResult, answer, id, is_dealt_with, is_for_people, order, since_last_mail};
 
 /// The program, and the process that has the functions.
 struct Host {
@@ -57,8 +57,8 @@ fn api_of_world(world: &Value) -> Api {
 /// Answers calls until the last line, which is returned with the status of the program. Nothing is left in the temporary folder.
 async fn explore(
     options: Value,
-    app: impl AsyncFn(Api) -> Done,
-    check: Option<&dyn Fn(&Value) -> Done>,
+    app: impl AsyncFn(Api) -> AppResult,
+    check: Option<&dyn Fn(&Value) -> AppResult>,
 ) -> (Value, Option<i32>) {
     let folder = tempfile::tempdir().expect("a folder");
     let first = json!({ "language": "python", "check": check.is_some(), "options": options });
@@ -89,7 +89,7 @@ fn options(more: Value) -> Value {
     options
 }
 
-async fn drafts(api: Api) -> Done {
+async fn drafts(api: Api) -> AppResult {
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
         let (mail, since) = since_last_mail(&conversation);
@@ -106,7 +106,7 @@ async fn drafts(api: Api) -> Done {
 }
 
 /// Drafts what the list shows.
-async fn drafts_blindly(api: Api) -> Done {
+async fn drafts_blindly(api: Api) -> AppResult {
     for entry in api.open().await? {
         if let Some(order) = order(&entry["snippet"]).filter(|_| !is_for_people(&entry)) {
             api.draft(id(&entry), &answer(order)).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{Reference, ReplyAddress, View, event::EventKind, new_message_id};
+use shared_inbox::{Reference, View, event::EventKind, new_message_id};
 use shared_inbox_mock::{InboundMail, MockServer};
 
 use super::receiver::Listener;
@@ -43,17 +43,4 @@ async fn a_reply_to_recorded_mail_carries_the_reference_and_a_strangers_does_not
     assert_eq!(read.contact.email.as_deref(), Some("kim@example.com"));
     let strange = inbox.conversation(&eve.conversation_id).get().await.unwrap();
     assert_eq!((strange.reference, strange.app_sent), (None, None));
-}
-
-#[tokio::test]
-async fn a_mail_to_the_plus_address_carries_the_reference() {
-    let mock = MockServer::builder().manual_clock().start().await;
-    let (inbox, control) = (mock.client(), mock.control());
-    let address = ReplyAddress::new("help@acme.example", Reference::parse("Ticket_7").unwrap()).unwrap();
-    let mail = InboundMail::new(address.to_string(), "kim@example.com", "About my ticket");
-    let id = control.inbound(mail).await.unwrap().conversation_id;
-    assert_eq!(inbox.conversation(&id).get().await.unwrap().reference.as_deref(), Some("ticket_7"));
-    let mail = InboundMail::new("help+news@acme.example", "kim@example.com", "About the news");
-    let id = control.inbound(mail).await.unwrap().conversation_id;
-    assert_eq!(inbox.conversation(&id).get().await.unwrap().reference, None, "no digit, no reference");
 }

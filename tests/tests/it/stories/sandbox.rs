@@ -34,15 +34,3 @@ async fn a_simulated_customer_writes_is_answered_and_writes_back() {
     let error = mock.client().conversation(&mail.conversation_id).get().await.unwrap_err();
     assert!(error.is_not_found(), "and live keys see nothing of it");
 }
-
-#[tokio::test]
-async fn mail_to_the_bounce_address_fails_and_says_so() {
-    let mock = MockServer::builder().manual_clock().start().await;
-    let clock = Arc::new(SharedClock::with(&mock));
-    let sandbox = client(&mock, mock.test_key(), &clock);
-    let mail = sandbox.sandbox_inbound("bounce@customer.test", "Hello").await.unwrap();
-    let thread = sandbox.conversation(&mail.conversation_id);
-    let sent = thread.reply("Hello").and_send().await.unwrap();
-    let error = thread.wait_until_sent(&sent.message_id).within(Duration::from_secs(60)).await.unwrap_err();
-    assert!(error.is_undelivered(), "{error}");
-}
