@@ -53,8 +53,8 @@ async fn what_falls_due_while_the_clock_moves_before_a_request_is_told_before_it
         Ok(())
     };
     let explore = Explore::function(Scenario::new(["Where is my order 1042?"]), app);
-    let story = told(explore, "1_0_advance:0@set_status.0").await;
-    assert_order(&story, &["/replies", "11 minutes pass", "service   mails customer1", "/status → 200"]);
+    let lines = story(explore, "1_0_advance:0@set_status.0").await;
+    assert_order(&lines, &["/replies", "11 minutes pass", "service   mails customer1", "/status → 200"]);
 }
 
 #[tokio::test]
