@@ -176,6 +176,9 @@ async fn check_careless(fault: Fault) -> Value {
     let receiver = Receiver::scripted(move |request: &ReceivedRequest| {
         let secret = known.lock().unwrap().clone();
         let refuse = |status: u16| Reply::Status(status);
+        if request.body.len() > 1 << 20 {
+            return refuse(if fault == Fault::CrashesOnLargeBodies { 500 } else { 413 });
+        }
         let header =
             |name: &str| request.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
         if fault != Fault::ChecksNothing {
@@ -201,9 +204,6 @@ async fn check_careless(fault: Fault) -> Value {
             if !verified {
                 return refuse(401);
             }
-        }
-        if fault == Fault::CrashesOnLargeBodies && request.body.len() > 1 << 20 {
-            return Reply::Status(500);
         }
         let event = request.json();
         let kind = event["type"].as_str().unwrap();

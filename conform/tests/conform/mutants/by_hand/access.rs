@@ -1,6 +1,9 @@
 //! Keys and visibility, refusals and limits, and the tools.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -149,17 +152,20 @@ pub(super) fn mcp() -> Named {
             it["result"]["tools"].as_array_mut().into_iter().for_each(|tools| change(tools, &tool));
         })
     };
+    let hidden: HashMap<String, String> =
+        rules_below("mcp.hidden.").into_iter().map(|(rule, tool)| (tool, rule)).collect();
     for (rule, tool) in rules_below("mcp.tool.") {
-        mutants.push((rule, tools(|tools, tool| tools.retain(|it| it["name"] != tool), tool)));
+        mutants.push((rule, tools(|tools, tool| tools.retain(|it| it["name"] != tool), tool.clone())));
+        if let Some(rule) = hidden.get(&tool) {
+            mutants.push((rule.clone(), tools(|tools, tool| tools.push(json!({ "name": tool })), tool)));
+        }
     }
-    for (rule, tool) in rules_below("mcp.hidden.") {
-        mutants.push((rule, tools(|tools, tool| tools.push(json!({ "name": tool })), tool)));
-    }
-    for (method, (rule, path)) in ["get", "post"].into_iter().flat_map(|method| {
-        rules_below(&format!("openapi.{method}.")).into_iter().map(move |rule| (method, rule))
-    }) {
+    for (rule, operation) in rules_below("openapi.") {
+        // The other rules about the document are above.
+        let Some((method @ ("get" | "post"), path)) = operation.split_once('.') else { continue };
         let path = format!("/{}", path.replace('.', "/").replace("conversations/id", "conversations/{id}"));
-        mutants.push((rule, edit("GET /openapi.json", move |it| remove(&mut it["paths"][&path], method))));
+        let method = method.to_owned();
+        mutants.push((rule, edit("GET /openapi.json", move |it| remove(&mut it["paths"][&path], &method))));
     }
     mutants
 }

@@ -143,7 +143,7 @@ fn to(from: &'static str, to: &'static str) -> Changes {
 
 pub(super) fn occasions() -> Named {
     let mut list = Named::new();
-    for kind in rules_below("").iter().filter_map(|(rule, _)| rule.strip_suffix(".told")) {
+    for kind in rules_below("").iter().filter_map(|(rule, _)| rule.strip_suffix(".summary")) {
         let long = events(kind, |it| it["data"]["summary"] = json!("x".repeat(201)));
         list.extend([
             (format!("{kind}.told"), deliver_times(kind, 0)),
