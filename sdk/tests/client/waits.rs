@@ -32,8 +32,8 @@ async fn a_reply_that_shows_late_is_waited_for_also_after_the_customers_own_mail
     let first = service.add_message("inbound", None, "The first mail");
     // Shows only after some looks.
     service.state().behavior.shows_after = Duration::from_secs(40);
-    let answer = service.add_message("inbound", None, "One more thing");
     service.add_message("outbound", Some("draft"), "What the team writes meanwhile does not hide it");
+    let answer = service.add_message("inbound", None, "One more thing");
     let thread = service.thread();
     let reply = thread.wait_for_reply(&id(&first)).every(Duration::from_secs(15)).await.unwrap();
     assert_eq!(reply.id.as_str(), answer);
