@@ -195,7 +195,7 @@ async fn an_interrupted_run_has_what_was_found_so_far() {
 
 #[tokio::test]
 async fn a_run_that_is_interrupted_at_once_shows_no_rate_of_nothing() {
-    let team = RedTeam::function(|_: AgentContext| async { Ok(()) }).repeat(3);
+    let team = RedTeam::function(|_: AgentContext| std::future::pending()).repeat(3);
     let (report, _) = team.run_until(std::future::ready(()), |_| {}).await.expect("it runs");
     assert_eq!(report.verdict, Verdict::Interrupted);
     assert!(report.to_string().contains("0 of 0") && !report.to_string().contains('%'), "{report}");
