@@ -274,3 +274,14 @@ fn an_id_that_json_writes_in_another_way_is_read_as_json() {
         assert_eq!(code(id, body), expected, "{id}: {body}");
     }
 }
+
+#[test]
+fn only_a_type_that_looks_like_one_is_kept_for_logs() {
+    let long = "a".repeat(65);
+    for (kind, kept) in
+        [("moon.rose_2-b", true), ("kim@example.com wrote", false), ("", false), (&long, false)]
+    {
+        let delivery = parse(&body(kind, 1, "{}")).unwrap().delivery("orders");
+        assert_eq!(delivery.event_type(), kept.then_some(kind));
+    }
+}
