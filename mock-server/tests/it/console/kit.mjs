@@ -152,5 +152,7 @@ export async function run(script) {
     } finally {
         clearInterval(working);
         await browser?.close();
+        // A timer of a script that has failed would keep the process, and its test, for ever.
+        if (process.exitCode) process.exit();
     }
 }
