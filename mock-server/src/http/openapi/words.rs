@@ -54,7 +54,7 @@ pub(super) fn tags() -> Value {
         { "name": "Replies", "description": "Write to the customer: as a draft, or for real." },
         { "name": "Workspace", "description": "The key itself, the inboxes and the tags." },
         { "name": "Documents", "description": "The files that customers sent or uploaded." },
-        { "name": "ServerState mail", "description": "For an app that sends its own email and wants the replies in the inbox." },
+        { "name": "App mail", "description": "For an app that sends its own email and wants the replies in the inbox." },
         { "name": "Sandbox", "description": "Tests without real mail, with a test key." },
         { "name": "Webhooks", "description": "What the service sends to an app that wants to hear of things." },
     ])
@@ -140,7 +140,7 @@ pub(super) fn operation_text(operation: Operation) -> OperationText {
              document. Attachments of incoming mail are filed as documents by themselves.",
         ),
         Operation::RecordSent => (
-            "ServerState mail",
+            "App mail",
             "Record an email that the app sent",
             "Notes an email that the app sent by itself, so that the reply to it becomes a conversation with the \
              app's reference. Returns `{\"ok\": true}`. Recording the same `messageId` again is safe: it updates the \
