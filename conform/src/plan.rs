@@ -9,18 +9,18 @@ use super::{
 
 /// How the rules are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Mode {
     Reads,
     Sandbox,
     Worlds,
 }
 
-impl Way {
-    fn described(self) -> &'static str {
+impl Mode {
+    fn description(self) -> &'static str {
         match self {
-            Way::Reads => "GET requests only.",
-            Way::Sandbox => "In the sandbox of this test key; nobody is mailed.",
-            Way::Worlds => "With the control API, in worlds of its own.",
+            Mode::Reads => "GET requests only.",
+            Mode::Sandbox => "In the sandbox of this test key; nobody is mailed.",
+            Mode::Worlds => "With the control API, in worlds of its own.",
         }
     }
 }
@@ -52,22 +52,22 @@ pub struct Plan {
     pub minutes: f64,
     /// Scopes that the key lacks, so that their rules are not tried.
     pub warnings: Vec<String>,
-    way: Way,
+    mode: Mode,
     base_url: String,
     run: String,
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rules, left_out, requests, minutes, way, base_url, run, .. } = self;
+        let Self { rules, left_out, requests, minutes, mode, base_url, run, .. } = self;
         writeln!(f, "{base_url}: {rules} rules to try, {left_out} that cannot be tried here.")?;
-        write!(f, "{} About {requests} requests", way.described())?;
+        write!(f, "{} About {requests} requests", mode.description())?;
         match *minutes {
             0.0 => writeln!(f, ", no waiting.")?,
             minutes => writeln!(f, ", about {} min.", minutes.ceil())?,
         }
-        match way {
-            Way::Reads => Ok(()),
+        match mode {
+            Mode::Reads => Ok(()),
             _ => writeln!(f, "What it creates is marked `{run}`."),
         }
     }
@@ -75,7 +75,7 @@ impl fmt::Display for Plan {
 
 impl Plan {
     pub(super) fn new(
-        way: Way,
+        mode: Mode,
         base_url: &str,
         run: &str,
         tried: Vec<&Rule>,
@@ -84,15 +84,15 @@ impl Plan {
         budget: u32,
     ) -> Self {
         let requests = tried.iter().map(|rule| requests_for(rule.needs.level)).sum::<f64>().ceil() as u64;
-        let minutes = match way {
-            Way::Worlds => 0.0,
+        let minutes = match mode {
+            Mode::Worlds => 0.0,
             // Undo windows and answers of the sandbox take half a minute.
-            Way::Sandbox | Way::Reads => requests as f64 / f64::from(budget) + 0.5,
+            Mode::Sandbox | Mode::Reads => requests as f64 / f64::from(budget) + 0.5,
         };
         let lacks = |scope: &&'static &'static str| key.lacks(std::slice::from_ref(*scope)).is_some();
         let warnings = SCOPES
             .iter()
-            .filter(|scope| way != Way::Reads && lacks(scope))
+            .filter(|scope| mode != Mode::Reads && lacks(scope))
             .map(|scope| format!("the key lacks the scope `{scope}`: its rules are not tried"))
             .collect();
         Self {
@@ -101,7 +101,7 @@ impl Plan {
             requests,
             minutes,
             warnings,
-            way,
+            mode,
             base_url: base_url.to_owned(),
             run: run.to_owned(),
         }

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use super::{
     check::session::{Common, Session},
     early_end::EarlyEnd,
-    plan::{Plan, Way},
+    plan::{Mode, Plan},
     preflight::{self, Key},
     reports::report::{Report, RuleReport},
     rule::{Kind, Level, Needs, Rule},
@@ -192,13 +192,13 @@ impl Prepared {
     #[must_use]
     pub fn plan(&self) -> Plan {
         let tried = self.rules.iter().filter(|rule| self.obstacle(rule).is_none()).collect();
-        let way = match (&self.control, self.settings.read_only) {
-            (_, true) => Way::Reads,
-            (Some(_), _) => Way::Worlds,
-            (None, _) => Way::Sandbox,
+        let mode = match (&self.control, self.settings.read_only) {
+            (_, true) => Mode::Reads,
+            (Some(_), _) => Mode::Worlds,
+            (None, _) => Mode::Sandbox,
         };
         let (http, run) = (&self.common.http, &self.common.run);
-        Plan::new(way, http.base_url(), run, tried, self.rules.len(), &self.key, self.settings.budget)
+        Plan::new(mode, http.base_url(), run, tried, self.rules.len(), &self.key, self.settings.budget)
     }
 
     /// Tries every rule, and tells of each as it is done.

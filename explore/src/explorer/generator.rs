@@ -363,11 +363,11 @@ impl Generator {
 /// Returns the deliveries of a run as places for steps.
 fn deliveries(execution: &Execution) -> Vec<Delivery> {
     let nth = |n: usize| {
-        let event = execution.tries[n].event;
-        let before = execution.tries[..n].iter().filter(|it| it.event == event).count();
+        let event = execution.attempts[n].event;
+        let before = execution.attempts[..n].iter().filter(|it| it.event == event).count();
         Delivery { event, nth: u32::try_from(before).unwrap_or(u32::MAX) }
     };
-    (0..execution.tries.len()).map(nth).collect()
+    (0..execution.attempts.len()).map(nth).collect()
 }
 
 /// Returns the requests of a run as places for steps.

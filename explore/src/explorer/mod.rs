@@ -173,7 +173,7 @@ impl Explore {
         self
     }
 
-    /// Sets what the chance starts from; another number tries other schedules once the systematic ones are through.
+    /// Sets the seed of the random schedules, which follow the systematic ones.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

@@ -24,7 +24,7 @@ pub(crate) fn timeline(scenario: &Scenario, schedule: &Schedule, execution: &Exe
     for index in 0..=execution.requests.len() {
         while let Some((_, event)) = events.next_if(|(before, _)| *before <= index) {
             let line = match event {
-                Event::Try(n) => Some(try_line(*n, schedule, execution)),
+                Event::Attempt(n) => Some(attempt_line(*n, schedule, execution)),
                 Event::RunStarts(run) if execution.server => Some(match run {
                     1 => "app       starts".to_owned(),
                     _ => "app       is started again".to_owned(),
@@ -74,11 +74,11 @@ fn request_line(request: &AppRequest, struck: Option<&Step>, execution: &Executi
     format!("app       {line}{said} → {outcome}")
 }
 
-fn try_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
-    let attempt = &execution.tries[n];
+fn attempt_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
+    let attempt = &execution.attempts[n];
     let end = execution.ends.iter().find(|end| Some(&end.id) == attempt.conversation.as_ref());
     let about = end.map(|end| format!(" about {}", end.customer)).unwrap_or_default();
-    let nth = execution.tries[..n].iter().filter(|it| it.event == attempt.event).count();
+    let nth = execution.attempts[..n].iter().filter(|it| it.event == attempt.event).count();
     let here =
         |delivery: Delivery| delivery.event == attempt.event && usize::try_from(delivery.nth) == Ok(nth);
     let struck = schedule.steps.iter().find(|step| step.delivery().is_some_and(here));
@@ -111,7 +111,7 @@ fn event_line(event: &Event) -> Option<String> {
         Event::TimePasses(seconds) => format!("time      {} minutes pass", seconds / 60),
         Event::DayBegins(day) => format!("time      day {day} begins"),
         Event::Sent { to, text } => format!("service   mails {to}: {}", quoted(text)),
-        Event::Step(_) | Event::Try(_) => return None,
+        Event::Step(_) | Event::Attempt(_) => return None,
         Event::TroubleEnds => "          the trouble ends".to_owned(),
     })
 }

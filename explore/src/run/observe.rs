@@ -13,7 +13,7 @@ use crate::{
     plan::schedule::Schedule,
     plan::step::{Place, What},
     run::driver::{POLL_INTERVAL, Run},
-    run::record::{AppRequest, DeliveryTry, End, Event, Execution, StepEffect, time},
+    run::record::{AppRequest, DeliveryAttempt, End, Event, Execution, StepEffect, time},
     run::world::World,
     under_test::app::App,
 };
@@ -167,13 +167,13 @@ impl Run<'_> {
             let (index, side) = place(at);
             events.push(((index, side, at, usize::MAX, false), sent));
         }
-        let tries = self.tries(&journal).await?;
-        for (n, attempt) in tries.iter().enumerate() {
+        let attempts = self.attempts(&journal).await?;
+        for (n, attempt) in attempts.iter().enumerate() {
             // An event comes after what brought it about: a request, the driver, or a step at a request.
             let is_now = |at: Timestamp| at == attempt.at && attempt.late.is_none();
             let request = attempt.cause.filter(|next| is_now(requests[*next - 1].at));
             let root =
-                |number: usize| tries.iter().find(|it| it.event_number == number).and_then(|it| it.root);
+                |number: usize| attempts.iter().find(|it| it.event_number == number).and_then(|it| it.root);
             // The app may have answered before all was counted; the first event of all is the driver's.
             let by_driver = |(numbers, noted_at): &&(Range<usize>, usize)| {
                 let is_approval =
@@ -193,12 +193,12 @@ impl Run<'_> {
                     (index, side, attempt.at, usize::MAX, true)
                 }
             };
-            events.push((order, Event::Try(n)));
+            events.push((order, Event::Attempt(n)));
         }
         events.sort_by_key(|(order, _)| *order);
         Ok(Execution {
             requests,
-            tries,
+            attempts,
             server: self.is_server(),
             events: events.into_iter().map(|(order, event)| (order.0, event)).collect(),
             fired: std::mem::take(&mut self.fired),
@@ -210,15 +210,15 @@ impl Run<'_> {
         })
     }
 
-    /// Returns every try to deliver a webhook, in order.
-    async fn tries(&self, journal: &[Value]) -> Result<Vec<DeliveryTry>, String> {
-        let mut tries = Vec::new();
+    /// Returns every attempt to deliver a webhook, in order.
+    async fn attempts(&self, journal: &[Value]) -> Result<Vec<DeliveryAttempt>, String> {
+        let mut attempts = Vec::new();
         if self.is_server() {
             for (number, delivery) in self.world.deliveries(&self.webhook).await?.iter().enumerate() {
-                tries.extend(DeliveryTry::read(number, delivery, journal));
+                attempts.extend(DeliveryAttempt::read(number, delivery, journal));
             }
         }
-        tries.sort_by_key(|attempt| attempt.at);
-        Ok(tries)
+        attempts.sort_by_key(|attempt| attempt.at);
+        Ok(attempts)
     }
 }

@@ -87,22 +87,22 @@ impl AppRequest {
     }
 }
 
-/// A try to deliver a webhook.
+/// An attempt to deliver a webhook.
 #[derive(Debug, Clone)]
-pub(crate) struct DeliveryTry {
+pub(crate) struct DeliveryAttempt {
     pub(crate) at: Timestamp,
     /// The number of its event among all for the webhook, from 0.
     pub(crate) event_number: usize,
     /// The type of the event.
     pub(crate) event: &'static str,
-    /// How late its first try was, on the world's clock.
+    /// How late its first attempt was, on the world's clock.
     pub(crate) late: Option<Duration>,
     pub(crate) conversation: Option<String>,
     /// The status that the app answered with.
     pub(crate) status: Option<u16>,
     /// Why there was no answer.
     pub(crate) error: String,
-    /// Whether this try or a later one was answered as it should be.
+    /// Whether this attempt or a later one was answered as it should be.
     pub(crate) delivered: bool,
     /// The first request after the one that brought the event about.
     pub(crate) cause: Option<usize>,
@@ -110,8 +110,8 @@ pub(crate) struct DeliveryTry {
     pub(crate) root: Option<u64>,
 }
 
-impl DeliveryTry {
-    /// Returns the tries of a delivery.
+impl DeliveryAttempt {
+    /// Returns the attempts of a delivery.
     pub(crate) fn read(event_number: usize, delivery: &Value, journal: &[Value]) -> Vec<Self> {
         let known = EventKind::TYPES.iter().find(|event| delivery["type"] == **event);
         let Some(event) = known else { return Vec::new() };
@@ -154,8 +154,8 @@ pub(crate) enum Event {
         text: String,
     },
     Step(usize),
-    /// A try to deliver a webhook, by its number.
-    Try(usize),
+    /// An attempt to deliver a webhook, by its number.
+    Attempt(usize),
     TroubleEnds,
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct StepEffect {
 #[derive(Debug, Clone)]
 pub(crate) struct Execution {
     pub(crate) requests: Vec<AppRequest>,
-    pub(crate) tries: Vec<DeliveryTry>,
+    pub(crate) attempts: Vec<DeliveryAttempt>,
     /// Whether the app is a server.
     pub(crate) server: bool,
     /// What happened beside them, each with the number of requests before it.

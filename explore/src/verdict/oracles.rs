@@ -39,7 +39,7 @@ pub(crate) fn judge_reference(
             _ => format!("a request got {status}"),
         },
     });
-    let unanswered = run.tries.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
+    let unanswered = run.attempts.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
         oracle: Oracle::WellBehaved,
         summary: match attempt.status {
             Some(status) => format!("the app responded to the webhook {} with {status}", attempt.event),

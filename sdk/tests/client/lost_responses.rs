@@ -13,18 +13,19 @@ use shared_inbox::{
     retry::RetryPolicy,
 };
 
+/// How the client knows what was there before its create.
 #[derive(Clone, Copy, Debug)]
-enum Way {
-    ByItsClock,
-    ByReadingFirst,
+enum Baseline {
+    Clock,
+    FirstRead,
 }
 
-const WAYS: [Way; 2] = [Way::ByItsClock, Way::ByReadingFirst];
+const BASELINES: [Baseline; 2] = [Baseline::Clock, Baseline::FirstRead];
 
-impl Way {
+impl Baseline {
     async fn start(self) -> Service {
         let service = slow_service().await;
-        if let Way::ByReadingFirst = self {
+        if let Baseline::FirstRead = self {
             service.state().behavior.date = None;
         }
         service
@@ -74,10 +75,10 @@ fn is_unknown(result: &Result<bool, Error>, case: &str) {
 
 #[tokio::test]
 async fn words_that_come_back_changed_are_not_sent_again() {
-    for ((way, kind), (change, rewrite)) in pairs(pairs(WAYS, KINDS), ALL) {
-        let case = format!("{change}, {kind:?}, {way:?}");
+    for ((baseline, kind), (change, rewrite)) in pairs(pairs(BASELINES, KINDS), ALL) {
+        let case = format!("{change}, {kind:?}, {baseline:?}");
         assert_ne!(rewrite(TEXT), TEXT, "{case}");
-        let (service, thread) = way.thread().await;
+        let (service, thread) = baseline.thread().await;
         service.state().behavior.rewrite = rewrite;
         let result = create_despite(Outcome::LostAfter, &service, &thread, kind, &case).await;
         assert_eq!(service.sent(), 1, "{case}");
@@ -92,9 +93,9 @@ async fn words_that_come_back_changed_are_not_sent_again() {
 async fn a_note_that_shows_under_another_name_is_not_made_again() {
     // The key was renamed since, and the team shows the new name; or the service decorates it.
     let names = [("Robin II", true), ("Robin (agent)", false), ("Anna", false)];
-    for (way, (author, lists_us)) in pairs(WAYS, names) {
-        let case = format!("{author}, {way:?}");
-        let (service, thread) = way.thread().await;
+    for (baseline, (author, lists_us)) in pairs(BASELINES, names) {
+        let case = format!("{author}, {baseline:?}");
+        let (service, thread) = baseline.thread().await;
         service.state().behavior.author = author;
         service.state().behavior.lists_us = lists_us;
         let result = create_despite(Outcome::LostAfter, &service, &thread, Kind::Note, &case).await;
@@ -108,9 +109,9 @@ async fn a_note_that_shows_under_another_name_is_not_made_again() {
 
 #[tokio::test]
 async fn an_item_of_a_type_that_nobody_knows_may_be_ours() {
-    for (way, kind) in pairs(WAYS, KINDS) {
-        let case = format!("{kind:?}, {way:?}");
-        let (service, thread) = way.thread().await;
+    for (baseline, kind) in pairs(BASELINES, KINDS) {
+        let case = format!("{kind:?}, {baseline:?}");
+        let (service, thread) = baseline.thread().await;
         service.state().behavior.shown_as = Some("memo");
         is_unknown(&create_despite(Outcome::LostAfter, &service, &thread, kind, &case).await, &case);
         assert_eq!(service.sent(), 1, "{case}");
@@ -123,13 +124,13 @@ async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
         "Anna: we still need the Passport and a Bank statement from them",
         "Please bring:\n- Passport\n- Bank statement",
     ];
-    for (way, text) in pairs(WAYS, texts) {
-        let (service, thread) = way.thread().await;
+    for (baseline, text) in pairs(BASELINES, texts) {
+        let (service, thread) = baseline.thread().await;
         service.teammate_writes("draft", text, Duration::from_secs(1));
         service.next_posts([Outcome::LostBefore]);
         let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
         let result = thread.request_documents(documents).await.map(|made| made.recovered());
-        assert_honest(&result, service.stored(), format_args!("{text}, {way:?}"));
+        assert_honest(&result, service.stored(), format_args!("{text}, {baseline:?}"));
     }
 }
 
@@ -151,24 +152,27 @@ async fn a_read_of_another_conversation_is_refused_before_anything_is_sent() {
 
 #[tokio::test]
 async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
-    for way in WAYS {
+    for baseline in BASELINES {
         // The service asks for a wait that is longer than it takes to show the item.
-        let (service, thread) = way.thread().await;
+        let (service, thread) = baseline.thread().await;
         service.state().behavior.shows_after = Duration::from_secs(12);
         let fault = Outcome::AfterAsking(503, 25);
         assert!(
             create_despite(fault, &service, &thread, Kind::Mail, "asked to wait").await.unwrap(),
-            "{way:?}"
+            "{baseline:?}"
         );
 
         // The key's own limit makes it wait.
-        let service = way.start().await;
+        let service = baseline.start().await;
         service.state().behavior.shows_after = Duration::from_secs(12);
         let client = service.builder().rate_limit(7).deadline(Duration::from_secs(3600)).build().unwrap();
         client.me().await.unwrap();
         let (fault, thread) = (Outcome::LostAfter, client.conversation(&conversation_id()));
-        assert!(create_despite(fault, &service, &thread, Kind::Mail, "held up").await.unwrap(), "{way:?}");
-        assert_eq!(service.sent(), 1, "{way:?}");
+        assert!(
+            create_despite(fault, &service, &thread, Kind::Mail, "held up").await.unwrap(),
+            "{baseline:?}"
+        );
+        assert_eq!(service.sent(), 1, "{baseline:?}");
     }
 }
 
@@ -198,9 +202,9 @@ async fn the_last_look_is_made_also_when_nothing_may_be_sent_again() {
 #[tokio::test]
 async fn sending_again_what_a_later_look_did_not_find_makes_one() {
     let faults = [(Outcome::LostAfter, 6), (Outcome::LostBefore, 0)];
-    for ((way, kind), (outcome, shows_after)) in pairs(pairs(WAYS, KINDS), faults) {
+    for ((baseline, kind), (outcome, shows_after)) in pairs(pairs(BASELINES, KINDS), faults) {
         for elsewhere in [false, true] {
-            let service = way.start().await;
+            let service = baseline.start().await;
             service.state().behavior.shows_after = Duration::from_secs(shows_after);
             let client = service.builder().verification(Verification::Never).build().unwrap();
             client.me().await.unwrap();
@@ -209,7 +213,7 @@ async fn sending_again_what_a_later_look_did_not_find_makes_one() {
             let error = create(&thread, kind, TEXT).await.unwrap_err();
             let looking = if elsewhere { service.client() } else { client };
             let lookup = looking.find_unconfirmed(&through_json(&error)).await.unwrap();
-            let case = format!("{outcome:?}, elsewhere: {elsewhere}, {kind:?}, {way:?}: {lookup:?}");
+            let case = format!("{outcome:?}, elsewhere: {elsewhere}, {kind:?}, {baseline:?}: {lookup:?}");
             if lookup == Lookup::NotFound {
                 create(&thread, kind, TEXT).await.unwrap();
             }
@@ -264,9 +268,9 @@ async fn no_setting_of_a_client_panics() {
 
 #[tokio::test]
 async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours() {
-    for ((way, wait), seen) in pairs(pairs(WAYS, [5, 30, 55]), [false, true]) {
+    for ((baseline, wait), seen) in pairs(pairs(BASELINES, [5, 30, 55]), [false, true]) {
         // The limit is used up for a minute.
-        let service = way.start().await;
+        let service = baseline.start().await;
         let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
         let thread = client.conversation(&conversation_id());
         client.me().await.unwrap();
@@ -283,7 +287,7 @@ async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours(
             None => reply,
         };
         let result = reply.await.map(|made| made.recovered());
-        assert_honest(&result, service.stored(), format_args!("after {wait} s, seen: {seen}, {way:?}"));
+        assert_honest(&result, service.stored(), format_args!("after {wait} s, seen: {seen}, {baseline:?}"));
     }
 }
 
@@ -291,15 +295,15 @@ async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours(
 async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_ours() {
     let times =
         [(0, 6_000, 9), (900, 6_000, 0), (0, 20_000, 30), (0, 59_000, 0), (0, 62_000, 3), (0, 90_000, 0)];
-    for ((way, kind), (phase, ago, takes)) in pairs(pairs(WAYS, KINDS), times) {
-        let case = format!("{kind:?}, {ago} ms ago, {way:?}");
-        let (service, thread) = way.thread().await;
+    for ((baseline, kind), (phase, ago, takes)) in pairs(pairs(BASELINES, KINDS), times) {
+        let case = format!("{kind:?}, {ago} ms ago, {baseline:?}");
+        let (service, thread) = baseline.thread().await;
         service.clock.leap(Duration::from_millis(phase));
         service.twin_makes(kind, TEXT);
         service.clock.leap(Duration::from_millis(ago));
         service.state().behavior.takes = Duration::from_secs(takes);
         let result = create_despite(Outcome::LostBefore, &service, &thread, kind, &case).await;
-        if let Way::ByReadingFirst = way {
+        if let Baseline::FirstRead = baseline {
             assert!(!result.unwrap(), "{case}: a read tells them apart");
         }
     }
@@ -309,7 +313,7 @@ async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_our
 async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
     for (kind, ago) in pairs(KINDS, [0, 300, 999, 1_000, 2_000, 3_100, 5_000]) {
         for read_first in [false, true] {
-            let (service, thread) = Way::ByItsClock.thread().await;
+            let (service, thread) = Baseline::Clock.thread().await;
             service.twin_makes(kind, TEXT);
             service.clock.leap(Duration::from_millis(ago));
             service.next_posts([Outcome::LostBefore]);
@@ -331,7 +335,7 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
 #[tokio::test]
 async fn a_clock_that_stood_still_for_a_while_costs_no_request_and_no_recovery() {
     for (kind, (text, outcome)) in pairs(KINDS, [("One", Outcome::Good), ("Two", Outcome::LostAfter)]) {
-        let (service, thread) = Way::ByItsClock.thread().await;
+        let (service, thread) = Baseline::Clock.thread().await;
         create(&thread, kind, "Before").await.unwrap();
         // This machine was asleep for 75 seconds: the service's clock went on, its own did not.
         service.state().behavior.date = Some(75);
@@ -349,27 +353,27 @@ async fn a_clock_that_stood_still_for_a_while_costs_no_request_and_no_recovery()
 #[tokio::test]
 async fn however_late_it_shows_and_whatever_is_answered_there_is_one_resend_at_most() {
     let outcomes = [Outcome::After(504), Outcome::Before(504), Outcome::LostAfter, Outcome::LostBefore];
-    for ((way, kind), outcome) in pairs(pairs(WAYS, KINDS), outcomes) {
-        let (service, thread) = way.thread().await;
+    for ((baseline, kind), outcome) in pairs(pairs(BASELINES, KINDS), outcomes) {
+        let (service, thread) = baseline.thread().await;
         service.state().behavior.shows_after = Duration::from_secs(60);
         service.always(outcome);
         let result = create(&thread, kind, TEXT).await;
-        assert!(service.sent() <= 2, "{kind:?}, {outcome:?}, {way:?}: sent {} times", service.sent());
-        is_unknown(&result, &format!("{kind:?}, {outcome:?}, {way:?}"));
+        assert!(service.sent() <= 2, "{kind:?}, {outcome:?}, {baseline:?}: sent {} times", service.sent());
+        is_unknown(&result, &format!("{kind:?}, {outcome:?}, {baseline:?}"));
     }
 }
 
 #[tokio::test]
 async fn a_note_that_was_not_done_is_not_a_success() {
-    for way in WAYS {
-        let (service, thread) = way.thread().await;
+    for baseline in BASELINES {
+        let (service, thread) = baseline.thread().await;
         service.next_posts([Outcome::Claims(r#"{"ok":false}"#)]);
         let result = create(&thread, Kind::Note, TEXT).await;
         assert_honest(&result, service.stored(), "not done");
         is_unknown(&result, "the service said 201 and no in one breath");
         assert_eq!(service.sent(), 1, "an answer in the 200s is never repeated");
 
-        let (service, thread) = way.thread().await;
+        let (service, thread) = baseline.thread().await;
         service.next_posts([Outcome::Says(r#"{"ok":false}"#)]);
         assert!(create(&thread, Kind::Note, TEXT).await.unwrap(), "it is there all the same");
         assert_eq!((service.sent(), service.stored()), (1, 1));
@@ -378,8 +382,8 @@ async fn a_note_that_was_not_done_is_not_a_success() {
 
 #[tokio::test]
 async fn what_the_service_does_not_know_how_to_do_is_sent_once() {
-    for way in WAYS {
-        let (service, thread) = way.thread().await;
+    for baseline in BASELINES {
+        let (service, thread) = baseline.thread().await;
         service.always(Outcome::Before(501));
         let result = create(&thread, Kind::Note, TEXT).await;
         is_unknown(&result, "501");
@@ -389,7 +393,7 @@ async fn what_the_service_does_not_know_how_to_do_is_sent_once() {
 
 #[tokio::test]
 async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
-    let (service, thread) = Way::ByReadingFirst.thread().await;
+    let (service, thread) = Baseline::FirstRead.thread().await;
     service.next_gets([Outcome::Before(500); 5]);
     let error = thread.add_note(TEXT).await.unwrap_err();
     assert_eq!((error.certainty(), service.sent()), (Certainty::NotSent, 0));
@@ -412,7 +416,7 @@ async fn a_create_is_one_request_when_all_goes_well_so_that_105_fit_into_a_minut
 #[tokio::test]
 async fn a_clock_that_is_off_by_less_than_a_minute_or_not_told_any_more_hides_nothing() {
     for (kind, off) in pairs(KINDS, [Some(-59), Some(-30), Some(-3), Some(3), Some(30), Some(59), None]) {
-        let (service, thread) = Way::ByItsClock.thread().await;
+        let (service, thread) = Baseline::Clock.thread().await;
         service.state().behavior.stamp_off = off.unwrap_or(0);
         service.state().behavior.date = off.map(|_| 0);
         let case = format!("{kind:?}, {off:?} s");
@@ -444,7 +448,7 @@ async fn a_clock_that_jumps_hides_nothing() {
     let faults = [Outcome::LostAfter, Outcome::After(504)];
     for ((kind, jump), outcome) in pairs(pairs(KINDS, [-7200, 90, 7200]), faults) {
         let case = format!("{kind:?}, {jump} s, {outcome:?}");
-        let (service, thread) = Way::ByItsClock.thread().await;
+        let (service, thread) = Baseline::Clock.thread().await;
         service.state().behavior.date = Some(jump);
         let _ = create_despite(outcome, &service, &thread, kind, &case).await;
         assert_eq!(service.sent(), 1, "{case}");
@@ -482,30 +486,30 @@ async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
 
 #[tokio::test]
 async fn what_others_do_meanwhile_is_told_apart_where_it_can_be() {
-    for way in WAYS {
+    for baseline in BASELINES {
         // A note of a person under her own name, and mail that is older than a minute by the service's clock.
-        let (service, thread) = way.thread().await;
+        let (service, thread) = baseline.thread().await;
         service.teammate_notes("Anna", TEXT, Duration::from_secs(1));
         service.next_posts([Outcome::LostBefore]);
-        assert!(!create(&thread, Kind::Note, TEXT).await.unwrap(), "{way:?}");
-        assert_eq!(service.stored(), 1, "{way:?}");
+        assert!(!create(&thread, Kind::Note, TEXT).await.unwrap(), "{baseline:?}");
+        assert_eq!(service.stored(), 1, "{baseline:?}");
 
-        let (service, thread) = way.thread().await;
+        let (service, thread) = baseline.thread().await;
         service.teammate_writes("sent", TEXT, Duration::ZERO);
         service.clock.leap(Duration::from_secs(80));
         thread.get().await.unwrap();
         service.next_posts([Outcome::LostBefore]);
-        assert!(!create(&thread, Kind::Mail, TEXT).await.unwrap(), "{way:?}");
-        assert_eq!(service.stored(), 1, "{way:?}");
+        assert!(!create(&thread, Kind::Mail, TEXT).await.unwrap(), "{baseline:?}");
+        assert_eq!(service.stored(), 1, "{baseline:?}");
 
         // Someone whom the team does not list may be us under another name; a mail in these seconds may be ours.
         for kind in [Kind::Note, Kind::Mail] {
-            let (service, thread) = way.thread().await;
+            let (service, thread) = baseline.thread().await;
             service.teammate_notes("Carl", "Called them back", Duration::from_secs(1));
             service.teammate_writes("draft", "Something else", Duration::from_secs(1));
             service.next_posts([Outcome::LostBefore]);
-            is_unknown(&create(&thread, kind, TEXT).await, &format!("{kind:?}, {way:?}"));
-            assert_eq!(service.sent(), 1, "{kind:?}, {way:?}");
+            is_unknown(&create(&thread, kind, TEXT).await, &format!("{kind:?}, {baseline:?}"));
+            assert_eq!(service.sent(), 1, "{kind:?}, {baseline:?}");
         }
     }
 }
@@ -514,7 +518,7 @@ async fn what_others_do_meanwhile_is_told_apart_where_it_can_be() {
 async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
     for kind in KINDS {
         // Read a moment ago.
-        let (service, thread) = Way::ByItsClock.thread().await;
+        let (service, thread) = Baseline::Clock.thread().await;
         service.teammate_notes("Carl", TEXT, Duration::ZERO);
         service.teammate_writes("draft", TEXT, Duration::ZERO);
         thread.get().await.unwrap();
@@ -524,7 +528,7 @@ async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
 
         // Made a moment ago, with other words and with the same.
         for [first, second, third] in [["Some words", TEXT, "Third"], [TEXT; 3]] {
-            let (service, thread) = Way::ByItsClock.thread().await;
+            let (service, thread) = Baseline::Clock.thread().await;
             create(&thread, kind, first).await.unwrap();
             service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
             assert!(!create(&thread, kind, second).await.unwrap(), "{kind:?}");

@@ -1,6 +1,6 @@
 //! Many events on their way to receivers that hang up, fail and die, with every event's effect counted.
 //!
-//! What a receiver does with a try is decided by a hash of the event and the number of the try, so a run can be repeated:
+//! What a receiver does with an attempt is decided by a hash of the event and the number of the attempt, so a run can be repeated:
 //! `SOAK_EVENTS=50000 cargo test -p shared-inbox-tests soak` plays a longer one. A receiver that dies takes everything with it
 //! that was at work in it; its store lives on, as a database would.
 
@@ -34,10 +34,10 @@ use tokio::{
     sync::{Mutex as Lock, Notify, OwnedMutexGuard, mpsc},
 };
 
-/// What becomes of one try.
+/// What goes wrong with one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
-    Fine,
+enum InjectedFault {
+    None,
     Fails,
     /// The connection is cut while the handler is at work.
     HangsUp,
@@ -47,30 +47,30 @@ enum Fate {
     DiesAfter,
 }
 
-impl Fate {
-    fn of(event: &str, attempt: usize) -> Self {
+impl InjectedFault {
+    fn of_attempt(event: &str, attempt: usize) -> Self {
         let mut hasher = DefaultHasher::new();
         (event, attempt).hash(&mut hasher);
         match hasher.finish() % 1000 {
-            _ if attempt > 3 => Fate::Fine, // or an event could run out of tries
-            0..80 => Fate::Fails,
-            80..160 => Fate::HangsUp,
-            160..166 => Fate::DiesBefore,
-            166..172 => Fate::DiesAfter,
-            _ => Fate::Fine,
+            _ if attempt > 3 => InjectedFault::None, // or an event could run out of attempts
+            0..80 => InjectedFault::Fails,
+            80..160 => InjectedFault::HangsUp,
+            160..166 => InjectedFault::DiesBefore,
+            166..172 => InjectedFault::DiesAfter,
+            _ => InjectedFault::None,
         }
     }
 }
 
 /// What outlives a receiver: its store, and what we count.
 #[derive(Default)]
-struct Lasting {
+struct SharedState {
     database: Database,
-    /// By event, in which life of the receiver its effect took place.
+    /// By event, in which process of the receiver its effect took place.
     effects: Mutex<BTreeMap<String, Vec<usize>>>,
     attempts: Mutex<BTreeMap<String, usize>>,
-    fates: Mutex<BTreeMap<Fate, usize>>,
-    lives: AtomicUsize,
+    faults: Mutex<BTreeMap<InjectedFault, usize>>,
+    processes: AtomicUsize,
 }
 
 /// A database of one table and the marks: one transaction at a time, which is gone with whoever made it.
@@ -117,80 +117,80 @@ impl TransactionalInbox for Database {
     }
 }
 
-/// One life of a receiver.
+/// One process of a receiver.
 #[derive(Clone)]
-struct Life {
+struct ReceiverProcess {
     number: usize,
     receiver: Receiver,
     guarded: Handlers<Arc<MemoryGuard>>,
     transactional: Option<Handlers<Database>>,
-    lasting: Arc<Lasting>,
+    shared: Arc<SharedState>,
     deaths: mpsc::UnboundedSender<usize>,
 }
 
-impl FromRef<Life> for Receiver {
-    fn from_ref(life: &Life) -> Self {
-        life.receiver.clone()
+impl FromRef<ReceiverProcess> for Receiver {
+    fn from_ref(process: &ReceiverProcess) -> Self {
+        process.receiver.clone()
     }
 }
 
-impl Life {
+impl ReceiverProcess {
     async fn die(&self) {
         _ = self.deaths.send(self.number);
         std::future::pending::<()>().await;
     }
 
     /// What happens on the way to the effect, and after it.
-    async fn before(&self, fate: Fate, cut: &Notify) -> Result<(), std::fmt::Error> {
-        match fate {
-            Fate::Fails => return Err(std::fmt::Error),
-            Fate::DiesBefore => self.die().await,
-            Fate::HangsUp => {
+    async fn before(&self, fault: InjectedFault, cut: &Notify) -> Result<(), std::fmt::Error> {
+        match fault {
+            InjectedFault::Fails => return Err(std::fmt::Error),
+            InjectedFault::DiesBefore => self.die().await,
+            InjectedFault::HangsUp => {
                 cut.notify_one();
                 for _ in 0..5 {
                     tokio::task::yield_now().await;
                 }
             }
-            Fate::Fine | Fate::DiesAfter => {}
+            InjectedFault::None | InjectedFault::DiesAfter => {}
         }
         Ok(())
     }
 }
 
 async fn hook(
-    State(life): State<Life>,
+    State(process): State<ReceiverProcess>,
     Extension(cut): Extension<Arc<Notify>>,
     Webhook(event): Webhook<Event>,
 ) -> Response {
     let delivery = event.delivery("soak");
     let id = delivery.event().to_owned();
     let attempt = {
-        let mut attempts = life.lasting.attempts.lock().unwrap();
+        let mut attempts = process.shared.attempts.lock().unwrap();
         let attempt = attempts.entry(id.clone()).or_default();
         *attempt += 1;
         *attempt
     };
-    let fate = Fate::of(&id, attempt);
-    *life.lasting.fates.lock().unwrap().entry(fate).or_default() += 1;
-    if let Some(handlers) = life.transactional.clone() {
+    let fault = InjectedFault::of_attempt(&id, attempt);
+    *process.shared.faults.lock().unwrap().entry(fault).or_default() += 1;
+    if let Some(handlers) = process.transactional.clone() {
         let outcome = handlers.once_in_transaction(delivery, move |transaction| {
             Box::pin(async move {
-                life.before(fate, &cut).await?;
+                process.before(fault, &cut).await?;
                 transaction.row = Some(id);
-                if fate == Fate::DiesAfter {
-                    life.die().await;
+                if fault == InjectedFault::DiesAfter {
+                    process.die().await;
                 }
                 Ok::<_, std::fmt::Error>(())
             })
         });
         return outcome.await.into_response();
     }
-    let handlers = life.guarded.clone();
+    let handlers = process.guarded.clone();
     let handler = async move |_| {
-        life.before(fate, &cut).await?;
-        life.lasting.effects.lock().unwrap().entry(id).or_default().push(life.number);
-        if fate == Fate::DiesAfter {
-            life.die().await;
+        process.before(fault, &cut).await?;
+        process.shared.effects.lock().unwrap().entry(id).or_default().push(process.number);
+        if fault == InjectedFault::DiesAfter {
+            process.die().await;
         }
         Ok::<_, std::fmt::Error>(())
     };
@@ -203,24 +203,24 @@ struct Program {
     secret: String,
     transactional: bool,
     guard: Arc<MemoryGuard>,
-    lasting: Arc<Lasting>,
+    shared: Arc<SharedState>,
 }
 
 impl Program {
     fn live(&self, deaths: mpsc::UnboundedSender<usize>) -> Runtime {
-        let number = self.lasting.lives.fetch_add(1, Ordering::SeqCst);
+        let number = self.shared.processes.fetch_add(1, Ordering::SeqCst);
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let inside = runtime.enter();
-        let life = Life {
+        let process = ReceiverProcess {
             number,
             receiver: Receiver::new(Verifier::new([Secret::parse(&self.secret).unwrap()])),
             guarded: Handlers::new(self.guard.clone()),
-            transactional: self.transactional.then(|| Handlers::new(self.lasting.database.clone())),
-            lasting: self.lasting.clone(),
+            transactional: self.transactional.then(|| Handlers::new(self.shared.database.clone())),
+            shared: self.shared.clone(),
             deaths,
         };
-        let router = Router::new().route("/", post(hook)).with_state(life);
+        let router = Router::new().route("/", post(hook)).with_state(process);
         let socket = self.socket.try_clone().expect("a second handle");
         runtime.spawn(async move {
             let listener = TcpListener::from_std(socket).expect("it does not block");
@@ -277,11 +277,11 @@ async fn soak(events: usize) {
         let webhook = control.create_webhook(new).await.unwrap();
         let clock = hand.clone();
         let guard = MemoryGuard::new().clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));
-        let lasting = Arc::new(Lasting::default());
+        let shared = Arc::new(SharedState::default());
         let (guard, secret) = (Arc::new(guard), webhook.secret.clone());
-        let program = Program { socket, secret, transactional, guard, lasting: lasting.clone() };
+        let program = Program { socket, secret, transactional, guard, shared: shared.clone() };
         tokio::spawn(program.run(stop.clone()));
-        receivers.push((webhook.id, transactional, lasting));
+        receivers.push((webhook.id, transactional, shared));
     }
     for n in 0..events {
         control.test_webhook(receivers[n % receivers.len()].0.as_str()).await.unwrap();
@@ -293,9 +293,9 @@ async fn soak(events: usize) {
     }
     stop.notify_waiters();
 
-    let mut fates = BTreeMap::new();
-    let (mut lives, mut twice) = (0, 0);
-    for (webhook, transactional, lasting) in &receivers {
+    let mut faults = BTreeMap::new();
+    let (mut processes, mut twice) = (0, 0);
+    for (webhook, transactional, shared) in &receivers {
         let log = control.deliveries(webhook.as_str(), DeliveryFilter::default()).await.unwrap();
         let share = events / receivers.len();
         assert_eq!(log.len(), share);
@@ -303,31 +303,31 @@ async fn soak(events: usize) {
         assert!(undelivered.is_empty(), "{} of {share} were lost: {:?}", undelivered.len(), undelivered[0]);
         let sent: BTreeSet<&str> = log.iter().map(|delivery| delivery.event_id.as_str()).collect();
         if *transactional {
-            let tables = lasting.database.0.lock().await;
+            let tables = shared.database.0.lock().await;
             let distinct: BTreeSet<&str> = tables.rows.iter().map(String::as_str).collect();
             assert_eq!((tables.rows.len(), tables.marks.len()), (share, share), "exactly once, whoever died");
             assert_eq!(distinct, sent);
         } else {
-            let effects = lasting.effects.lock().unwrap();
+            let effects = shared.effects.lock().unwrap();
             assert_eq!(effects.keys().map(String::as_str).collect::<BTreeSet<_>>(), sent, "at least once");
-            for (event, lives) in effects.iter().filter(|(_, lives)| lives.len() > 1) {
-                let distinct: BTreeSet<_> = lives.iter().collect();
-                assert_eq!(distinct.len(), lives.len(), "{event} twice in one life");
+            for (event, processes) in effects.iter().filter(|(_, processes)| processes.len() > 1) {
+                let distinct: BTreeSet<_> = processes.iter().collect();
+                assert_eq!(distinct.len(), processes.len(), "{event} twice in one process");
                 twice += 1;
             }
         }
-        for (fate, count) in lasting.fates.lock().unwrap().iter() {
-            *fates.entry(*fate).or_insert(0) += count;
+        for (fault, count) in shared.faults.lock().unwrap().iter() {
+            *faults.entry(*fault).or_insert(0) += count;
         }
-        lives += lasting.lives.load(Ordering::SeqCst);
+        processes += shared.processes.load(Ordering::SeqCst);
     }
     println!(
-        "{events} events, {fates:?}, {lives} lives, {twice} effects twice because of a death before the note"
+        "{events} events, {faults:?}, {processes} processes, {twice} effects twice because of a death before the note"
     );
     assert!(
-        fates.len() == 5 && twice > 0 && lives > receivers.len(),
+        faults.len() == 5 && twice > 0 && processes > receivers.len(),
         "a run in which nothing went wrong proves nothing"
     );
-    let deaths = fates[&Fate::DiesAfter];
+    let deaths = faults[&InjectedFault::DiesAfter];
     assert!(twice <= deaths, "{twice} effects twice, {deaths} deaths between an effect and its note");
 }
