@@ -8,18 +8,6 @@ import { Live } from './live.js';
 import { at, route } from './route.js';
 import { ask, dialog } from './ui.js';
 import { guide } from './start.js';
-import './approvals.js';
-import './bookings.js';
-import './documents.js';
-import './faults.js';
-import './inbox.js';
-import './keys.js';
-import './trace.js';
-import './outbox.js';
-import './requests.js';
-import './time.js';
-import './webhooks.js';
-import './worlds.js';
 
 /** @typedef {import('./panel.js').Panel} Panel */
 
@@ -29,6 +17,13 @@ const PANELS = [
 	[['requests', 'Requests', 'list'], ['webhooks', 'Webhooks', 'hook'], ['time', 'Time', 'clock'], ['faults', 'Faults', 'bolt']],
 	[['keys', 'Team and keys', 'key'], ['worlds', 'Worlds', 'globe']],
 ];
+
+const NAMES = [...PANELS.flat().map(([name]) => name), 'trace'];
+
+/** Loads a panel, which is a file of its name. The name comes from the address, and only a known one becomes a path. @param {string} name */
+async function load(name) {
+	if (NAMES.includes(name)) await import(`./${name}.js`);
+}
 
 const api = new Api(new URLSearchParams(location.search).get('world'));
 const live = new Live(api);
@@ -106,9 +101,15 @@ async function surroundings() {
 	}
 }
 
-function show() {
+async function show() {
 	const to = route();
 	const name = `si-${to.panel}`;
+	try {
+		await load(to.panel);
+	} catch {
+		return live.become('lost');
+	}
+	if (to.panel !== route().panel) return;
 	if (!customElements.get(name)) {
 		location.hash = at('inbox');
 		return;
@@ -152,7 +153,8 @@ function soon(all) {
 		due = 0;
 		if (missed) surroundings();
 		missed = false;
-		panel?.update();
+		if (panel?.localName === `si-${route().panel}`) panel.update();
+		else show();
 	}, 150);
 }
 live.addEventListener('change', () => soon(true));
@@ -186,7 +188,7 @@ async function start() {
 	nav();
 	while (!context.ready) {
 		try {
-			const [ready] = await Promise.all([api.get('/ready'), called()]);
+			const [ready] = await Promise.all([api.get('/ready'), called(), surroundings(), load(route().panel).catch(() => {})]);
 			context.ready = ready;
 		} catch (error) {
 			const { status, message } = error;
@@ -198,8 +200,9 @@ async function start() {
 			await new Promise((resume) => setTimeout(resume, 2_000));
 		}
 	}
-	await surroundings();
 	live.start();
 	show();
+	// The other panels open at once, even while the server is away.
+	setTimeout(() => NAMES.forEach((name) => load(name).catch(() => {})), 1_000);
 }
 start();

@@ -38,6 +38,10 @@ await run(async () => {
         }));
         same(foreign, { elements: [], links: [], raw: false }, place);
     }
+    // The name of a panel in the address does not become the path of a script: a request for one would be refused.
+    const strange = await open('#/..%2Fapi%2Fv1%2Fme');
+    await strange.waitForURL(/#\/inbox$/);
+    await strange.close();
     // It is there to be read, with what hides in it made visible.
     await page.goto(`${page.url().split('#')[0]}#/inbox/${id}?view=all`);
     const text = await until(async () => {
