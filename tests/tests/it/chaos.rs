@@ -352,7 +352,7 @@ fn from_env(name: &str, default: u64) -> u64 {
 
 #[tokio::test]
 async fn whatever_fails_a_create_happens_once_and_no_error_lies() {
-    let (seed, calls) = (from_env("CHAOS_SEED", 20_261_115), from_env("CHAOS_CALLS", 500));
+    let (seed, calls) = (from_env("CHAOS_SEED", 20_261_115), from_env("CHAOS_CALLS", 300));
     println!("CHAOS_SEED={seed} CHAOS_CALLS={calls}");
     let run = async {
         let mut chaos = Chaos::start(seed).await;

@@ -258,7 +258,7 @@ impl Program {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_event_takes_effect_whoever_hangs_up_fails_or_dies() {
-    let events: usize = std::env::var("SOAK_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_500);
+    let events: usize = std::env::var("SOAK_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000);
     tokio::time::timeout(Duration::from_secs(300), soak(events)).await.expect("it ends");
 }
 

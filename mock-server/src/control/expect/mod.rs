@@ -303,7 +303,7 @@ mod tests {
     /// A full journal, and as many looks as there are jobs: each request is read once, not once for each look.
     #[tokio::test]
     async fn a_look_reads_only_what_is_new_since_the_last() {
-        const JOBS: u64 = 300;
+        const JOBS: u64 = 100;
         let control = control(ClockMode::Manual);
         let (to, now) =
             (control.mailboxes().await.expect("inboxes")[0].address.clone(), control.clock().await.now);
