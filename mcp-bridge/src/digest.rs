@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 pub(crate) struct Digest([u8; 32]);
 
 impl Digest {
-    /// Of anything that has one way of being written as JSON.
-    pub(crate) fn of(parts: &impl Serialize) -> Result<Self, serde_json::Error> {
+    /// Computes the digest of anything that has one way of being written as JSON.
+    pub(crate) fn from_parts(parts: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self(Sha256::digest(serde_json::to_vec(parts)?).into()))
     }
 }

@@ -91,7 +91,7 @@ impl<'a> VerifiedBody<'a> {
         // `Event` keeps its JSON without the blanks in front, and counts lines and columns from there.
         let blanks = self.body.iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
         let (blanks, json) = self.body.split_at(blanks);
-        self.read(json).map_err(|error| error.behind(blanks))
+        self.read(json).map_err(|error| error.after_blanks(blanks))
     }
 
     fn read<T: DeserializeOwned>(&self, json: &[u8]) -> Result<Verified<T>, ParseError> {
@@ -279,7 +279,7 @@ pub enum ParseError {
 
 impl ParseError {
     /// Returns the same error in a body that begins with these blanks.
-    fn behind(mut self, blanks: &[u8]) -> Self {
+    fn after_blanks(mut self, blanks: &[u8]) -> Self {
         if let Self::NotJson { line, column } | Self::Shape { line, column } = &mut self {
             if *line == 1 {
                 *column += blanks.iter().rev().take_while(|byte| **byte != b'\n').count();

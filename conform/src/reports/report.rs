@@ -136,7 +136,7 @@ impl Report {
     }
 
     /// Returns the rules of this kind with this result.
-    pub fn of(&self, kind: Kind, result: RuleResult) -> impl Iterator<Item = &RuleReport> {
+    pub fn rules_with(&self, kind: Kind, result: RuleResult) -> impl Iterator<Item = &RuleReport> {
         self.rules.iter().filter(move |rule| rule.kind == kind && rule.result == result)
     }
 }
@@ -145,13 +145,13 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        for rule in self.of(Kind::Demanded, RuleResult::Differs) {
+        for rule in self.rules_with(Kind::Demanded, RuleResult::Differs) {
             writeln!(f, "DIFFERS  {}  ({})  {}", rule.id, rule.section, text(&rule.why))?;
             writeln!(f, "  request   {}", text(&rule.request))?;
             writeln!(f, "  expected  {}", text(&rule.expected))?;
             writeln!(f, "  received  {}\n", text(&rule.received))?;
         }
-        for rule in self.of(Kind::Observation, RuleResult::Differs) {
+        for rule in self.rules_with(Kind::Observation, RuleResult::Differs) {
             writeln!(f, "OBSERVED {}  ({})  {}", rule.id, rule.section, text(&rule.why))?;
             writeln!(f, "  {} (the mock: {})\n", text(&rule.received), text(&rule.expected))?;
         }
@@ -177,7 +177,7 @@ impl fmt::Display for Report {
         let verdict = match self.verdict {
             Verdict::Conforms => "conforms: nothing demanded differs".to_owned(),
             Verdict::Differs => {
-                let count = self.of(Kind::Demanded, RuleResult::Differs).count();
+                let count = self.rules_with(Kind::Demanded, RuleResult::Differs).count();
                 format!(
                     "differs: {count} demanded {} not hold",
                     if count == 1 { "rule does" } else { "rules do" }

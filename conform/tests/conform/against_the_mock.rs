@@ -37,7 +37,7 @@ async fn assert_hold_with_the_control_api(select: impl FnOnce(Conform) -> Confor
     let conform = select(Conform::new(mock.base_url(), mock.test_key())).skip(LATE);
     let report = conform.run().await.expect("it runs");
     assert_all_hold(&report);
-    let not_tried: Vec<_> = report.of(Kind::Demanded, RuleResult::NotTried).collect();
+    let not_tried: Vec<_> = report.rules_with(Kind::Demanded, RuleResult::NotTried).collect();
     assert!(not_tried.is_empty(), "{not_tried:#?}");
     assert!(report.rules.len() >= least, "{} rules", report.rules.len());
     assert_eq!(before, conversations(&mock).await, "what the server held before is untouched");
@@ -81,7 +81,7 @@ async fn every_rule_of_the_sandbox_holds_with_a_test_key_alone_and_within_the_ra
     let mock = MockServer::builder().manual_clock().start().await;
     let report = as_a_sandbox(&mock).await;
     assert_all_hold(&report);
-    assert!(report.of(Kind::Demanded, RuleResult::Holds).count() >= 200);
+    assert!(report.rules_with(Kind::Demanded, RuleResult::Holds).count() >= 200);
     let refused = mock.control().requests().await.iter().filter(|it| it.status == Some(429)).count();
     assert_eq!(refused, 0, "it stays below the limit by itself");
     // A second run has a mark of its own, and meets a sandbox that the first one has filled.
@@ -122,7 +122,7 @@ async fn reading_alone_sends_get_requests_to_the_service_and_nothing_else() {
     for key in [mock.live_key(), mock.test_key()] {
         let report = reading_alone(&proxy, key).await;
         assert_all_hold(&report);
-        assert!(report.of(Kind::Demanded, RuleResult::Holds).count() >= 80, "{report}");
+        assert!(report.rules_with(Kind::Demanded, RuleResult::Holds).count() >= 80, "{report}");
     }
     let seen = proxy.seen();
     assert!(seen.len() > 100);
@@ -150,7 +150,8 @@ async fn a_report_of_live_mail_shows_its_form_and_not_its_words() {
         ..Default::default()
     });
     let report = reading_alone(&proxy, mock.live_key()).await;
-    let found: Vec<&str> = report.of(Kind::Demanded, RuleResult::Differs).map(|it| it.id.as_str()).collect();
+    let found: Vec<&str> =
+        report.rules_with(Kind::Demanded, RuleResult::Differs).map(|it| it.id.as_str()).collect();
     assert!(found.contains(&"summary.snippet") && found.contains(&"summary.subject"), "{found:?}");
     let whole = serde_json::to_string(&report).expect("JSON") + &report.to_string();
     assert!(!whole.contains("Secret of a customer") && !whole.contains(mock.live_key()), "{whole}");

@@ -68,7 +68,7 @@ async fn a_stateless_mock_is_told_from_the_service_in_plain_words_without_a_cras
     for id in ["notes.each", "tags.add", "status.to.waiting", "read.404", "auth.wrong"] {
         assert_eq!(result(id), Some(RuleResult::Differs), "{id}: {report}");
     }
-    let notes = report.of(Kind::Demanded, RuleResult::Differs).find(|rule| rule.id == "notes.each");
+    let notes = report.rules_with(Kind::Demanded, RuleResult::Differs).find(|rule| rule.id == "notes.each");
     let found = json!(notes.expect("there"));
     assert_eq!(found["expected"], "two notes", "{found}");
 }

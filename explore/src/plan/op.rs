@@ -17,7 +17,7 @@ pub(crate) struct Op {
 
 impl Op {
     /// Returns the operation behind a request of the journal.
-    pub(crate) fn of(method: &str, path: &str, tool: Option<&str>) -> Option<Self> {
+    pub(crate) fn from_request(method: &str, path: &str, tool: Option<&str>) -> Option<Self> {
         if let Some(tool) = tool {
             return Some(Self { operation: Operation::from_tool_name(tool)?, mcp: true });
         }

@@ -235,25 +235,25 @@ impl Run<'_> {
         }
         let (from, text) = (text(&body["from"]), text(&body["text"]));
         self.note_since(mark, Event::Mail { mail, from, text }).await?;
-        self.rest().await?;
+        self.wait_until_idle().await?;
         self.pass(BETWEEN_MAILS_SECONDS).await
     }
 
     /// Lets the app work, people look at drafts, and time pass.
     async fn round(&mut self, round: u32) -> Result<(), String> {
-        self.quiet(Moment::Run, round).await?;
+        self.take_quiet_steps(Moment::Run, round).await?;
         if self.is_server() {
-            self.rest().await?;
+            self.wait_until_idle().await?;
         } else {
             self.run_job(round).await?;
         }
-        self.quiet(Moment::End, round).await?;
+        self.take_quiet_steps(Moment::End, round).await?;
         let went_well = self.went_well();
         if self.scenario.people_approve && went_well {
             self.people().await?;
-            self.rest().await?;
+            self.wait_until_idle().await?;
         }
-        self.quiet(Moment::People, round).await?;
+        self.take_quiet_steps(Moment::People, round).await?;
         let seconds = if went_well { ROUND_SECONDS } else { RETRY_SECONDS };
         self.note(Event::TimePasses(seconds)).await?;
         self.pass(seconds).await
@@ -308,7 +308,7 @@ impl Run<'_> {
     }
 
     /// Steps of a quiet moment.
-    async fn quiet(&mut self, moment: Moment, round: u32) -> Result<(), String> {
+    async fn take_quiet_steps(&mut self, moment: Moment, round: u32) -> Result<(), String> {
         for (n, step) in self.schedule.steps.iter().enumerate() {
             let (Place::Quiet(at, in_round), What::Act(act, mail)) = (step.place, step.what) else {
                 continue;
@@ -329,7 +329,7 @@ impl Run<'_> {
             if effective {
                 self.note_since(mark, Event::Step(n)).await?;
             }
-            self.rest().await?;
+            self.wait_until_idle().await?;
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub(crate) struct AppRequest {
 impl AppRequest {
     fn op_of(entry: &Value) -> Option<Op> {
         let tool = entry["tool"].as_str();
-        Op::of(entry["method"].as_str()?, entry["path"].as_str()?, tool)
+        Op::from_request(entry["method"].as_str()?, entry["path"].as_str()?, tool)
     }
 
     pub(crate) fn read(entry: &Value) -> Self {

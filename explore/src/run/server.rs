@@ -142,7 +142,7 @@ impl Run<'_> {
     }
 
     /// Waits until no delivery is under way and the server makes no request any more, within bounds.
-    pub(crate) async fn rest(&mut self) -> Result<(), String> {
+    pub(crate) async fn wait_until_idle(&mut self) -> Result<(), String> {
         if !self.is_server() {
             return Ok(());
         }
@@ -190,6 +190,6 @@ impl Run<'_> {
     pub(crate) async fn run_next_job(&mut self) -> Result<(), String> {
         let world = self.world.clone();
         self.watched(world.run_next_job()).await?;
-        self.rest().await
+        self.wait_until_idle().await
     }
 }

@@ -59,7 +59,7 @@ impl Link {
     }
 
     /// Waits for the end of a run that was cut off from the service.
-    async fn rest(&mut self) -> Result<(), String> {
+    async fn wait_for_end(&mut self) -> Result<(), String> {
         if !self.under_way {
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl Functions {
     /// Begins a run of the function.
     pub(crate) async fn begin(&self, context: &AppContext) -> Result<Run<'_>, String> {
         let mut link = self.link.lock().await;
-        link.rest().await?;
+        link.wait_for_end().await?;
         let origin = context.ready.base_url.trim_end_matches("/api/v1");
         let service = origin.trim_start_matches("http://").parse();
         let service = service.map_err(|_| format!("{origin}: is no address"))?;
@@ -98,7 +98,7 @@ impl Functions {
     /// Why the user's own check does not hold.
     pub(crate) async fn check(&self, context: &AppContext) -> Result<Option<String>, String> {
         let mut link = self.link.lock().await;
-        link.rest().await?;
+        link.wait_for_end().await?;
         link.call("check", &world(context))?;
         let ended = tokio::time::timeout(GRACE_TIMEOUT, link.ended()).await;
         Ok(ended.map_err(|_| "check: does not end")??.err())
@@ -129,7 +129,7 @@ impl Run<'_> {
     /// Cuts it off from the service, and waits for its end.
     pub(crate) async fn cut_off(mut self) -> Result<(), String> {
         drop(self.gateway);
-        self.link.rest().await
+        self.link.wait_for_end().await
     }
 }
 

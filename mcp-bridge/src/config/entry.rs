@@ -16,7 +16,7 @@ const SANDBOX: &str = "--sandbox";
 const KEY_FILE: &str = "--api-key-file";
 
 /// Returns the entry for this launch, merged into the existing one.
-pub(super) fn over(
+pub(super) fn merge(
     old: Option<&Value>,
     launch: &Launch,
     key: Option<&str>,

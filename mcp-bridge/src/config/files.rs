@@ -51,7 +51,7 @@ fn from_store(local: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
-pub(super) fn behind(path: &Path) -> Result<PathBuf, String> {
+pub(super) fn resolve_symlink(path: &Path) -> Result<PathBuf, String> {
     const MAX_LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -91,7 +91,7 @@ pub(super) fn replace(path: &Path, text: &str, private: bool) -> Result<Replaced
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    let backup = before.as_ref().map(|_| beside(path, "backup"));
+    let backup = before.as_ref().map(|_| sibling(path, "backup"));
     if let Some(backup) = &backup {
         let old = fs::read(path).map_err(failed)?;
         put(backup, &old, None).map_err(failed)?;
@@ -112,7 +112,7 @@ fn others_can_read(_: &fs::Metadata) -> bool {
     false
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn sibling(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{ending}"));
     path.with_file_name(name)
@@ -120,7 +120,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// Puts a file in the place of another, with these permissions, or readable by its owner alone from its first byte on.
 fn put(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
-    let new = beside(path, &format!("new-{}", std::process::id()));
+    let new = sibling(path, &format!("new-{}", std::process::id()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

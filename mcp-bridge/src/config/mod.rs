@@ -159,7 +159,7 @@ impl For {
             true if self.asks_for_key() => Some(self.key()),
             true => variable(API_KEY),
         };
-        let target = files::behind(path)?;
+        let target = files::resolve_symlink(path)?;
         let before = files::read(&target)?;
         let text = before.as_deref().unwrap_or_default();
         let (file, old, new) = self.merged(text, launch, key.as_deref()).map_err(|why| {
@@ -196,7 +196,7 @@ impl For {
         };
         let old = file.entry()?;
         let with_type = matches!(self, For::ClaudeCode | For::Vscode | For::CopilotCli);
-        let mut new = entry::over(old.as_ref(), launch, key, with_type)?;
+        let mut new = entry::merge(old.as_ref(), launch, key, with_type)?;
         if self == For::CopilotCli && new.get("tools").is_none() {
             new["tools"] = json!(["*"]);
         }

@@ -18,7 +18,7 @@ impl ClosingPage {
     }
 
     /// Returns the page after this answer, with this result.
-    pub(crate) fn of(answer: Decision, result: &CallToolResult) -> Self {
+    pub(crate) fn after(answer: Decision, result: &CallToolResult) -> Self {
         let field = |name: &str| result.structured_content.as_ref().and_then(|made| made.get(name)?.as_str());
         let failed = result.is_error == Some(true);
         match answer {
@@ -107,11 +107,11 @@ mod tests {
     fn what_is_said_after_an_answer_is_for_the_person_and_true() {
         let failed = CallToolResult::error(vec![ContentBlock::text("The service is away.")]);
         for answer in [Decision::No, Decision::Dismissed, Decision::TooQuick] {
-            let said = ClosingPage::of(answer, &failed).text;
+            let said = ClosingPage::after(answer, &failed).text;
             assert!(!said.contains("Ask them") && !said.contains("goes out"), "{said}");
         }
-        assert!(ClosingPage::of(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
-        let ending = ClosingPage::of(Decision::Yes, &failed);
+        assert!(ClosingPage::after(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
+        let ending = ClosingPage::after(Decision::Yes, &failed);
         assert!(
             ending.title.contains("not sent") && ending.text.contains("The service is away."),
             "{ending:?}"

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn mail(text: &str) -> Digest {
-        Digest::of(&text).expect("a text is JSON")
+        Digest::from_parts(&text).expect("a text is JSON")
     }
 
     fn open(ledger: &ConsentLedger, text: &str, now: Instant) -> Result<String, TooManyQuestions> {

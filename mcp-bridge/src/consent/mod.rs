@@ -47,7 +47,7 @@ pub(crate) enum AskMethod {
 
 impl AskMethod {
     /// Returns the best way with this client, if there is one. `--ask=browser` takes precedence over the client's own way.
-    pub(crate) fn of(ask: ConsentChannel, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
+    pub(crate) fn choose(ask: ConsentChannel, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
         if ask == ConsentChannel::Browser {
             return Some(Self::Browser);
         }
@@ -168,16 +168,16 @@ mod tests {
         let can = |modes: Value| -> ClientCapabilities {
             serde_json::from_value(json!({ "elicitation": modes })).unwrap()
         };
-        let way = |modes| AskMethod::of(ConsentChannel::Client, Some(&can(modes)));
+        let way = |modes| AskMethod::choose(ConsentChannel::Client, Some(&can(modes)));
         assert_eq!(way(json!({})), Some(AskMethod::Form));
         assert_eq!(way(json!({"form": {}})), Some(AskMethod::Form));
         assert_eq!(way(json!({"form": {}, "url": {}})), Some(AskMethod::Form));
         assert_eq!(way(json!({"url": {}})), Some(AskMethod::Link));
-        assert_eq!(AskMethod::of(ConsentChannel::Client, Some(&ClientCapabilities::default())), None);
-        assert_eq!(AskMethod::of(ConsentChannel::Client, None), None);
-        assert_eq!(AskMethod::of(ConsentChannel::Browser, None), Some(AskMethod::Browser));
+        assert_eq!(AskMethod::choose(ConsentChannel::Client, Some(&ClientCapabilities::default())), None);
+        assert_eq!(AskMethod::choose(ConsentChannel::Client, None), None);
+        assert_eq!(AskMethod::choose(ConsentChannel::Browser, None), Some(AskMethod::Browser));
         assert_eq!(
-            AskMethod::of(ConsentChannel::Browser, Some(&can(json!({"form": {}})))),
+            AskMethod::choose(ConsentChannel::Browser, Some(&can(json!({"form": {}})))),
             Some(AskMethod::Browser)
         );
     }

@@ -85,7 +85,7 @@ impl EmailPreview {
             .iter()
             .map(|item| (plain(&item.label), plain(item.description.as_deref().unwrap_or_default())))
             .collect();
-        Digest::of(&(&self.conversation, &self.address, plain(&self.text), documents, &self.due))
+        Digest::from_parts(&(&self.conversation, &self.address, plain(&self.text), documents, &self.due))
     }
 
     pub(crate) fn shown(&self, links: Links) -> RenderedPreview {

@@ -21,7 +21,7 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    fn of(text: &str, json: &Value) -> Self {
+    fn measure(text: &str, json: &Value) -> Self {
         // One more for the comma between items.
         Self { text: chars(text), json: chars(&json.to_string()) + 1 }
     }
@@ -50,7 +50,7 @@ impl Scale {
     const ALL: [Self; 6] = [Self(1), Self(2), Self(4), Self(16), Self(64), Self(usize::MAX)];
 
     /// Returns what is left of a cap.
-    pub(crate) fn of(self, cap: usize) -> usize {
+    pub(crate) fn apply(self, cap: usize) -> usize {
         cap / self.0
     }
 }
@@ -66,7 +66,7 @@ impl Part {
     pub(crate) fn within(limit: usize, make: impl Fn(Scale) -> (String, Value)) -> Self {
         let mut parts = Scale::ALL.into_iter().map(|scale| {
             let (text, json) = make(scale);
-            Self { size: Size::of(&text, &json), text, json }
+            Self { size: Size::measure(&text, &json), text, json }
         });
         let mut last = parts.next().expect("there is more than one scale");
         while last.size.text > limit || last.size.json > limit {

@@ -105,13 +105,13 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         _ = writeln!(out, "Urgency: {}.", quoted(urgency.as_str()));
     }
     if !c.tags.is_empty() {
-        _ = writeln!(out, "Tags: {}.", some(&c.tags, scale.of(caps::TAGS), |tag| quoted(tag)));
+        _ = writeln!(out, "Tags: {}.", some(&c.tags, scale.apply(caps::TAGS), |tag| quoted(tag)));
     }
     let team: Vec<_> = c.team.people.iter().chain(&c.team.agents).collect();
     if !team.is_empty() {
         let mut names: HashMap<_, usize> = HashMap::new();
         team.iter().for_each(|m| *names.entry(m.name.to_lowercase()).or_default() += 1);
-        _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&names, m)));
+        _ = writeln!(out, "Team: {}.", some(&team, scale.apply(caps::TEAM), |m| member(&names, m)));
     }
     out.push_str(&fence.explain());
     let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
@@ -189,10 +189,10 @@ fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
     out.push('\n');
     let mut block = FencedBlock::scaled(scale);
     block.maybe("name", m.from.name.as_deref(), caps::NAME).field("address", &m.from.email, caps::ADDRESS);
-    let most = scale.of(caps::FILES);
+    let most = scale.apply(caps::FILES);
     for file in m.attachments.iter().take(most) {
         // Its type must stay in sight behind a long name.
-        let name: String = file.filename.chars().take(scale.of(caps::FILE)).collect();
+        let name: String = file.filename.chars().take(scale.apply(caps::FILE)).collect();
         let file = format!("{name} ({}, {} bytes)", file.content_type, file.size);
         block.field("file", &file, caps::FILE + caps::SHORT);
     }

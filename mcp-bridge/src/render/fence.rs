@@ -99,7 +99,7 @@ impl FencedBlock {
 
     /// Adds a short field on a line of its own, with at most so many characters; line breaks in it are shown as `⏎`.
     pub fn field(&mut self, name: &str, value: &str, most: usize) -> &mut Self {
-        let value = clean_and_cut(value, self.scale.of(most), &mut self.tally).replace('\n', " ⏎ ");
+        let value = clean_and_cut(value, self.scale.apply(most), &mut self.tally).replace('\n', " ⏎ ");
         self.lines.push(format!("{name}: {value}"));
         self
     }
@@ -117,7 +117,7 @@ impl FencedBlock {
         if !self.lines.is_empty() {
             self.lines.push(String::new());
         }
-        let text = clean_and_cut(text, self.scale.of(most), &mut self.tally);
+        let text = clean_and_cut(text, self.scale.apply(most), &mut self.tally);
         self.lines.extend(text.lines().map(str::to_owned));
         self
     }

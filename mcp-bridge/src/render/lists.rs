@@ -53,7 +53,7 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
         _ = write!(out, " · urgency {}", own(urgency.as_str()));
     }
     if !c.tags.is_empty() {
-        _ = write!(out, " · tags {}", some(&c.tags, scale.of(caps::TAGS), |tag| quoted(tag)));
+        _ = write!(out, " · tags {}", some(&c.tags, scale.apply(caps::TAGS), |tag| quoted(tag)));
     }
     out.push('\n');
     let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());

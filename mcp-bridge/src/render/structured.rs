@@ -95,11 +95,11 @@ impl Writes {
     /// Returns the value as a model may see it.
     pub(super) fn safe(&self, value: Value, scale: Scale) -> Value {
         match (self, value) {
-            (Stranger(most), Value::String(text)) => marked(&text, scale.of(*most)).into(),
+            (Stranger(most), Value::String(text)) => marked(&text, scale.apply(*most)).into(),
             (Form(fits, _), Value::String(text)) if fits(&text) && is_clean(&text) => text.into(),
-            (Form(_, most), Value::String(text)) => marked(&text, scale.of(*most)).into(),
+            (Form(_, most), Value::String(text)) => marked(&text, scale.apply(*most)).into(),
             (Each(of, most), Value::Array(items)) => {
-                items.into_iter().take(scale.of(*most)).map(|item| of.safe(item, scale)).collect()
+                items.into_iter().take(scale.apply(*most)).map(|item| of.safe(item, scale)).collect()
             }
             (Fields(named), Value::Object(fields)) => {
                 let field = |(name, value): (String, Value)| match named.iter().find(|(one, _)| *one == name)
@@ -124,7 +124,7 @@ impl Writes {
             (_, Value::Null) | (Stranger(_) | Anything, _) => None,
             (Form(fits, _), Value::String(text)) => (fits(&text) && is_clean(&text)).then(|| text.into()),
             (Each(of, most), Value::Array(items)) => Some(
-                items.into_iter().take(scale.of(*most)).filter_map(|item| of.slim(item, scale)).collect(),
+                items.into_iter().take(scale.apply(*most)).filter_map(|item| of.slim(item, scale)).collect(),
             ),
             (Fields(named), Value::Object(fields)) => {
                 let field = |(name, value): (String, Value)| {
@@ -146,10 +146,10 @@ impl Writes {
 
 /// Returns JSON of any form as a model may see it. Identifiers are kept; all other text may be a stranger's.
 fn anything(value: Value, scale: Scale, depth: usize) -> Value {
-    let most = scale.of(caps::MEMBERS);
+    let most = scale.apply(caps::MEMBERS);
     match value {
         Value::String(text) if is_word(&text) => text.into(),
-        Value::String(text) => marked(&text, scale.of(caps::SNIPPET)).into(),
+        Value::String(text) => marked(&text, scale.apply(caps::SNIPPET)).into(),
         Value::Array(_) | Value::Object(_) if depth == 0 => "…".into(),
         Value::Array(items) => {
             items.into_iter().take(most).map(|item| anything(item, scale, depth - 1)).collect()

@@ -57,7 +57,7 @@ pub(super) enum ReadPriority {
 }
 
 impl ReadPriority {
-    fn of<I, O>(self, call: Request<I, O>) -> Request<I, O> {
+    fn apply<I, O>(self, call: Request<I, O>) -> Request<I, O> {
         if self == Self::Background { call.bulk().no_wait() } else { call }
     }
 }
@@ -89,7 +89,7 @@ impl Inboxes {
         client: &Client,
         priority: ReadPriority,
     ) -> Result<Vec<Mailbox>, Denied> {
-        let mut found = priority.of(client.mailboxes()).await?;
+        let mut found = priority.apply(client.mailboxes()).await?;
         if self.all() {
             return Ok(found);
         }
@@ -134,7 +134,7 @@ impl Inboxes {
             for view in &views {
                 let mut one = input.clone();
                 (one.mailbox, one.view) = (mailbox.clone(), view.clone());
-                let found = priority.of(client.conversations().input(one)).await?;
+                let found = priority.apply(client.conversations().input(one)).await?;
                 full |= found.is_cut();
                 all.extend(found);
             }
@@ -181,7 +181,7 @@ impl Inboxes {
         id: &ConversationId,
         priority: ReadPriority,
     ) -> Result<Conversation, Denied> {
-        let conversation = self.admitted(id, priority.of(client.conversation(id).get()).await)?;
+        let conversation = self.admitted(id, priority.apply(client.conversation(id).get()).await)?;
         if self.all() {
             return Ok(conversation);
         }

@@ -171,7 +171,7 @@ impl ServiceAccess {
         if self.client.is_some() {
             return None;
         }
-        Digest::of(&self.key().ok()?).ok()
+        Digest::from_parts(&self.key().ok()?).ok()
     }
 
     fn key(&self) -> Result<String, String> {

@@ -59,13 +59,13 @@ impl Stdio {
     /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard input.
     pub fn new() -> (Self, CancellationToken) {
         let (read, write) = stdio_pipes();
-        Self::over(read, write)
+        Self::from_pipes(read, write)
     }
 }
 
 impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
-    /// Creates the transport over another pipe, and a token that is cancelled when the client closes it.
-    pub fn over(read: R, write: W) -> (Self, CancellationToken) {
+    /// Creates the transport over other pipes, and a token that is cancelled when the client closes it.
+    pub fn from_pipes(read: R, write: W) -> (Self, CancellationToken) {
         let closed = CancellationToken::new();
         let stdio = Self {
             lines: Lines::new(read),

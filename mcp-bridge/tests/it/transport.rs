@@ -47,7 +47,7 @@ impl Client {
 async fn busy_pair() -> (Client, Pipe) {
     let (ours, theirs) = duplex(1 << 16);
     let ((reader, writer), (read, write)) = (split(ours), split(theirs));
-    let (mut stdio, _) = Stdio::over(read, write);
+    let (mut stdio, _) = Stdio::from_pipes(read, write);
     let mut client = Client { reader: BufReader::new(reader), writer };
     client.asks(0..MAX_RUNNING).await;
     for id in 0..MAX_RUNNING {

@@ -59,7 +59,7 @@ async fn until_back(limiter: &RedisLimiter) {
 }
 
 /// A limiter that loses the store when the proxy is cut.
-async fn behind(proxy: &Proxy, share: u32) -> RedisLimiter {
+async fn limiter_behind(proxy: &Proxy, share: u32) -> RedisLimiter {
     let builder = RedisLimiter::builder(proxy.url()).limit(4).share(share).window(MINUTE);
     builder.timeout(Duration::from_millis(250)).connect().await.unwrap()
 }
@@ -236,7 +236,7 @@ async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
     let Some(store) = stores::valkey() else { return };
     limiter(&store, 4).await;
     let proxy = Proxy::to(store.port()).await;
-    let cut_off = behind(&proxy, 4).await;
+    let cut_off = limiter_behind(&proxy, 4).await;
     // The other one uses the store all the time, so that nobody takes it for away.
     let other = Arc::new(limiter(&store, 4).await);
     let using = Arc::clone(&other);
@@ -270,7 +270,7 @@ async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
     let mut cut_off = Vec::new();
     for _ in 0..2 {
         let proxy = Proxy::to(store.port()).await;
-        let limiter = behind(&proxy, 2).await;
+        let limiter = limiter_behind(&proxy, 2).await;
         limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
         cut_off.push((proxy, limiter));
     }

@@ -29,7 +29,7 @@ impl PageServer {
         let id = request.uri().path().trim_start_matches('/').to_owned();
         if let Err(why) = self.site.check(request.method(), request.headers(), id == ENTRANCE) {
             tracing::debug!(%why, "a request to the page was refused");
-            return html::says(StatusCode::FORBIDDEN, "Refused", &why.to_string());
+            return html::message(StatusCode::FORBIDDEN, "Refused", &why.to_string());
         }
         let cookie = guard::cookie(request.headers());
         if *request.method() == Method::GET {
@@ -37,7 +37,7 @@ impl PageServer {
         }
         let form = match read(request).await {
             Ok(form) => form,
-            Err(why) => return html::says(StatusCode::BAD_REQUEST, "Not taken", why),
+            Err(why) => return html::message(StatusCode::BAD_REQUEST, "Not taken", why),
         };
         if id == ENTRANCE {
             return self.enter(form.secret.as_deref().unwrap_or_default());
@@ -45,7 +45,7 @@ impl PageServer {
         match self.take(&id, cookie.as_deref(), form) {
             // A redirect, so that reloading the page does not answer again.
             Ok(()) => html::elsewhere(&format!("/{id}")),
-            Err(NotTaken::Form(status, why)) => html::says(status, "Not taken", why),
+            Err(NotTaken::Form(status, why)) => html::message(status, "Not taken", why),
             Err(NotTaken::Over) => {
                 let mut reply = self.state(&id).await;
                 *reply.status_mut() = StatusCode::GONE;
@@ -60,7 +60,7 @@ impl PageServer {
         let found = cases.iter_mut().find(|(_, case)| case.is_entered_with(secret));
         let Some((id, case)) = found else { return not_here() };
         if case.entered {
-            return html::says(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
+            return html::message(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
         }
         if !matches!(*case.stage.borrow(), Stage::Open) {
             return not_here();
@@ -81,7 +81,7 @@ impl PageServer {
             let Some(case) = cases.get_mut(id) else { return not_here() };
             let first = !case.entered && matches!(case.entry, EntryPoint::Address);
             if !first && !case.is_opened_with(cookie) {
-                return html::says(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
+                return html::message(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
             }
             if matches!(*case.stage.borrow(), Stage::Open) {
                 let now = self.clock.now();
@@ -172,7 +172,7 @@ async fn read(request: Request<Incoming>) -> Result<guard::Form, &'static str> {
 }
 
 fn not_here() -> Reply {
-    html::says(StatusCode::NOT_FOUND, "Nothing is asked here", "This question is not open any more.")
+    html::message(StatusCode::NOT_FOUND, "Nothing is asked here", "This question is not open any more.")
 }
 
 fn set_cookie(reply: &mut Reply, id: &str, case: &QuestionState) {

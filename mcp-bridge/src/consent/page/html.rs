@@ -22,7 +22,7 @@ pub(super) const ENTRANCE: &str = "open";
 const STYLE: &str = include_str!("page.css");
 
 /// Returns the content of a private file: a form that a browser submits to the page by itself.
-pub(super) fn way_in(origin: &str, secret: &str) -> String {
+pub(super) fn entrance(origin: &str, secret: &str) -> String {
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A question about an email</title>\
          <meta name=\"referrer\" content=\"no-referrer\"></head><body>\
@@ -101,7 +101,7 @@ fn in_words(left: Duration) -> String {
 }
 
 /// Returns a page with one sentence.
-pub(super) fn says(status: StatusCode, title: &str, said: &str) -> Reply {
+pub(super) fn message(status: StatusCode, title: &str, said: &str) -> Reply {
     page(status, title, &format!("<p>{}</p>", escape(said)), None)
 }
 

@@ -111,7 +111,7 @@ impl Page {
         let (id, token, cookie) = (random()? + &random()?, random()?, random()?);
         let (target, entry) = if way == AskMethod::Browser {
             let secret = random()? + &random()?;
-            let file = PrivateFile::create(&html::way_in(served.site.origin(), &secret))?;
+            let file = PrivateFile::create(&html::entrance(served.site.origin(), &secret))?;
             (file.path().to_owned(), EntryPoint::File { secret, file: Some(file) })
         } else {
             (format!("{}/{id}", served.site.origin()), EntryPoint::Address)

@@ -111,7 +111,7 @@ impl Bridge {
         if !scopes.contains(&Scope::Send) {
             return Sending::NoScope;
         }
-        match (self.settings.send, AskMethod::of(self.settings.ask, client)) {
+        match (self.settings.send, AskMethod::choose(self.settings.ask, client)) {
             (SendPolicy::Never, _) => drafts(Sending::Never),
             (SendPolicy::Allow, _) => Sending::Allowed,
             (SendPolicy::Ask, Some(way)) => Sending::Asked(way),

@@ -46,7 +46,7 @@ impl Create {
 
     /// Returns a digest that identifies this create.
     pub(super) fn digest(&self) -> Result<Digest, CallToolResult> {
-        Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
+        Digest::from_parts(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
 
     pub(super) fn sends(&self) -> bool {

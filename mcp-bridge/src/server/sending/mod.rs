@@ -100,7 +100,7 @@ impl Sender {
                  approves.",
             ));
         }
-        let way = AskMethod::of(self.ask, ctx.client_capabilities().as_ref());
+        let way = AskMethod::choose(self.ask, ctx.client_capabilities().as_ref());
         let cannot_ask = "this client cannot ask a person for consent to send";
         match (self.send, way) {
             (SendPolicy::Never, _) => {

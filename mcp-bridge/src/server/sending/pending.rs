@@ -154,7 +154,7 @@ impl Sender {
                     drop(slot);
                     self.not_sent(&case, answer).await
                 };
-                let ending = ClosingPage::of(answer, &result);
+                let ending = ClosingPage::after(answer, &result);
                 (result, ending)
             }
             QuestionOutcome::Failed(why) => {

@@ -69,7 +69,7 @@ mod tests {
     use serde_json::json;
 
     fn create(text: &str) -> Digest {
-        Digest::of(&text).expect("a text is JSON")
+        Digest::from_parts(&text).expect("a text is JSON")
     }
 
     #[tokio::test]

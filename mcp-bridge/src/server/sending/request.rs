@@ -79,7 +79,7 @@ impl ConsentRequest {
         let preview = mail.preview(&conversation);
         let wrong = |e: serde_json::Error| failed(e.to_string());
         let answered = last_inbound(&conversation).map(|message| &message.id);
-        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &preview, answered)).map_err(wrong)?;
+        let exact = Digest::from_parts(&(&mail.0.id, &mail.0.what, &preview, answered)).map_err(wrong)?;
         let seen = preview.seen().map_err(wrong)?;
         Ok(Self { connection: connection.clone(), mail, conversation, preview, exact, seen })
     }

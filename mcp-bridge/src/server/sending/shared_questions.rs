@@ -235,7 +235,7 @@ mod tests {
     #[tokio::test]
     async fn a_question_that_is_being_taken_back_is_asked_anew() {
         let (questions, seen) =
-            (SharedQuestions::default(), Digest::of(&"an email").expect("a text is JSON"));
+            (SharedQuestions::default(), Digest::from_parts(&"an email").expect("a text is JSON"));
         let first = new(questions.enter(seen));
         drop(first.wait());
         let second = new(questions.enter(seen));
@@ -251,7 +251,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_waits_for_a_question_that_was_never_put_is_told_so() {
         let (questions, seen) =
-            (SharedQuestions::default(), Digest::of(&"an email").expect("a text is JSON"));
+            (SharedQuestions::default(), Digest::from_parts(&"an email").expect("a text is JSON"));
         let first = new(questions.enter(seen));
         let QuestionEntry::Open(waiting) = questions.enter(seen) else { panic!("it is being asked") };
         drop(first);

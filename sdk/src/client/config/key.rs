@@ -77,7 +77,7 @@ impl ApiKey {
     /// Returns a hash that distinguishes keys where they must not be known, such as in a shared store.
     #[must_use]
     pub fn fingerprint(&self) -> KeyFingerprint {
-        KeyFingerprint::of(self.secret.expose_secret())
+        KeyFingerprint::from_key(self.secret.expose_secret())
     }
 
     /// Returns the `Authorization` header, marked so that nothing prints or indexes it.

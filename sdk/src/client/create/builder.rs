@@ -72,7 +72,7 @@ impl<I: CreateInput> CreateRequest<I> {
 
     /// Returns the items that this client, or its user, has read.
     pub(super) fn seen_keys(&self) -> BTreeSet<String> {
-        let read = self.core.reads.of(&self.conversation);
+        let read = self.core.reads.newest_keys(&self.conversation);
         let seen = self.seen.iter().filter(|seen| seen.conversation == self.conversation);
         seen.flat_map(|seen| &seen.keys).chain(&*read).cloned().collect()
     }

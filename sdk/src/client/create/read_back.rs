@@ -79,7 +79,7 @@ pub(super) async fn recent_creates(
     conversation: &ConversationId,
     max_wait: Duration,
 ) -> Result<OwnedMutexGuard<RecentCreates>> {
-    let recent = log.of(conversation, core.clock.now());
+    let recent = log.recent(conversation, core.clock.now());
     tokio::select! {
         biased;
         recent = recent.lock_owned() => Ok(recent),

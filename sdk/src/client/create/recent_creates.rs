@@ -127,7 +127,7 @@ struct Records {
 }
 
 impl CreateLog {
-    pub(super) fn of(
+    pub(super) fn recent(
         &self,
         conversation: &ConversationId,
         now: Instant,

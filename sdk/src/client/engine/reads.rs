@@ -56,7 +56,7 @@ impl Reads {
     }
 
     /// Returns the keys of new items in the latest read of this conversation.
-    pub(crate) fn of(&self, conversation: &ConversationId) -> Arc<BTreeSet<String>> {
+    pub(crate) fn newest_keys(&self, conversation: &ConversationId) -> Arc<BTreeSet<String>> {
         let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reads.get(conversation).map(|read| Arc::clone(&read.keys)).unwrap_or_default()
     }

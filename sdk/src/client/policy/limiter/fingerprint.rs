@@ -10,7 +10,7 @@ pub struct KeyFingerprint([u8; 16]);
 
 impl KeyFingerprint {
     /// Half of a SHA-256 is enough: a key is too long to be guessed.
-    pub(crate) fn of(key: &str) -> Self {
+    pub(crate) fn from_key(key: &str) -> Self {
         let hash = Sha256::new().chain_update("shared-inbox rate limit\n").chain_update(key).finalize();
         let mut half = [0; 16];
         half.copy_from_slice(&hash[..16]);
