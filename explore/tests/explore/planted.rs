@@ -54,6 +54,7 @@ async fn what_is_found_is_shrunk_and_told_in_plain_words_with_a_test_that_replay
     let Planted(_, oracle, _, app) = first::PLANTED[0];
     let report = explore(app).seconds(600.0).run().await.expect("it ran");
     let [finding] = &report.findings[..] else { panic!("{report}") };
+    assert!(!report.held(), "the printed test for Rust asserts that it held");
     assert_eq!((finding.oracle, finding.steps.len(), finding.reproduced.as_str()), (oracle, 1, "5 of 5"));
     let story = finding.timeline.join("\n");
     for line in [
