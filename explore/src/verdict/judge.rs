@@ -70,6 +70,13 @@ impl Judge<'_> {
             || self.first(mail).is_some_and(|first| first.messages.iter().any(same))
     }
 
+    /// Returns whether a request writes what the app writes to such a mail.
+    pub(crate) fn is_answered_by(&self, mail: SecondMail, index: usize) -> bool {
+        let body = &self.execution.requests[index].body;
+        let text = body["body"].as_str().or_else(|| body["message"].as_str());
+        text.is_some_and(|text| self.is_answer(mail, text))
+    }
+
     /// Returns how the app answers a second mail when it is a first one.
     pub(crate) fn first(&self, mail: SecondMail) -> Option<&End> {
         self.firsts?.iter().find(|(it, _)| *it == mail).map(|(_, end)| end)

@@ -91,7 +91,14 @@ impl Judge<'_> {
             if act == Act::Assign && self.took_over(&end.id, at, seen) {
                 continue;
             }
-            let again = |index: &usize| !self.was_begun(*index, at);
+            // What a person did about one message leaves a further mail without an answer of its own owed one.
+            let owed = self.last_second_mail(end).map(|(second, _)| second).filter(|second| {
+                let answers = |index: usize| index < at && self.is_answered_by(*second, index);
+                act.needs_message() && !self.written_from(&end.id, 0).any(answers)
+            });
+            let again = |index: &usize| {
+                !self.was_begun(*index, at) && !owed.is_some_and(|mail| self.is_answered_by(mail, *index))
+            };
             let written: Vec<usize> = self.written_from(&end.id, seen + 1).filter(again).collect();
             if written.is_empty() {
                 continue;

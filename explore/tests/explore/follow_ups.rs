@@ -139,11 +139,40 @@ async fn answers_each_question(context: AppContext) -> AppResult {
     Ok(())
 }
 
+const STOPPED_FIRST: &str = "1_0.1_stop:0@end.1_lost-before@reply.0";
+
+/// Answers each question as long as its answer has not left and will not, whatever a person did.
+async fn ignores_a_stop(context: AppContext) -> AppResult {
+    let api = Api::new(context);
+    for conversation in conversations(&api).await? {
+        let timeline = items(&conversation["timeline"]);
+        for mail in timeline.iter().filter(|item| item["direction"] == "inbound") {
+            let Some(answer) = order(&mail["text"]).map(answer) else { continue };
+            let leaves = |item: &&Value| item["status"] == "scheduled" || item["status"] == "sent";
+            if !timeline.iter().filter(leaves).any(|item| item["text"] == answer.as_str()) {
+                api.send(id(&conversation), &answer).await?;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_that_a_person_stopped_is_not_written_again_beside_another_question() {
+    let explore = Explore::function(two_orders(), ignores_a_stop);
+    let report = explore.replay(STOPPED_FIRST).await.expect("it ran");
+    assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{report}");
+}
+
 #[tokio::test]
 async fn nothing_is_found_in_an_app_that_answers_each_question() {
     let explore = Explore::function(two_orders(), answers_each_question);
     // The first question again, after the second one: its answer stands there.
     let report = explore.clone().replay("1_0.1_mail:0@end.1").await.expect("it ran");
+    assert!(report.held(), "{report}");
+    // Both questions came before the first answer, and a person stopped that one: the second question is still owed its own.
+    let report = explore.clone().replay(STOPPED_FIRST).await.expect("it ran");
     assert!(report.held(), "{report}");
     crate::correct::holds(explore.seed(8)).await;
 }
