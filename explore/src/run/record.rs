@@ -194,6 +194,11 @@ impl Execution {
     pub(crate) fn end_by(&self, customer: &str) -> Option<&End> {
         self.ends.iter().find(|end| end.mail.is_none() && end.customer == customer)
     }
+
+    /// Returns whether a request came on another day than the first.
+    pub(crate) fn is_later_day(&self, index: usize) -> bool {
+        self.events.iter().any(|(before, event)| matches!(event, Event::DayBegins(_)) && *before <= index)
+    }
 }
 
 /// How a conversation ended.

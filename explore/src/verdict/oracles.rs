@@ -264,7 +264,9 @@ impl Judge<'_> {
             let touched = self.interference().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
             let invited =
                 end.mail.is_some() || self.interference().any(|(_, mail, _)| another(mail) == end.customer);
-            if touched || !invited {
+            // Who first wrote on a later day has fewer days left than in any run without trouble.
+            let late = |(_, mail, at)| another(mail) == end.customer && self.execution.is_later_day(at);
+            if touched || !invited || self.interference().any(late) {
                 continue;
             }
             let runs: Vec<&Execution> = std::iter::once(self.reference).chain(self.calm).collect();
