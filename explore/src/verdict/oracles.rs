@@ -99,7 +99,15 @@ impl Judge<'_> {
             let again = |index: &usize| {
                 !self.was_begun(*index, at) && !owed.is_some_and(|mail| self.is_answered_by(mail, *index))
             };
-            let written: Vec<usize> = self.written_from(&end.id, seen + 1).filter(again).collect();
+            // A person who approves later takes back what was said before.
+            let approves =
+                |(act, of, when): &(Act, usize, usize)| (*act, *of) == (Act::Approve, mail) && *when >= at;
+            let approved = self.interference().find(approves).map_or(usize::MAX, |(.., when)| when);
+            let written: Vec<usize> = self
+                .written_from(&end.id, seen + 1)
+                .filter(again)
+                .filter(|index| *index < approved)
+                .collect();
             if written.is_empty() {
                 continue;
             }

@@ -76,10 +76,15 @@ async fn trouble_strikes_on_the_days_that_pass_too() {
 #[tokio::test]
 async fn nothing_is_found_in_an_app_that_asks_days_later() {
     let explore = Explore::function(scenario(4), mended);
-    // Another customer writes on the second day: three days after their answer, the days are over.
-    let token = "1_0_nudge:0@run.0_new-mail:0@get_conversation.2";
-    let report = explore.clone().replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    for token in [
+        // Another customer writes on the second day: three days after their answer, the days are over.
+        "1_0_nudge:0@run.0_new-mail:0@get_conversation.2",
+        // A person stops the answer, and approves it later.
+        "1_0_stop:0@end.0_approve:0@get_conversation.1",
+    ] {
+        let report = explore.clone().replay(token).await.expect("it ran");
+        assert!(report.held(), "{token}: {report}");
+    }
     crate::correct::holds(explore.seed(9)).await;
 }
 
