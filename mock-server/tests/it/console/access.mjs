@@ -1,7 +1,7 @@
 // axe finds nothing on any panel, light or dark, wide or narrow; and the page can be used by the keyboard alone.
 
 import { readFile } from 'node:fs/promises';
-import { check, get, open, post, run, same, service, until } from './kit.mjs';
+import { check, get, open, post, run, same, service, shown, until } from './kit.mjs';
 
 const axe = await readFile(`${process.env.MODULES}/axe-core/axe.min.js`, 'utf8');
 
@@ -17,7 +17,7 @@ await run(async () => {
         const page = await open('', { colorScheme, viewport: { width, height: 860 }, reducedMotion: 'reduce', bypassCSP: true });
         for (const place of places) {
             await page.goto(`${page.url().split('#')[0]}#/${place}`);
-            await page.waitForFunction(() => !document.querySelector('.loading, .skeleton') && document.querySelector('main > *'));
+            await shown(page, place);
             await page.evaluate(axe);
             const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
             const violations = found.violations.map((it) => `${it.id}: ${it.nodes.map((node) => `${node.target} ${node.failureSummary}`).slice(0, 3).join(' | ')}`);

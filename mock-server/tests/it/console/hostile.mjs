@@ -1,6 +1,6 @@
 // Mails that try everything, in every field that they reach: nothing of it is ever more than text.
 
-import { check, get, open, post, run, same, service, until } from './kit.mjs';
+import { check, get, open, post, run, same, service, shown, until } from './kit.mjs';
 
 const MARKUP = '<script>alert(1)</script><img src=x onerror=alert(2)><style>*{display:none}</style><a href="javascript:alert(3)">x</a><svg/onload=alert(4)>"\'`--><iframe src=//evil.example></iframe>';
 const TRICKS = '\u202Egpj.exe\u202C\u2066\u200Bzero\u200C\u200D\u200E\u200F\uFE0F\uFEFF\u{E0041}\u2028';
@@ -29,8 +29,7 @@ await run(async () => {
     const places = [`inbox/${id}?view=all`, `inbox?q=${encodeURIComponent(HOSTILE)}`, 'approvals', 'documents', 'bookings', 'outbox', 'requests', `requests/${request.id}`, 'webhooks', `webhooks/${hook}`, 'time', 'faults', 'keys', 'worlds', `trace/${id}`, `trace/${encodeURIComponent(HOSTILE)}`];
     for (const place of places) {
         await page.goto(`${page.url().split('#')[0]}#/${place}`);
-        await page.locator('main > *').first().waitFor();
-        await page.waitForFunction(() => !document.querySelector('.loading'));
+        await shown(page, place);
         const foreign = await page.evaluate(() => ({
             elements: [...document.querySelectorAll('main script, main iframe, main style, main img, main object, main embed, main form, main [onerror], main [onload], main [style*="display"]')].map((it) => it.outerHTML.slice(0, 80)),
             links: [...document.querySelectorAll('a')].map((it) => it.getAttribute('href') ?? '').filter((href) => !/^(#|\/)/.test(href)),

@@ -42,6 +42,12 @@ export async function open(hash = '', options = {}) {
     return page;
 }
 
+/** Waits until the panel of this place is there, and what it shows. A panel's code is loaded when it is first shown. */
+export function shown(page, place) {
+    const panel = `main > si-${place.split(/[/?]/)[0]}`;
+    return page.waitForFunction((panel) => document.querySelector(panel) && !document.querySelector('.loading, .skeleton'), panel);
+}
+
 /**
  * What comes late is another thing on every machine: with `SLOW=1` each call of the page takes up to a third of a
  * second more, so that answers, changes and what is read afterwards come in any order.

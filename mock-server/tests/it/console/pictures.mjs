@@ -1,7 +1,7 @@
 // The pictures of the README: a demo workspace in which an app has just done something.
 
 import { createServer } from 'node:http';
-import { get, open, post, run, service } from './kit.mjs';
+import { get, open, post, run, service, shown } from './kit.mjs';
 
 let attempts = 0;
 const receiver = createServer((request, response) => request.resume().on('end', () => ((attempts += 1) === 1 ? response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"a new version is being rolled out"}') : response.end())));
@@ -34,7 +34,7 @@ await run(async () => {
         for (const [colorScheme, width] of kinds) {
             const page = await open(`#/${place}`, { quiet: true, colorScheme, viewport: { width, height: width < 800 ? 844 : 768 }, reducedMotion: 'reduce' });
             await page.locator('.sign.live').waitFor();
-            await page.waitForFunction(() => !document.querySelector('.loading, .skeleton') && document.querySelector('main > *'));
+            await shown(page, place);
             await page.waitForTimeout(300);
             await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}${width < 800 ? '-narrow' : ''}.png` });
             await page.context().close();
