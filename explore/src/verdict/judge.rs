@@ -70,7 +70,7 @@ impl Judge<'_> {
             || self.first(mail).is_some_and(|first| first.messages.iter().any(same))
     }
 
-    /// Returns whether a request writes what the app writes to such a mail.
+    /// Returns whether this request sends the app's usual answer to such a mail.
     pub(crate) fn is_answered_by(&self, mail: SecondMail, index: usize) -> bool {
         let body = &self.execution.requests[index].body;
         let text = body["body"].as_str().or_else(|| body["message"].as_str());

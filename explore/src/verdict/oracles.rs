@@ -91,7 +91,7 @@ impl Judge<'_> {
             if act == Act::Assign && self.took_over(&end.id, at, seen) {
                 continue;
             }
-            // What a person did about one message leaves a further mail without an answer of its own owed one.
+            // A person acts on one message. A later email without an answer of its own is still owed one.
             let owed = self.last_second_mail(end).map(|(second, _)| second).filter(|second| {
                 let answers = |index: usize| index < at && self.is_answered_by(*second, index);
                 act.needs_message() && !self.written_from(&end.id, 0).any(answers)
@@ -99,14 +99,16 @@ impl Judge<'_> {
             let again = |index: &usize| {
                 !self.was_begun(*index, at) && !owed.is_some_and(|mail| self.is_answered_by(mail, *index))
             };
-            // A person who approves later takes back what was said before.
-            let approves =
-                |(act, of, when): &(Act, usize, usize)| (*act, *of) == (Act::Approve, mail) && *when >= at;
-            let approved = self.interference().find(approves).map_or(usize::MAX, |(.., when)| when);
+            // A later approval cancels what the person did before.
+            let approves = |(later, about, approved): &(Act, usize, usize)| {
+                (*later, *about) == (Act::Approve, mail) && *approved >= at
+            };
+            let approved_at =
+                self.interference().find(approves).map_or(usize::MAX, |(.., approved)| approved);
             let written: Vec<usize> = self
                 .written_from(&end.id, seen + 1)
                 .filter(again)
-                .filter(|index| *index < approved)
+                .filter(|index| *index < approved_at)
                 .collect();
             if written.is_empty() {
                 continue;
@@ -272,7 +274,7 @@ impl Judge<'_> {
             let touched = self.interference().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
             let invited =
                 end.mail.is_some() || self.interference().any(|(_, mail, _)| another(mail) == end.customer);
-            // Who first wrote on a later day has fewer days left than in any run without trouble.
+            // A customer who first writes on a later day has fewer days left than in the runs it is compared with.
             let late = |(_, mail, at)| another(mail) == end.customer && self.execution.is_later_day(at);
             if touched || !invited || self.interference().any(late) {
                 continue;

@@ -64,7 +64,7 @@ impl Stdio {
 }
 
 impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
-    /// Creates the transport over other pipes, and a token that is cancelled when the client closes it.
+    /// Creates the transport over other pipes, and a token that is cancelled when the client closes the one to read from.
     pub fn from_pipes(read: R, write: W) -> (Self, CancellationToken) {
         let closed = CancellationToken::new();
         let stdio = Self {
