@@ -84,7 +84,8 @@ pub(crate) struct Generator {
     days: u32,
     systematic: VecDeque<Schedule>,
     pairs: VecDeque<Schedule>,
-    planned_pairs: HashSet<Schedule>,
+    /// Single steps and pairs.
+    planned: HashSet<Schedule>,
     tried: HashSet<Schedule>,
     corpus: Vec<Reached>,
     states: HashSet<u64>,
@@ -104,7 +105,7 @@ impl Generator {
             days: scenario.days,
             systematic: VecDeque::new(),
             pairs: VecDeque::new(),
-            planned_pairs: HashSet::new(),
+            planned: HashSet::new(),
             tried: HashSet::new(),
             corpus: Vec::new(),
             states: HashSet::new(),
@@ -115,8 +116,8 @@ impl Generator {
         it.tried.insert(calm.clone());
         let spots = spots(reference);
         it.plan_singles(&calm, &spots, reference);
-        let distinct: HashSet<&Schedule> = it.systematic.iter().collect();
-        it.coverage.singles.of = distinct.len();
+        it.planned = it.systematic.iter().cloned().collect();
+        it.coverage.singles.of = it.planned.len();
         it.coverage.requests = reference.requests.len();
         it.absorb(&calm, reference);
         it
@@ -298,9 +299,9 @@ impl Generator {
 
     /// Learns from a schedule that was run: what it reached, and what could come next.
     pub(crate) fn absorb(&mut self, schedule: &Schedule, execution: &Execution) {
-        match (schedule.steps.len(), self.planned_pairs.contains(schedule)) {
+        match (schedule.steps.len(), self.planned.contains(schedule)) {
             (0, _) => {}
-            (1, _) => self.coverage.singles.tried += 1,
+            (1, true) => self.coverage.singles.tried += 1,
             (_, true) => self.coverage.pairs.tried += 1,
             _ => self.coverage.random += 1,
         }
@@ -319,7 +320,7 @@ impl Generator {
     }
 
     fn add_pair(&mut self, pair: Schedule) {
-        if !self.tried.contains(&pair) && self.planned_pairs.insert(pair.clone()) {
+        if !self.tried.contains(&pair) && self.planned.insert(pair.clone()) {
             self.coverage.pairs.of += 1;
             self.pairs.push_back(pair);
         }

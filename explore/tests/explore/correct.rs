@@ -166,6 +166,18 @@ pub(crate) async fn holds(explore: Explore) {
 }
 
 #[tokio::test]
+async fn each_schedule_is_counted_once_as_a_single_step_a_pair_or_at_random() {
+    let app =
+        async |context: AppContext| Api::new(context).open().await.map(drop).map_err(|_| "lost".to_owned());
+    let scenario = Scenario::new(["Hello"]);
+    let explore = Explore::function(scenario, app).seed(4).max_schedules(90).seconds(3600.0);
+    let report = explore.run().await.expect("it ran");
+    let coverage = report.coverage;
+    assert_eq!(coverage.singles.tried, coverage.singles.of, "{report}");
+    assert!(coverage.pairs.tried <= coverage.pairs.of && coverage.random > 0, "{report}");
+}
+
+#[tokio::test]
 async fn nothing_is_found_in_an_app_that_reads_before_it_drafts() {
     holds(Explore::function(scenario(), drafts)).await;
 }

@@ -33,9 +33,12 @@ async fn asks_later(context: AppContext, now: Timestamp, looks: bool) -> AppResu
         let is_due = sent_at.is_some_and(|at| at + THREE_DAYS <= now);
         let asked = since.iter().any(|item| item["text"] == REMINDER);
         let is_plain = !since.iter().any(|item| item["event"] == "draft-discarded");
+        // A person who edits an answer to an earlier email has written later than its place says.
+        let mut all_sent = items(&conversation["timeline"]).iter().filter(|item| item["status"] == "sent");
+        let is_alone = all_sent.all(|item| item["text"] == answer(order).as_str());
         if !is_dealt_with(since) {
             api.send(id(&entry), &answer(order)).await?;
-        } else if is_due && !asked && is_plain && since.len() == 1 {
+        } else if is_due && !asked && is_plain && is_alone && since.len() == 1 {
             let outcome = api.send(id(&entry), REMINDER).await;
             if outcome == Err(RequestError::Lost) && !looks {
                 api.send(id(&entry), REMINDER).await?;
@@ -81,6 +84,8 @@ async fn nothing_is_found_in_an_app_that_asks_days_later() {
         "1_0_nudge:0@run.0_new-mail:0@get_conversation.2",
         // A person stops the answer, and approves it later.
         "1_0_stop:0@end.0_approve:0@get_conversation.1",
+        // The customer writes again, and a person then edits the answer to their first email.
+        "1_0_stop:0@end.0_mail:0@people.0_edit:0@end.1",
     ] {
         let report = explore.clone().replay(token).await.expect("it ran");
         assert!(report.held(), "{token}: {report}");
