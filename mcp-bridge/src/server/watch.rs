@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use rmcp::{ErrorData, RoleServer, model::ProgressNotificationParam, service::RequestContext};
 use shared_inbox::clock::Clock;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::record::CallRecord;
 use crate::{consent::AskMethod, stdio::QueueWait};
@@ -55,8 +54,7 @@ pub(super) async fn watch<T>(
     tokio::pin!(call);
     let mut cancelled = false;
     let token = ctx.meta.get_progress_token();
-    let mut ticks = interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut progress_due = clock.sleep(PROGRESS_INTERVAL);
     let mut seconds = 0.0;
     let waited = ctx.extensions.get::<QueueWait>().copied().unwrap_or_default();
     let mut too_long = clock.sleep(CLIENT_TIMEOUT.saturating_sub(waited.0));
@@ -72,7 +70,8 @@ pub(super) async fn watch<T>(
                 too_long = clock.sleep(CANCELLED_CREATE_TIMEOUT);
             }
             () = &mut too_long => return Err(if cancelled { CallEnded::Cancelled } else { CallEnded::TooLong }),
-            _ = ticks.tick(), if token.is_some() => {
+            () = &mut progress_due, if token.is_some() => {
+                progress_due = clock.sleep(PROGRESS_INTERVAL);
                 seconds += PROGRESS_INTERVAL.as_secs_f64();
                 if let Some(token) = token.clone() {
                     let message = match record.asking() {

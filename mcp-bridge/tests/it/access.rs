@@ -4,10 +4,11 @@ use std::{fs, process::Output, time::Duration};
 
 use rmcp::model::{ServerNotification, SubscriptionFilter};
 use serde_json::json;
-use shared_inbox::{Scope, retry::RetryPolicy};
+use shared_inbox::Scope;
 
 use crate::fixture::{
-    Answer, ERAS, Fixture, Newer, Older, Person, assert_done, assert_refused, connect, items, text,
+    Answer, ERAS, Fixture, LeapingClock, Newer, Older, Person, assert_done, assert_refused, connect, items,
+    text,
 };
 
 const READING: [&str; 5] =
@@ -49,7 +50,7 @@ async fn a_service_that_is_not_there_is_explained() {
     let fixture = Fixture::new().await;
     // The discard port: nobody listens.
     let service = shared_inbox::Client::builder("http://127.0.0.1:9/api/v1", fixture.mock.live_key());
-    let service = service.retry(RetryPolicy::never()).build().unwrap();
+    let service = service.clock(LeapingClock::new()).build().unwrap();
     let client = fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[]).await;
     assert_eq!(client.tools().await, READING);
     assert_refused(&client.call("list_tags", json!({})).await, "SHARED_INBOX_BASE_URL");

@@ -115,7 +115,7 @@ async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
     let person = Person::who_takes_time(Answer::Yes);
     let client = file.start(&fixture, &person, Older, &[]).await;
     let late = async {
-        until(async || person.clock.waiting() == 3).await;
+        until(async || person.clock.waiting() == 4).await;
         person.clock.forward(Duration::from_secs(45));
     };
     tokio::join!(client.call("reply", fixture.reply("Later")), late);
@@ -191,7 +191,7 @@ async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
     let client = file.start(&fixture, &person, Older, &[]).await;
     let call = |summary: &str| json!({ "id": fixture.conversation, "body": "Once", "summary": summary, "send": true });
     let answers = async {
-        until(async || person.clock.waiting() == 5).await;
+        until(async || person.clock.waiting() == 7).await;
         person.answers.add_permits(1);
     };
     tokio::join!(client.call("reply", call("a")), client.call("reply", call("b")), answers);

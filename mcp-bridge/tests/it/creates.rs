@@ -64,7 +64,7 @@ async fn a_draft_made_for_want_of_consent_is_made_once_too() {
 async fn a_lost_response_makes_neither_a_second_note_nor_a_second_email() {
     for era in ERAS {
         let fixture = Fixture::new().await;
-        let client = fixture.start_in_process(&Person::who(Answer::Yes), era, &[]).await;
+        let client = fixture.start_without_waits(&Person::who(Answer::Yes), era).await;
         let note = json!({ "id": fixture.conversation, "body": "Once" });
         for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("Once"))] {
             let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/*");
@@ -112,7 +112,7 @@ async fn cancelled_note(fixture: &Fixture, client: &Client, effect: Effect) -> V
 
 /// Lets the time pass for which a cancelled call waits for its create, and the next one for that call.
 async fn give_up(person: &Person, client: &Client) {
-    until(async || person.clock.waiting() == 2).await;
+    until(async || person.clock.waiting() == 4).await;
     client.service.list_all_resources().await.unwrap();
     person.clock.forward(Duration::from_secs(8));
 }

@@ -103,6 +103,26 @@ impl Clock for ManualClock {
     }
 }
 
+/// A clock that waits by moving its own hands, so that the client's retries and looks take no time.
+#[derive(Debug)]
+pub(crate) struct LeapingClock(Mutex<Instant>);
+
+impl LeapingClock {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now().into())
+    }
+}
+
+impl Clock for LeapingClock {
+    fn now(&self) -> Instant {
+        *self.0.lock().unwrap()
+    }
+
+    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move { *self.0.lock().unwrap() += wait })
+    }
+}
+
 /// A client with a person at it.
 #[derive(Clone)]
 pub(crate) struct Person {
@@ -279,6 +299,12 @@ impl Fixture {
     pub(crate) async fn start_in_process(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
         let client = self.client().visibility_timeout(Duration::ZERO).build().unwrap();
         self.start_over(Some(client), person, era, arguments).await
+    }
+
+    /// The same for one create after the other: the client does not wait before it looks again.
+    pub(crate) async fn start_without_waits(&self, person: &Person, era: Era) -> Client {
+        let client = self.client().visibility_timeout(Duration::ZERO).clock(LeapingClock::new());
+        self.start_over(Some(client.build().unwrap()), person, era, &[]).await
     }
 
     /// A client of the service, to be built.

@@ -3,7 +3,6 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::json;
-use shared_inbox::retry::RetryPolicy;
 use shared_inbox_mock::{Effect, FaultRule};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -11,7 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    fixture::{Answer, Fixture, Older, Person, assert_done, assert_refused, connect, params, until},
+    fixture::{Answer, Fixture, LeapingClock, Older, Person, assert_done, assert_refused, params, until},
     wire::{Raw, slow, under_way},
 };
 
@@ -74,7 +73,7 @@ async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
 async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
     let fixture = Fixture::new().await;
     slow(&fixture, "/conversations/*/status").await;
-    let service = fixture.client().retry(RetryPolicy::default().attempts(2)).build().unwrap();
+    let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
     let client = fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[]).await;
     assert_done(&client.call("list_tags", json!({})).await);
     let note = json!({ "id": fixture.conversation, "body": "Before" });
@@ -122,14 +121,17 @@ async fn silent_service(listener: TcpListener) -> TcpStream {
 async fn a_long_wait_sends_progress_and_a_cancelled_call_ends_its_request() {
     let fixture = Fixture::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut command = fixture.program();
-    command.env("SHARED_INBOX_BASE_URL", format!("http://{}/api/v1", listener.local_addr().unwrap()));
+    let address = format!("http://{}/api/v1", listener.local_addr().unwrap());
+    let service = shared_inbox::Client::builder(&address, fixture.mock.live_key()).build().unwrap();
     let person = Person::who(Answer::No);
-    let service = tokio::spawn(silent_service(listener));
-    let client = connect(command, &person, Older).await;
+    let silent = tokio::spawn(silent_service(listener));
+    let client = fixture.start_over(Some(service), &person, Older, &[]).await;
     let call = client.start(params("list_tags", json!({}))).await;
-    let mut request = service.await.unwrap();
-    until(async || person.progress.load(Ordering::SeqCst) >= 2).await;
+    let mut request = silent.await.unwrap();
+    for reports in 1..=2 {
+        person.clock.forward(Duration::from_secs(1));
+        until(async || person.progress.load(Ordering::SeqCst) == reports).await;
+    }
     call.cancel(Some("enough".into())).await.unwrap();
     // The bridge lets go of the connection: the service reads its end.
     let mut bytes = [0; 1024];

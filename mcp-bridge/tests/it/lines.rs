@@ -173,7 +173,8 @@ async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing()
     loop {
         let request = json!({ "jsonrpc": "2.0", "id": 100 + sent, "method": "tools/list", "params": long });
         let request = request.to_string() + "\n";
-        let written = tokio::time::timeout(Duration::from_secs(1), raw.stdin.write_all(request.as_bytes()));
+        let written =
+            tokio::time::timeout(Duration::from_millis(300), raw.stdin.write_all(request.as_bytes()));
         match written.await {
             Ok(written) => written.unwrap(),
             Err(_) => break,

@@ -107,14 +107,14 @@ async fn calls_that_look_the_same_wait_for_one_answer() {
     let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let first = client.start(params("reply", reply(&fixture))).await;
-    until(async || person.clock.waiting() == 3).await;
+    until(async || person.clock.waiting() == 4).await;
     let mut same = reply(&fixture);
     same["summary"] = "Again".into();
     let second = async {
-        // The question waits for the clock once, and each call twice.
-        until(async || person.clock.waiting() == 5).await;
+        // The question waits for the clock once, and each call three times.
+        until(async || person.clock.waiting() == 7).await;
         first.cancel(None).await.unwrap();
-        until(async || person.clock.waiting() == 3).await;
+        until(async || person.clock.waiting() == 4).await;
         person.answers.add_permits(1);
     };
     let (result, ()) = tokio::join!(client.call("reply", same), second);
@@ -129,7 +129,7 @@ async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts()
     let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let later = async {
-        until(async || person.clock.waiting() == 3).await;
+        until(async || person.clock.waiting() == 4).await;
         person.clock.forward(Duration::from_secs(45));
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), later);
@@ -149,7 +149,7 @@ async fn a_question_that_nobody_answers_ends_after_five_minutes() {
     let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[]).await;
     let later = async {
-        until(async || person.clock.waiting() == 3).await;
+        until(async || person.clock.waiting() == 4).await;
         person.clock.forward(Duration::from_secs(45));
     };
     tokio::join!(client.call("reply", reply(&fixture)), later);

@@ -23,7 +23,7 @@ async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
     for era in ERAS {
         let fixture = Fixture::new().await;
         let control = fixture.mock.control();
-        let client = fixture.start_in_process(&Person::who(Answer::Yes), era, &[]).await;
+        let client = fixture.start_without_waits(&Person::who(Answer::Yes), era).await;
         client.call("list_tags", json!({})).await;
         control.clear_requests().await;
         // Its response is lost, so that it is read back as well.
