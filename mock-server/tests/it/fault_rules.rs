@@ -94,12 +94,12 @@ async fn a_share_of_requests_fails_by_seeded_chance_and_each_rule_has_its_own() 
         }
         failed
     };
-    let one = run(Some(1), 200).await;
-    assert_eq!(one, run(Some(1), 200).await);
-    assert_ne!(one, run(Some(2), 200).await);
+    let one = run(Some(1), 100).await;
+    assert_eq!(one, run(Some(1), 100).await);
+    assert_ne!(one, run(Some(2), 100).await);
     assert_eq!(run(None, 32).await, run(None, 32).await, "without a seed it is the same in every run too");
     let share = one.iter().filter(|failed| **failed).count();
-    assert!((35..=85).contains(&share), "{share} of 200");
+    assert!((15..=45).contains(&share), "{share} of 100");
 }
 
 #[tokio::test]

@@ -428,7 +428,7 @@ async fn a_clock_that_is_off_by_less_than_a_minute_or_not_told_any_more_hides_no
 #[tokio::test]
 async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
     let faults = [Outcome::LostAfter, Outcome::After(504), Outcome::LostBefore];
-    let offsets = [-86_000, -7200, -3600, 3600, 7200, 86_000];
+    let offsets = [-86_000, -3600, 3600, 86_000];
     for (((kind, outcome), off), older) in pairs(pairs(pairs(KINDS, faults), offsets), [false, true]) {
         let service = slow_service().await;
         service.state().behavior.date = Some(off);

@@ -52,10 +52,13 @@ fn read_once(file: &Path, is_whole: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// Waits until there is no such process.
+/// Waits until no such process runs. Whoever has to may not have taken note of its end yet.
 #[cfg(unix)]
 fn wait_for_end(pid: &str) {
-    while Command::new("kill").args(["-0", pid]).output().expect("it starts").status.success() {
+    let has_ended =
+        || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "));
+    let is_there = || Command::new("kill").args(["-0", pid]).output().expect("it starts").status.success();
+    while is_there() && !has_ended() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
