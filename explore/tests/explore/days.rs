@@ -94,6 +94,27 @@ async fn nothing_is_found_in_an_app_that_asks_days_later() {
 }
 
 #[tokio::test]
+async fn who_first_writes_on_the_first_day_is_held_to_the_same_end() {
+    // It remembers whom it has tagged before it has.
+    let app = |context: AppContext| async {
+        let api = Api::new(context);
+        for entry in api.open().await? {
+            let done = api.file(id(&entry));
+            if !done.exists() {
+                std::fs::write(done, "").map_err(|error| error.to_string())?;
+                api.tag(id(&entry), "order").await?;
+            }
+        }
+        Ok(())
+    };
+    let explore = Explore::function(scenario(1), app);
+    let report = explore.clone().replay("1_0_new-mail:0@run.0_lost-before@tag_conversation.0").await.expect("it ran");
+    assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::SameEnd), "{report}");
+    let report = explore.replay("1_0_new-mail:0@run.2_lost-before@tag_conversation.1").await.expect("it ran");
+    assert!(report.held(), "on the second day: {report}");
+}
+
+#[tokio::test]
 async fn what_goes_wrong_on_a_later_day_is_found_by_exploring() {
     let explore = Explore::function(scenario(4), faulty).seconds(3600.0).max_schedules(100);
     let report = explore.run().await.expect("it ran");
