@@ -108,7 +108,8 @@ async fn who_first_writes_on_the_first_day_is_held_to_the_same_end() {
         Ok(())
     };
     let explore = Explore::function(scenario(1), app);
-    let report = explore.clone().replay("1_0_new-mail:0@run.0_lost-before@tag_conversation.0").await.expect("it ran");
+    let report =
+        explore.clone().replay("1_0_new-mail:0@run.0_lost-before@tag_conversation.0").await.expect("it ran");
     assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::SameEnd), "{report}");
     let report = explore.replay("1_0_new-mail:0@run.2_lost-before@tag_conversation.1").await.expect("it ran");
     assert!(report.held(), "on the second day: {report}");
