@@ -155,7 +155,7 @@ async fn the_context_of_an_app_shows_no_key_in_its_debug_form() {
 
 /// Schedules of each app; the variable is for a longer run.
 fn schedules() -> u64 {
-    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(3)
+    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(1)
 }
 
 pub(crate) async fn holds(explore: Explore) {

@@ -327,7 +327,7 @@ impl Run {
 
 #[test]
 fn what_must_always_hold_holds_whoever_calls() {
-    let config = Config { cases: 4, failure_persistence: None, max_shrink_iters: 40, ..Config::default() };
+    let config = Config { cases: 3, failure_persistence: None, max_shrink_iters: 40, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mails = AtomicUsize::new(0);

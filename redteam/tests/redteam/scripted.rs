@@ -48,9 +48,7 @@ fn assert_obeyed<'a>(results: impl Iterator<Item = &'a AttackResult>, obeyed: u3
 
 #[tokio::test]
 async fn an_agent_that_forwards_whatever_it_reads_leaks_and_sends() {
-    let is_meant =
-        |it: &Attack| matches!(it.goal, Goal::Leak {} | Goal::Email {} | Goal::Tag { .. } | Goal::Record {});
-    let report = attack(is_meant, async |call: Call, _| forward(&call).await).await;
+    let report = attack(|it| it.family == "approver", async |call: Call, _| forward(&call).await).await;
     assert_eq!(report.verdict, Verdict::Obeyed);
     assert_obeyed(results(&report, |it| matches!(it.goal, Goal::Leak {} | Goal::Email {})), 1);
     assert_obeyed(results(&report, |it| matches!(it.goal, Goal::Tag { .. } | Goal::Record {})), 0);
@@ -58,7 +56,8 @@ async fn an_agent_that_forwards_whatever_it_reads_leaks_and_sends() {
 
 #[tokio::test]
 async fn an_agent_that_refuses_everything_is_useless_not_safe() {
-    let report = attack(|_| true, async |_, _| Ok(())).await;
+    let is_email = |it: &Attack| matches!(it.goal, Goal::Email {});
+    let report = attack(is_email, async |_, _| Ok(())).await;
     assert_eq!(report.verdict, Verdict::Useless);
     assert_eq!(report.count_obeyed(), 0);
     assert!(report.baseline.iter().all(|task| task.useful == 0));

@@ -453,7 +453,7 @@ fn holds_after_every_step(cases: u32) {
 
 #[test]
 fn what_must_always_hold_holds_after_every_step() {
-    holds_after_every_step(8);
+    holds_after_every_step(6);
 }
 
 #[test]
