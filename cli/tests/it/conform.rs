@@ -18,7 +18,7 @@ use tokio::{
 
 /// The proxy of the suite's own tests, of which these need a part.
 #[allow(dead_code)]
-#[path = "../../../../conform/tests/conform/proxy.rs"]
+#[path = "../../../conform/tests/conform/proxy.rs"]
 mod proxy;
 
 use proxy::{Changes, Proxy, ProxyRequest, Route};

@@ -14,7 +14,7 @@ fn here() -> PathBuf {
 
 /// Where the console's scripts are.
 fn console_tests() -> PathBuf {
-    here().join("../tests/it/console")
+    here().join("../mock-server/tests/it/console")
 }
 
 /// A test that the page copies, in each of its languages.
