@@ -73,13 +73,8 @@
 //! must look, never whether to send.
 //!
 //! An unknown outcome is an error that carries what is needed to find out later ([`Error::unconfirmed`]), in this process or
-//! another: [`Client::find_unconfirmed`] looks by the same rule, and waits for as long. [`Verification`](create::Verification) has three values:
-//!
-//! | [`Verification`](create::Verification) | requests | a lost response |
-//! |---|---|---|
-//! | `ReadBack` (default) | 1 | is recovered as above |
-//! | `ReadFirst` | 2 | the same, and what is new is known exactly by a read right before the request |
-//! | `Never` | 1 | is an error of [`Certainty::Unknown`] |
+//! another: [`Client::find_unconfirmed`] looks by the same rule, and waits for as long. [`Verification`](create::Verification) chooses
+//! another way to recover, or none.
 //!
 //! A create reads first by itself where the service sends no `Date`, and where this client has created the same text a moment
 //! ago and not seen the item yet. Creates in one conversation through one client run one after the other.
@@ -90,6 +85,37 @@
 //! the same text under the same name within the same seconds, while our request never arrives, its item is taken for ours. The
 //! conversation then has the text once, as both callers wanted; [`Verification::ReadFirst`](create::Verification::ReadFirst)
 //! distinguishes them.
+//!
+//! # Creates that survive the process
+//!
+//! A process can be killed between sending a reply and hearing of it. Its job runs again, or its webhook is delivered again, and
+//! nothing in memory is left. With a [store](once) and a key of yours, the create happens once all the same:
+//!
+//! ```no_run
+//! # async fn run(url: &str, key: &str, id: shared_inbox::ConversationId) -> Result<(), Box<dyn std::error::Error>> {
+//! use shared_inbox::{Client, once::FileStore};
+//!
+//! let inbox = Client::builder(url, key).once_store(FileStore::open("var/shared-inbox")?).build()?;
+//! let reply = inbox.conversation(&id).reply("It is on its way.").and_send().once("order-1042/shipped").await?;
+//! println!("{} (by an earlier call: {})", reply.message_id, reply.replayed());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | the store knows of the key | then |
+//! |---|---|
+//! | nothing | a record is written, durably, before anything is sent; the create runs; its result is recorded |
+//! | a result | it is returned, [`replayed`](Response::replayed) |
+//! | a record whose owner is at it | the call waits, up to its deadline; then an error says who is at it since when |
+//! | a record whose owner is gone | its item is looked up as after a lost response: found, it is returned as [`recovered`](Response::recovered); surely not there, it is sent; unclear, an error carries the record, which stays |
+//! | another conversation or content | an error with both [fingerprints](once::Fingerprint), before anything is sent |
+//!
+//! An owner has a lease that outlasts a request and is checked right before each one, and a fence: one that wakes up after its
+//! lease changes nothing. **One window remains**, which only the service could close: an owner that stands still between that
+//! check and its request, for longer than its lease. [`Client::once_records`] lists what has no result, and settles it by hand. Until
+//! then a record holds the text, by which the item is recognised.
+//!
+//! The conversation is read once before the record where this client has not heard the service's time yet.
 //!
 //! # Rate limit
 //!
@@ -105,7 +131,7 @@
 //!
 //! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] knows whether it
 //! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer than a page by status,
-//! inbox and assignment, and [names](follow::Sweep::cut) the slices that are too long even then.
+//! inbox and assignment, and [names](follow::Sweep::incomplete_slices) the slices that are too long even then.
 //!
 //! # Many calls
 //!
@@ -124,6 +150,8 @@
 //! # }
 //! ```
 //!
+//! A program without `async` runs its calls on a runtime of its own: see [`blocking`].
+//!
 //! # Testing
 //!
 //! A test key works on the service's sandbox: nothing is emailed, and [`Client::sandbox_inbound`] simulates customers. The crate
@@ -141,14 +169,29 @@
 //! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |
 //! | `native-tls` | TLS by the operating system's library |
 //! | `reqwest` | `ClientBuilder::http_client`: requests through a client of `reqwest` 0.13 that you set up. Its next version will be another feature, or come with the next major version of this crate |
-//! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey |
+//! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey; `RedisStore`: their `once` keys |
+//! | `sqlx` | `PostgresStore`: `once` keys in PostgreSQL. Shows types of `sqlx` 0.8 |
+//! | `suite` | the rules of a store of `once` keys as tests, for stores of your own |
 //! | `redis-rustls` | the way to that store by TLS (`rediss://`) |
 //! | `redis-cluster` | a cluster as that store |
+//! | `metrics` | counters for the facade `metrics`, see [Logs and metrics](#logs-and-metrics) |
 //!
-//! # Logs
+//! # Logs and metrics
 //!
-//! Calls and attempts are [`tracing`] spans, named by the OpenTelemetry conventions for HTTP clients. No span, error or `Debug`
-//! shows a key, an address or the text of an email.
+//! Calls and attempts are [`tracing`] spans, named by the OpenTelemetry conventions for HTTP clients. The span of a call,
+//! `shared_inbox.call`, also has `shared_inbox.attempts`, `shared_inbox.rate_limit.wait_ms` and `shared_inbox.outcome`: `received`,
+//! `recovered`, `replayed`, or the [`Certainty`] of its error. A wait of a second or more for the rate limit is an event. No span, error or
+//! `Debug` shows a key, an address or the text of an email.
+//!
+//! With the feature `metrics`, counters go to the recorder that the program has installed:
+//!
+//! | counter | labels |
+//! |---|---|
+//! | `shared_inbox.requests` | `http.request.method`, `url.template`, `http.response.status_code`, `error.type` |
+//! | `shared_inbox.retries` | `http.request.method`, `url.template` |
+//! | `shared_inbox.creates` | `shared_inbox.outcome`, as of the span |
+//! | `shared_inbox.rate_limit.throttled` (429s) | `http.request.method`, `url.template` |
+//! | `shared_inbox.rate_limit.long_waits` (a second or more), `shared_inbox.rate_limit.wait_ms` (all waits together) | |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
@@ -160,24 +203,25 @@
 struct Readme;
 
 #[cfg(feature = "client")]
+pub mod blocking;
+#[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
 pub mod clock {
     //! The clock of everything that waits, which tests can replace.
-    pub use crate::client::{BoxFuture, Clock, TokioClock};
+    pub use crate::client::policy::{BoxFuture, Clock, TokioClock};
 }
 #[cfg(feature = "client")]
 pub mod create {
     //! Requests that must not happen twice: notes, replies and document requests.
-    pub use crate::client::{CreateInput, CreateRequest, Lookup, UnconfirmedCreate, Verification};
+    pub use crate::client::create::{CreateInput, CreateRequest, Lookup};
+    pub use crate::client::{create_state::UnconfirmedCreate, policy::Verification};
 }
 pub mod event;
 #[cfg(feature = "client")]
 pub mod follow {
     //! Repeated reads: changes of a list, all of a list, and waits for a reply or for an email to go out.
-    pub use crate::client::{
-        Change, Changes, MissedWindow, ReferenceWait, ReplyWait, SentWait, Slice, Sweep, Wait,
-    };
+    pub use crate::client::follow::{Change, Changes, Gap, ListSlice, Sweep, Wait};
 }
 mod ids;
 pub mod input;
@@ -187,29 +231,44 @@ mod lone_surrogates;
 #[cfg(feature = "client")]
 mod message_id;
 mod model;
+#[cfg(feature = "client")]
+pub mod once {
+    //! Stores of [`once`](crate::create::CreateRequest::once) keys, under which a create happens once although processes are killed.
+    pub use crate::client::handle::UnfinishedRecord;
+    #[cfg(feature = "sqlx")]
+    pub use crate::client::once::PostgresStore;
+    #[cfg(feature = "redis")]
+    pub use crate::client::once::RedisStore;
+    #[cfg(feature = "suite")]
+    pub use crate::client::once::suite;
+    pub use crate::client::once::{
+        Begun, FileStore, Fingerprint, LeaseStatus, MemoryStore, OnceRecord, OnceStore, OnceStoreError,
+        StoreFuture, StoredRecord,
+    };
+}
 mod open_enums;
 mod operation;
 mod problems;
 #[cfg(feature = "client")]
 pub mod rate_limit {
     //! The rate limit of a key, within one process or for all processes that share it.
-    pub use crate::client::{
+    pub use crate::client::policy::{
         AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority,
         RateLimiter,
     };
     #[cfg(feature = "redis")]
-    pub use crate::client::{RedisLimiter, RedisLimiterBuilder, StoreError};
+    pub use crate::client::policy::{RedisLimiter, RedisLimiterBuilder, StoreError};
 }
 #[cfg(feature = "client")]
 pub mod raw {
     //! Endpoints that this crate does not know yet.
-    pub use crate::client::{RawRequest, RawResponse};
+    pub use crate::client::call::{RawRequest, RawResponse};
 }
 mod reference;
 #[cfg(feature = "client")]
 pub mod retry {
     //! How often a call is repeated, and how long it waits in between.
-    pub use crate::client::RetryPolicy;
+    pub use crate::client::policy::RetryPolicy;
 }
 mod text;
 mod time;
@@ -217,7 +276,6 @@ mod time;
 /// The rules of the API as data, for the other crates of this project. Not covered by semantic versioning.
 #[doc(hidden)]
 pub mod __spec {
-    pub use crate::event::data::new_data;
     pub use crate::ids::Id;
     pub use crate::input::read::{query, read_arguments, read_query};
     pub use crate::input::rule::{Field, Form, Rule};
@@ -232,8 +290,10 @@ pub mod __spec {
 
 #[cfg(feature = "client")]
 pub use client::{
-    ApiKey, Certainty, Client, ClientBuilder, ConversationHandle, Error, ErrorKind, InvalidApiKey, List,
-    Request, Response, Result,
+    call::{List, Request, Response},
+    config::{ApiKey, InvalidApiKey},
+    error::{Certainty, Error, ErrorKind, Result},
+    handle::{Client, ClientBuilder, ConversationHandle},
 };
 /// The crate `http`, whose types appear in the client's interface.
 #[cfg(feature = "client")]

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
+use jiff::{SignedDuration, civil, civil::DateTime, fmt::temporal::Pieces};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::text::{Text, parsed, shown};
@@ -24,15 +24,13 @@ use crate::text::{Text, parsed, shown};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "Text<'_>")]
-pub struct Timestamp {
-    /// Since the start of 1970. Not the library's own type, which ends a day before the calendar does: many programs write
-    /// the calendar's last moment for "never".
-    millis: i64,
-}
+pub struct Timestamp(
+    /// In UTC, in whole milliseconds. Not the library's type for a point in time, which ends a day before the calendar does: many
+    /// programs write the calendar's last moment for "never".
+    DateTime,
+);
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
-/// The first and the last moment of the calendar.
-const BORDERS: (i64, i64) = (-377_705_116_800_000, 253_402_300_799_999);
 
 /// A text that is not a point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,25 +45,29 @@ impl Timestamp {
         let (Some(time), Some(offset)) = (pieces.time(), pieces.to_numeric_offset()) else {
             return Err(InvalidTimestamp);
         };
-        let local = DateTime::from_parts(pieces.date(), time).duration_since(EPOCH);
-        let utc = local - SignedDuration::from_secs(offset.seconds().into());
-        let millis = utc.as_nanos().div_euclid(1_000_000);
-        let time = Self::from_millis(i64::try_from(millis).map_err(|_| InvalidTimestamp)?);
+        let offset = SignedDuration::from_secs(offset.seconds().into());
         // What the calendar does not have in UTC cannot be written again.
-        if i128::from(time.millis) == millis { Ok(time) } else { Err(InvalidTimestamp) }
+        let utc = DateTime::from_parts(pieces.date(), time).checked_sub(offset);
+        utc.map(Self::whole_millis).map_err(|_| InvalidTimestamp)
     }
 
-    /// So many milliseconds after the start of 1970; beyond the years -9999 to 9999 it stops at the border.
+    fn whole_millis(at: DateTime) -> Self {
+        let nanos = at.subsec_nanosecond() / 1_000_000 * 1_000_000;
+        Self(at.with().subsec_nanosecond(nanos).build().unwrap_or(at))
+    }
+
+    /// Returns the time that is this many milliseconds after the start of 1970; beyond the years -9999 to 9999 it stops at the border.
     pub fn from_millis(millis: i64) -> Self {
-        Self { millis: millis.clamp(BORDERS.0, BORDERS.1) }
+        Self::whole_millis(EPOCH.saturating_add(SignedDuration::from_millis(millis)))
     }
 
-    /// Milliseconds since the start of 1970.
+    /// Returns the milliseconds since the start of 1970.
     pub fn as_millis(self) -> i64 {
-        self.millis
+        // The calendar has fewer than an `i64` holds.
+        self.0.duration_since(EPOCH).as_millis() as i64
     }
 
-    /// Whole seconds since the start of 1970, as a webhook's timestamp header has them.
+    /// Returns the whole seconds since the start of 1970, as a webhook's timestamp header has them.
     pub fn as_secs(self) -> i64 {
         self.as_millis().div_euclid(1000)
     }
@@ -75,7 +77,7 @@ impl Timestamp {
         SystemTime::now().into()
     }
 
-    /// The time that has passed since `earlier`; zero when `earlier` is the later one.
+    /// Returns the time that has passed since `earlier`; zero when `earlier` is the later one.
     pub fn duration_since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(u64::try_from(self.as_millis() - earlier.as_millis()).unwrap_or(0))
     }
@@ -125,46 +127,9 @@ impl From<Timestamp> for SystemTime {
     }
 }
 
-impl Timestamp {
-    fn in_calendar(self) -> DateTime {
-        match jiff::Timestamp::from_millisecond(self.millis) {
-            Ok(at) => Offset::UTC.to_datetime(at),
-            // Within the calendar by construction, so the sum is too.
-            Err(_) => EPOCH.saturating_add(SignedDuration::from_millis(self.millis)),
-        }
-    }
-
-    /// Returns its text, of the one length that it has in the years from 0. Responses are full of times, and this is a fraction of
-    /// the work of formatting one piece by piece.
-    fn write(self) -> Option<[u8; 24]> {
-        let at = self.in_calendar();
-        let mut text = *b"0000-00-00T00:00:00.000Z";
-        let parts = [
-            (0, 4, at.year()),
-            (5, 2, at.month().into()),
-            (8, 2, at.day().into()),
-            (11, 2, at.hour().into()),
-            (14, 2, at.minute().into()),
-            (17, 2, at.second().into()),
-            (20, 3, at.millisecond()),
-        ];
-        for (from, digits, number) in parts {
-            let mut rest = u16::try_from(number).ok()?;
-            for digit in text[from..from + digits].iter_mut().rev() {
-                *digit += (rest % 10) as u8;
-                rest /= 10;
-            }
-        }
-        Some(text)
-    }
-}
-
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.write().as_ref().map(|text| std::str::from_utf8(text)) {
-            Some(Ok(text)) => f.write_str(text),
-            _ => write!(f, "{:.3}Z", self.in_calendar()),
-        }
+        write!(f, "{:.3}Z", self.0)
     }
 }
 
@@ -173,10 +138,7 @@ shown!(Timestamp, { "type": "string", "format": "date-time" });
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        match self.write().as_ref().map(|text| std::str::from_utf8(text)) {
-            Some(Ok(text)) => s.serialize_str(text),
-            _ => s.collect_str(self),
-        }
+        s.collect_str(self)
     }
 }
 
@@ -191,7 +153,7 @@ impl Serialize for Timestamp {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "Text<'_>")]
-pub struct Date(jiff::civil::Date);
+pub struct Date(civil::Date);
 
 /// A text that is not a date, or a day that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -202,21 +164,15 @@ pub struct InvalidDate;
 impl Date {
     /// Reads four digits, a hyphen, two digits, a hyphen, two digits.
     pub fn parse(text: &str) -> Result<Self, InvalidDate> {
-        let shape = text.len() == 10
-            && text
-                .bytes()
-                .enumerate()
-                .all(|(i, b)| if i == 4 || i == 7 { b == b'-' } else { b.is_ascii_digit() });
-        if !shape {
-            return Err(InvalidDate);
-        }
-        text.parse().map(Self).map_err(|_| InvalidDate)
+        // The library reads other forms too.
+        let date = text.parse::<civil::Date>().ok().filter(|date| date.to_string() == text);
+        date.map(Self).ok_or(InvalidDate)
     }
 }
 
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-{:02}-{:02}", self.0.year(), self.0.month(), self.0.day())
+        self.0.fmt(f)
     }
 }
 

@@ -5,6 +5,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `policy` | settings: clock, rate limit, retries, options |
+//! | `create_state` | the state of a create: what it is told apart by, the service's clock |
+//! | `once` | keys under which a create happens once, and their stores |
 //! | `error` | the error and its data |
 //! | `config` | the API key and the base URL |
 //! | `engine` | runs one request: rate limit, attempts, transport, decoding |
@@ -13,24 +15,13 @@
 //! | `follow` | repeated reads: changes, waits, sweeps |
 //! | `handle` | the client, its builder, and a conversation |
 
-mod call;
-mod config;
-mod create;
-mod engine;
-mod error;
-mod follow;
-mod handle;
-mod policy;
-
-pub use call::{List, RawRequest, RawResponse, Request, Response};
-pub use config::{ApiKey, InvalidApiKey};
-pub use create::{CreateInput, CreateRequest, Lookup};
-pub use error::{Certainty, Error, ErrorKind, Result, UnconfirmedCreate};
-pub use follow::{Change, Changes, MissedWindow, ReferenceWait, ReplyWait, SentWait, Slice, Sweep, Wait};
-pub use handle::{Client, ClientBuilder, ConversationHandle};
-pub use policy::{
-    AcquireRequest, BoxFuture, Clock, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome,
-    Priority, RateLimiter, RetryPolicy, TokioClock, Verification,
-};
-#[cfg(feature = "redis")]
-pub use policy::{RedisLimiter, RedisLimiterBuilder, StoreError};
+pub(crate) mod call;
+pub(crate) mod config;
+pub(crate) mod create;
+pub(crate) mod create_state;
+pub(crate) mod engine;
+pub(crate) mod error;
+pub(crate) mod follow;
+pub(crate) mod handle;
+pub(crate) mod once;
+pub(crate) mod policy;

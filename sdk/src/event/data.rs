@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ActorId, ActorType, AskKind, BookingId, BookingTypeId, ConversationId, DocumentRequestId, MailboxId,
-    MessageId, Timestamp, Turn, UserId, WebhookId, model::shows,
+    MessageId, Timestamp, Turn, UserId, WebhookId,
+    model::{constructors, shows},
 };
 
 macro_rules! data {
@@ -167,49 +168,31 @@ data! {
     }
 }
 
-/// Creates the data of events, for a program that plays the service. What is not an argument is empty.
-pub mod new_data {
-    #![allow(missing_docs, reason = "internal: reached through `__spec` alone")]
-
-    use super::*;
-
-    macro_rules! functions {
-        ($($function:ident -> $name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
-            #[must_use]
-            pub fn $function($($arg: $type),*) -> $name {
-                $name { $($arg: $arg.into(),)* $($($field: $value),*)? }
-            }
-        )*};
-    }
-
-    functions! {
-        ask_completed -> AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
-        client_replied -> ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) {
-            secure: false, reference: None
-        };
-        conversation_assigned -> ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) {
-            assignee: None
-        };
-        turn_changed -> TurnChanged(conversation_id: ConversationId, turn: Turn) { previous: None, assignee: None };
-        draft_approved -> DraftApproved(conversation_id: ConversationId, message_id: MessageId, approved_by: EventActor) {
-            drafted_by: EventDrafter::default(), edited: false
-        };
-        message_sent -> MessageSent(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) {
-            author: None, secure: false
-        };
-        booking -> Booking(
-            booking_id: BookingId,
-            booking_type_id: BookingTypeId,
-            host_user_id: UserId,
-            starts_at: Timestamp,
-            ends_at: Timestamp
-        ) { conversation_id: None };
-        scout_held -> ScoutHeld(conversation_id: ConversationId);
-        webhook_test -> WebhookTest(endpoint_id: WebhookId);
-        event_assignee -> EventAssignee(kind: ActorType, id: impl Into<ActorId>) { name: None };
-        event_actor -> EventActor(kind: ActorType, name: impl Into<String>) { id: None };
-        event_author -> EventAuthor(kind: ActorType) { id: None };
-    }
+constructors! {
+    AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
+    ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) {
+        secure: false, reference: None
+    };
+    ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) { assignee: None };
+    TurnChanged(conversation_id: ConversationId, turn: Turn) { previous: None, assignee: None };
+    DraftApproved(conversation_id: ConversationId, message_id: MessageId, approved_by: EventActor) {
+        drafted_by: EventDrafter::default(), edited: false
+    };
+    MessageSent(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) {
+        author: None, secure: false
+    };
+    Booking(
+        booking_id: BookingId,
+        booking_type_id: BookingTypeId,
+        host_user_id: UserId,
+        starts_at: Timestamp,
+        ends_at: Timestamp
+    ) { conversation_id: None };
+    ScoutHeld(conversation_id: ConversationId);
+    WebhookTest(endpoint_id: WebhookId);
+    EventAssignee(kind: ActorType, id: impl Into<ActorId>) { name: None };
+    EventActor(kind: ActorType, name: impl Into<String>) { id: None };
+    EventAuthor(kind: ActorType) { id: None };
 }
 
 shows! {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Field, Rule};
 use super::{Input, form, inputs};
-use crate::model::{constructors, shows};
+use crate::model::{constructors, setters, shows};
 use crate::{AssignTo, Date, Reference, Status, limits};
 
 const TAGS: Rule =
@@ -162,18 +162,13 @@ impl RequestDocuments {
 }
 
 impl DocumentItem {
-    /// Says more about it.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Marks it as one that need not come.
-    #[must_use]
-    pub fn nice_to_have(mut self) -> Self {
-        self.required = false;
-        self
+    setters! {
+        /// Says more about it.
+        #[must_use]
+        description(description: impl Into<String>) description = Some(description.into());
+        /// Marks it as one that need not come.
+        #[must_use]
+        nice_to_have() required = false;
     }
 }
 

@@ -64,6 +64,16 @@ pub trait Input: Serialize + DeserializeOwned {
     }
 }
 
+/// The input of an operation that has none.
+#[doc(hidden)]
+impl Input for () {
+    const FIELDS: &'static [Field] = &[];
+
+    fn check(&self) -> Result<(), Problems> {
+        Ok(())
+    }
+}
+
 /// Defines inputs. The sentence of a field is its documentation and the description in its JSON Schema.
 macro_rules! inputs {
     ($($(#[$attr:meta])* pub struct $input:ident {

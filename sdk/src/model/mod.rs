@@ -42,6 +42,18 @@ macro_rules! constructors {
 }
 pub(crate) use constructors;
 
+/// Setters of a builder: each takes a value, or nothing, sets a field and returns the builder.
+macro_rules! setters {
+    ($($(#[$attr:meta])* $name:ident($($arg:ident: $type:ty)?) $($field:ident).+ = $value:expr;)*) => {$(
+        $(#[$attr])*
+        pub fn $name(mut self $(, $arg: $type)?) -> Self {
+            self.$($field).+ = $value;
+            self
+        }
+    )*};
+}
+pub(crate) use setters;
+
 /// Gives each struct the derives of a wire type: JSON with camelCase names.
 macro_rules! wire {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(

@@ -1,7 +1,8 @@
 //! Who and what a workspace consists of: agents, people, inboxes, tags.
 
 use super::{constructors, shows, wire};
-use crate::{ActorId, ActorType, AgentId, AssignTo, Json, MailboxId, Scope, TagId};
+use crate::json::{self, Json};
+use crate::{ActorId, ActorType, AgentId, AssignTo, MailboxId, Scope, TagId};
 
 wire! {
     /// The agent behind an API key, and the key's scopes.
@@ -80,7 +81,7 @@ wire! {
         /// The number of its open conversations, without the snoozed ones.
         pub open: u64,
         /// Fields that this version does not know.
-        #[serde(flatten)]
+        #[serde(flatten, deserialize_with = "json::rest")]
         #[cfg_attr(feature = "__schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
         pub extra: Json,
     }

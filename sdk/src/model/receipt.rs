@@ -3,7 +3,8 @@
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{constructors, shows, wire};
-use crate::{ConversationId, DocumentRequestId, Json, MessageId, MessageStatus, Timestamp};
+use crate::json::{self, Json};
+use crate::{ConversationId, DocumentRequestId, MessageId, MessageStatus, Timestamp};
 
 wire! {
     /// A success that carries no data.
@@ -42,7 +43,7 @@ wire! {
         #[cfg_attr(feature = "__schemas", schemars(with = "MessageId"))]
         pub message_id: Option<MessageId>,
         /// Fields that this version does not know.
-        #[serde(flatten)]
+        #[serde(flatten, deserialize_with = "json::rest")]
         #[cfg_attr(feature = "__schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
         pub extra: Json,
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{constructors, shows, wire};
 use crate::json::{self, Json};
@@ -89,8 +89,8 @@ fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: A) -> Result<T, A::E
     T::deserialize(MapAccessDeserializer::new(map))
 }
 
-/// Reads an item in one pass where its type comes first, as the service writes it; otherwise keeps it as text until its type
-/// is known.
+/// Reads an item in one pass where its type comes first, as the service writes it; otherwise keeps its fields until its type is
+/// known.
 struct ItemVisitor;
 
 impl<'de> Visitor<'de> for ItemVisitor {
@@ -101,21 +101,20 @@ impl<'de> Visitor<'de> for ItemVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TimelineItem, A::Error> {
-        let Some(Text(first)) = map.next_key()? else {
-            return Ok(TimelineItem::Unknown(Json::default()));
-        };
-        if first == "type" {
-            // Any JSON, but seldom more than a word.
-            let mut kind = Vec::with_capacity(16);
-            map.next_value_seed(json::Written(&mut kind))?;
-            return match kind.as_slice() {
-                br#""message""# => fields(map).map(TimelineItem::Message),
-                br#""note""# => fields(map).map(TimelineItem::Note),
-                br#""event""# => fields(map).map(TimelineItem::Event),
-                kind => Json::object_of_type(kind, map).map(TimelineItem::Unknown),
-            };
+        let mut item = Vec::new();
+        while let Some(Text(name)) = map.next_key()? {
+            let value: Box<RawValue> = map.next_value()?;
+            if name == "type" && item.is_empty() {
+                match value.get() {
+                    r#""message""# => return fields(map).map(TimelineItem::Message),
+                    r#""note""# => return fields(map).map(TimelineItem::Note),
+                    r#""event""# => return fields(map).map(TimelineItem::Event),
+                    _ => {}
+                }
+            }
+            item.push((name, value));
         }
-        let item = Json::object_from(&first, map)?;
+        let item = Json::object_of(&item);
         match item.get("type").as_ref().and_then(Value::as_str) {
             Some("message") => item.parse().map(TimelineItem::Message),
             Some("note") => item.parse().map(TimelineItem::Note),
@@ -144,7 +143,7 @@ impl<'de> Visitor<'de> for ItemVisitor {
         self.unknown(())
     }
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<TimelineItem, A::Error> {
-        Json::deserialize(SeqAccessDeserializer::new(seq)).map(TimelineItem::Unknown)
+        self.unknown(Vec::<Value>::deserialize(SeqAccessDeserializer::new(seq))?)
     }
 }
 

@@ -104,53 +104,29 @@ impl Field {
 
 impl Rule {
     fn schema(&self) -> Value {
-        let mut schema = Map::new();
-        let mut set = |key: &str, value: Value| schema.insert(key.to_owned(), value);
-        match self {
-            Rule::Text { min, max, form } => {
-                set("type", "string".into());
-                if *min > 0 {
-                    set("minLength", (*min).into());
-                }
-                if let Some(max) = max {
-                    set("maxLength", (*max).into());
-                }
-                if let Some(form) = form {
-                    set("pattern", form.pattern.into());
-                    if let Some(format) = form.format {
-                        set("format", format.into());
-                    }
-                }
-            }
-            Rule::OneOf { words, default } => {
-                set("type", "string".into());
-                set("enum", json!(words));
-                if let Some(default) = default {
-                    set("default", (*default).into());
-                }
-            }
+        let mut schema = match self {
+            Rule::Text { min, max, form } => json!({
+                "type": "string",
+                "minLength": (*min > 0).then_some(min),
+                "maxLength": max,
+                "pattern": form.map(|form| form.pattern),
+                "format": form.and_then(|form| form.format),
+            }),
+            Rule::OneOf { words, default } => json!({ "type": "string", "enum": words, "default": default }),
             Rule::Integer { min, max, default } => {
-                set("type", "integer".into());
-                set("minimum", (*min).into());
-                set("maximum", (*max).into());
-                set("default", (*default).into());
+                json!({ "type": "integer", "minimum": min, "maximum": max, "default": default })
             }
-            Rule::Flag { default } => {
-                set("type", "boolean".into());
-                set("default", (*default).into());
-            }
-            Rule::List { min, max, of } => {
-                set("type", "array".into());
-                set("items", of.schema());
-                if *min > 0 {
-                    set("minItems", (*min).into());
-                }
-                if let Some(max) = max {
-                    set("maxItems", (*max).into());
-                }
-            }
-            Rule::Object(fields) => return object_schema(fields),
-        }
-        Value::Object(schema)
+            Rule::Flag { default } => json!({ "type": "boolean", "default": default }),
+            Rule::List { min, max, of } => json!({
+                "type": "array",
+                "items": of.schema(),
+                "minItems": (*min > 0).then_some(min),
+                "maxItems": max,
+            }),
+            Rule::Object(fields) => object_schema(fields),
+        };
+        // What is not set has no place in a schema.
+        schema.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
+        schema
     }
 }

@@ -68,6 +68,58 @@ async fn a_plain_sentence_is_shown_whole() {
     assert!(error.to_string().ends_with("400: body: must be at most 10,000 characters"), "{error}");
 }
 
+/// Returns how an error shows this sentence of the service, after a note with that text.
+async fn shown(sentence: &str, sent: &str) -> String {
+    let refusal = ResponseTemplate::new(400).set_body_json(json!({ "error": sentence }));
+    let (_server, client) = responding(refusal).await;
+    let client = client.verification(Verification::Never).build().unwrap();
+    let error = client.conversation(&conversation_id()).add_note(sent).await.unwrap_err().to_string();
+    error.split_once("400: ").unwrap().1.to_owned()
+}
+
+#[tokio::test]
+async fn a_dozen_characters_that_we_sent_are_redacted_and_fewer_are_not() {
+    let sent = "Your refund of 20 EUR\nis on its way.";
+    let quote = "body: \"REFUND of 20 eur is on\" is not allowed";
+    assert_eq!(shown(quote, sent).await, "body: \"[…]\" is not allowed");
+    let short = "body: `your refund` is not allowed";
+    assert_eq!(shown(short, sent).await, short);
+}
+
+#[tokio::test]
+async fn whatever_has_the_form_of_an_address_is_redacted() {
+    for address in
+        ["kim@example.com", "Kim.O+x@EXAMPLE", "kim%40example.com", "kim＠example.com", "köln@bücher.example"]
+    {
+        assert_eq!(shown(&format!("no mail to <{address}>, sorry"), "x").await, "no mail to <[…]>, sorry");
+        assert_eq!(shown(address, "x").await, "[…]");
+    }
+    let mention = "mention people as @ name or @Anna";
+    assert_eq!(shown(mention, "x").await, mention);
+}
+
+/// HTTP/2 keeps headers in a table that later frames refer to, except those that are marked as sensitive.
+#[cfg(feature = "http2")]
+#[tokio::test]
+async fn the_key_is_marked_so_that_nothing_prints_or_indexes_it() {
+    use tokio::io::AsyncReadExt;
+    /// `authorization` by its number in the static table (23), in a literal that is never indexed, and in one that is.
+    const NEVER_INDEXED: [u8; 2] = [0x1f, 0x08];
+    const INDEXED: u8 = 0x57;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
+    let http = shared_inbox::reqwest::Client::builder().http2_prior_knowledge().no_proxy().build().unwrap();
+    let client = Client::builder(url, key()).http_client(http).retry(RetryPolicy::never()).build().unwrap();
+    let call = tokio::spawn(client.tags().into_future());
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut bytes = Vec::new();
+    while !bytes.windows(2).any(|pair| pair == NEVER_INDEXED) {
+        assert!(stream.read_buf(&mut bytes).await.unwrap() > 0, "no such header in {bytes:x?}");
+        assert!(!bytes.contains(&INDEXED), "{bytes:x?}");
+    }
+    call.abort();
+}
+
 #[tokio::test]
 async fn the_error_of_a_read_does_not_speak_of_effects() {
     for answer in [

@@ -82,6 +82,44 @@ async fn responds_once() -> String {
 }
 
 #[tokio::test]
+async fn a_service_that_was_never_reached_ends_streams_and_waits_with_an_error() {
+    let clocks = [(); 4].map(|()| LeapClock::new());
+    let [swept, followed, replied, referred] = [&clocks[0], &clocks[1], &clocks[2], &clocks[3]]
+        .map(async |clock| unreachable(clock).await.build().unwrap());
+    let (mut sweep, mut changes) = (swept.await.sweep(), followed.await.changes());
+    let thread = replied.await.conversation(&conversation_id());
+    let errors = [
+        sweep.next().await.unwrap().unwrap_err(),
+        changes.next().await.unwrap().unwrap_err(),
+        thread.wait_for_reply(&"msg_1".parse().unwrap()).await.unwrap_err(),
+        referred.await.wait_for_reference("order-1").await.unwrap_err(),
+    ];
+    for (error, clock) in errors.into_iter().zip(clocks) {
+        assert!(error.is_connect(), "{error}");
+        let waited: Duration = clock.slept().iter().sum();
+        assert!(waited < Duration::from_secs(3), "{:?}", clock.slept());
+    }
+    assert!(sweep.next().await.is_none() && changes.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_service_that_was_reached_before_ends_no_stream() {
+    let clock = LeapClock::new();
+    let client = Client::builder(responds_once().await, key()).clock(clock.clone()).build().unwrap();
+    client.tags().await.unwrap();
+    let mut changes = client.changes();
+    let goes_on = async {
+        while clock.slept().iter().sum::<Duration>() < Duration::from_secs(600) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        ended = changes.next() => panic!("{ended:?}"),
+        () = goes_on => {}
+    }
+}
+
+#[tokio::test]
 async fn a_service_that_was_reached_before_is_tried_to_the_end() {
     let client = Client::builder(responds_once().await, key()).clock(LeapClock::new()).build().unwrap();
     client.tags().await.unwrap();

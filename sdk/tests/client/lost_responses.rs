@@ -245,7 +245,7 @@ async fn a_later_look_that_comes_too_early_is_unclear_until_the_item_would_show(
 #[tokio::test]
 async fn no_setting_of_a_client_panics() {
     let longest = Duration::MAX;
-    for verification in [Verification::ReadBack, Verification::ReadFirst, Verification::Never] {
+    for verification in [Verification::ReadAfterLoss, Verification::ReadFirst, Verification::Never] {
         let service = slow_service().await;
         let retry = RetryPolicy::default().first_delay(longest).max_delay(longest).max_retry_after(longest);
         let builder =
@@ -462,7 +462,7 @@ async fn a_clock_that_jumps_hides_nothing() {
 
 #[tokio::test]
 async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
-    for (kind, verification) in pairs(KINDS, [Verification::Never, Verification::ReadBack]) {
+    for (kind, verification) in pairs(KINDS, [Verification::Never, Verification::ReadAfterLoss]) {
         let service = slow_service().await;
         let client = service.builder().verification(verification).build().unwrap();
         client.me().await.unwrap();
@@ -548,7 +548,7 @@ async fn a_later_look_goes_by_the_services_clock_too() {
     service.clock.leap(Duration::from_secs(300));
     client.me().await.unwrap();
     let reply = thread.reply(TEXT).verification(Verification::Never);
-    let unconfirmed = reply.unconfirmed();
+    let unconfirmed = reply.unconfirmed().await.unwrap();
     assert_eq!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::NotFound, "that one is older");
     service.next_posts([Outcome::LostAfter]);
     reply.await.unwrap_err();
@@ -665,7 +665,8 @@ async fn a_create_that_was_dropped_can_be_found_and_is_not_taken_for_the_next_on
         let thread = client.conversation(&conversation_id());
         service.next_posts([Outcome::Hangs, Outcome::LostBefore]);
         let (note, reply) = (thread.add_note(TEXT), thread.reply(TEXT));
-        let unconfirmed = if let Kind::Note = kind { note.unconfirmed() } else { reply.unconfirmed() };
+        let unconfirmed =
+            if let Kind::Note = kind { note.unconfirmed().await } else { reply.unconfirmed().await }.unwrap();
         let dropped = thread.clone();
         let dropped = tokio::spawn(async move { create(&dropped, kind, TEXT).await });
         while service.stored() == 0 {

@@ -135,7 +135,7 @@ async fn whatever_a_foreign_service_does_nothing_is_made_twice_and_no_word_is_fa
             let verification = match rng.random_range(0..10) {
                 0 | 1 => Verification::ReadFirst,
                 2 => Verification::Never,
-                _ => Verification::ReadBack,
+                _ => Verification::ReadAfterLoss,
             };
             let result = create_with(&thread, kind, &text, Some(verification)).await;
             let made = service.stored() - before;

@@ -1,7 +1,8 @@
 //! Answers that are not the service's: a clear error with the status and a bounded excerpt, no panic, no unbounded read.
 
-use crate::support::{Outcome, Service, key, responding};
-use shared_inbox::{Certainty, Client, Error, retry::RetryPolicy};
+use crate::support::{Outcome, Service, conversation_id, key, responding, summary};
+use serde_json::json;
+use shared_inbox::{Certainty, Client, Error, TimelineItem, View, follow::Change, http, retry::RetryPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use wiremock::{Request, ResponseTemplate};
 
@@ -40,6 +41,62 @@ async fn a_field_that_does_not_fit_is_named_by_its_path_and_its_value_is_not_sho
     assert!(error.to_string().contains("`[1].count`"), "{error}");
     assert!(!format!("{error} {error:?}").contains("kim@"), "an address in the answer stays out of logs");
     assert!(error.detail().unwrap().contains("kim@") && error.excerpt().unwrap().contains("tag_1"));
+}
+
+#[tokio::test]
+async fn a_text_that_was_cut_between_two_utf16_units_is_read_with_a_replacement_character() {
+    let cut = |value: serde_json::Value| {
+        let body = value.to_string().replace("CUT", r"\ud83d");
+        ResponseTemplate::new(200).set_body_raw(body, "application/json")
+    };
+    let mut first = summary(1);
+    first["snippet"] = json!("Hi CUT");
+    let (_server, client) = responding(cut(json!([first]))).await;
+    let client = client.build().unwrap();
+    let listed = client.conversations().await.unwrap();
+    let swept = client.sweep().view(View::Open).next().await.unwrap().unwrap();
+    let followed = client.changes().with_existing().next().await.unwrap().unwrap();
+    let Change::New(followed) = followed else { panic!("{followed:?}") };
+    for snippet in [&listed[0].snippet, &swept.snippet, &followed.snippet] {
+        assert_eq!(snippet, "Hi \u{fffd}");
+    }
+
+    let at = "2026-03-01T09:30:00.000Z";
+    let mut conversation = summary(1);
+    for (field, value) in [
+        ("riskReasons", json!([])),
+        ("snoozedUntil", json!(null)),
+        ("team", json!({"people": [], "agents": []})),
+        (
+            "timeline",
+            json!([
+                {"type": "note", "id": "not_1", "at": at, "author": "Anna", "body": "CUT and 🙂"},
+                {"type": "event", "at": at, "actor": "Anna", "event": "tags", "data": {"added": ["CUT"]}},
+                {"type": "poll", "question": "CUT"},
+            ]),
+        ),
+    ] {
+        conversation[field] = value;
+    }
+    let (_server, client) = responding(cut(conversation)).await;
+    let client = client.build().unwrap();
+    let read = client.conversation(&conversation_id()).get().await.unwrap();
+    let [note, event, TimelineItem::Unknown(poll)] = &read.timeline[..] else { panic!("{read:?}") };
+    assert_eq!(note.as_note().unwrap().body, "\u{fffd} and 🙂");
+    assert_eq!(event.as_event().unwrap().data.get("added").unwrap()[0], "\u{fffd}");
+    assert_eq!(poll.get("question").unwrap(), "\u{fffd}");
+    let raw: serde_json::Value = client.raw(http::Method::GET, "/x").await.unwrap().json().unwrap();
+    assert_eq!(raw["timeline"][2]["question"], "\u{fffd}");
+}
+
+#[tokio::test]
+async fn a_text_that_was_cut_hides_neither_another_fault_nor_the_services_sentence() {
+    let body = r#"[{"id":"tag_1","name":"\ud83d","count":1},{"id":"tag_2","name":"b","count":"many"}]"#;
+    let error = error_of(ResponseTemplate::new(200).set_body_string(body)).await;
+    assert_eq!(error.json_path(), Some("[1].count"));
+    let refused = r#"{"error":"name: \ud83d is not allowed"}"#;
+    let error = error_of(ResponseTemplate::new(400).set_body_string(refused)).await;
+    assert_eq!(error.problems().unwrap().iter().next().unwrap().field, "name");
 }
 
 #[tokio::test]

@@ -201,7 +201,7 @@ async fn a_call_that_the_key_cannot_make_fails_before_it_is_sent_if_wished() {
 
 #[test]
 fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_them() {
-    use shared_inbox::{clock::*, create::*, follow::*, rate_limit::*, raw::*, retry::*, *};
+    use shared_inbox::{clock::*, create::*, follow::*, once::*, rate_limit::*, raw::*, retry::*, *};
     fn shared<T: Send + Sync + 'static>() {}
     fn moves<T: Send>(_: &T) {}
     shared::<(
@@ -223,12 +223,14 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         RawResponse,
     )>();
     shared::<(CreateRequest<input::Reply>, Response<ReplyResult>, UnconfirmedCreate, Lookup)>();
-    shared::<(Wait<ReplyWait>, Wait<SentWait>, Change, MissedWindow, Conversation, Event, Problems)>();
-    shared::<(std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
+    shared::<(Wait, Wait<ConversationSummary>, Change, Gap, Conversation, Event, Problems)>();
+    shared::<(FileStore, MemoryStore, OnceRecord, UnfinishedRecord, OnceStoreError)>();
+    shared::<(std::sync::Arc<dyn OnceStore>, std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
     // Compiled, not run.
     let _ = |inbox: &Client,
              thread: &ConversationHandle,
              unconfirmed: &UnconfirmedCreate,
+             [one, other]: [UnfinishedRecord; 2],
              limiter: &MemoryLimiter| {
         moves(&inbox.tags().into_future());
         moves(&thread.add_note("").into_future());
@@ -239,6 +241,11 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         moves(&inbox.scopes());
         moves(&inbox.openapi());
         moves(&inbox.find_unconfirmed(unconfirmed));
+        moves(&thread.add_note("").unconfirmed());
+        moves(&thread.add_note("").once("").into_future());
+        moves(&inbox.once_records());
+        moves(&inbox.purge_once_records());
+        moves(&(one.created("msg_1"), other.not_created()));
         moves(&limiter.acquire(AcquireRequest::new(Priority::Bulk)));
     };
 }

@@ -145,7 +145,7 @@ async fn a_429_of_the_service_teaches_the_limiter() {
 
 #[tokio::test]
 async fn a_create_ends_under_the_smallest_limit_and_does_not_wait_for_a_place_that_it_has_itself() {
-    for verification in [Verification::ReadBack, Verification::ReadFirst] {
+    for verification in [Verification::ReadAfterLoss, Verification::ReadFirst] {
         for (limit, fault) in [(1, Outcome::LostAfter), (2, Outcome::LostBefore)] {
             let service = Service::start().await;
             service.next_posts([fault]);

@@ -88,7 +88,7 @@ async fn sweep(inbox: &Inbox) -> (Vec<usize>, Vec<String>) {
         ids.push(summary.unwrap().id.as_str()["cnv_".len()..].parse().unwrap());
     }
     ids.sort_unstable();
-    (ids, sweep.cut().iter().map(ToString::to_string).collect())
+    (ids, sweep.incomplete_slices().iter().map(ToString::to_string).collect())
 }
 
 #[tokio::test]

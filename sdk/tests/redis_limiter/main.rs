@@ -6,6 +6,8 @@
 mod cluster;
 #[cfg(feature = "redis")]
 mod decisions;
+#[cfg(feature = "redis")]
+mod lost_store;
 mod rules;
 #[cfg(feature = "redis")]
 mod simulation;

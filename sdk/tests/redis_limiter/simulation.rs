@@ -62,7 +62,7 @@ impl Simulation {
         let reply: Vec<u8> = call.invoke_async(&mut self.connection).await.unwrap();
         let words: Vec<_> = reply.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word) as u64).collect();
         self.seen = words[3];
-        (words[1], words[6..].chunks(3).map(|answer| (answer[0], answer[1])).collect())
+        (words[1], words[5..].chunks(3).map(|answer| (answer[0], answer[1])).collect())
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! In a process of its own: what is logged is decided once for all threads, and tests that log nothing would decide it too.
 
+mod counters;
 #[cfg(feature = "redis")]
 mod store;
 #[path = "../client/support/mod.rs"]
@@ -88,6 +89,46 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
     for secret in [&key()[8..], "words", "search", "help@"] {
         assert!(!log.contains(secret), "{secret} is shown by a crate below");
     }
+}
+
+#[tokio::test]
+async fn the_span_of_a_call_says_how_it_ended_and_a_long_wait_is_an_event() {
+    let (log, guard) = Log::of_this_thread();
+    let service = Service::start().await;
+    let client = service.builder().rate_limit(2).build().unwrap();
+    let thread = client.conversation(&conversation_id());
+    client.conversations().await.unwrap();
+    service.next_gets([Outcome::Before(500)]);
+    thread.get().await.unwrap();
+    service.next_posts([Outcome::LostAfter]);
+    thread.reply("Our own words").await.unwrap();
+    service.next_posts([Outcome::Before(404)]);
+    thread.close().await.unwrap_err();
+    service.next_gets([Outcome::Says("[]")]);
+    client.me().await.unwrap_err();
+    drop(guard);
+
+    let log = log.text();
+    let ended = |call: &str| {
+        let is_end = |line: &&str| line.contains(&format!("{{otel.name={call} ")) && line.contains(": close");
+        let is_outermost = |line: &&str| line.matches("{otel.name=").count() == 1;
+        log.lines().filter(is_end).find(is_outermost).unwrap_or_else(|| panic!("{call} in:\n{log}"))
+    };
+    for (call, expected) in [
+        ("GET /conversations", &["shared_inbox.outcome=\"received\"", "shared_inbox.attempts=1"][..]),
+        ("GET /conversations/{id}", &["outcome=\"received\"", "attempts=2", "rate_limit.wait_ms="]),
+        ("POST /conversations/{id}/replies", &["outcome=\"recovered\"", "attempts=1"]),
+        (
+            "POST /conversations/{id}/status",
+            &["outcome=\"rejected\"", "error.type=\"404\"", "otel.status_code=\"ERROR\""],
+        ),
+        ("GET /me", &["outcome=\"no_effect\"", "error.type=\"unreadable\""]),
+    ] {
+        let line = ended(call);
+        expected.iter().for_each(|part| assert!(line.contains(part), "{part} is missing in {line}"));
+    }
+    assert!(log.contains("a request has waited for the rate limit"), "{log}");
+    assert!(log.contains("priority=Interactive"), "{log}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use super::list::List;
 use super::options::{call_options, single_call_options};
 use super::payload::{Payload, body, invalid, label, outgoing, query};
 use super::response::Response;
-use crate::client::engine::{Core, HttpResponse, decode};
+use crate::client::engine::{Core, HttpResponse, decode, traced};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
 use crate::input::{Input, ListConversations};
@@ -35,23 +35,6 @@ pub struct Request<I, O> {
     pub(crate) options: Options,
     /// Records what the client needs of the response.
     learn: fn(&Core, &O),
-}
-
-impl<O: DeserializeOwned> Request<(), O> {
-    pub(crate) fn bare(
-        core: &Arc<Core>,
-        operation: Operation,
-        conversation: Option<&ConversationId>,
-    ) -> Self {
-        Self::make(
-            core,
-            operation,
-            conversation,
-            (),
-            |()| Ok(Payload::default()),
-            |(), response| decode(response),
-        )
-    }
 }
 
 impl<I: Input, O: DeserializeOwned> Request<I, O> {
@@ -78,7 +61,9 @@ impl<I: Input, O> Request<I, O> {
             Method::Get => query::<I>,
             Method::Post => body::<I>,
         };
-        Self::make(core, operation, conversation, input, prepare, read)
+        let (core, conversation) = (Arc::clone(core), conversation.cloned());
+        let options = core.options.clone();
+        Self { core, operation, conversation, input, prepare, read, options, learn: |_, _| {} }
     }
 
     /// Replaces the input.
@@ -97,43 +82,25 @@ impl Request<ListConversations, List<ConversationSummary>> {
 }
 
 impl<I, O> Request<I, O> {
-    fn make(
-        core: &Arc<Core>,
-        operation: Operation,
-        conversation: Option<&ConversationId>,
-        input: I,
-        prepare: fn(&I) -> Result<Payload, Problems>,
-        read: fn(&I, &HttpResponse) -> Result<O>,
-    ) -> Self {
-        Self {
-            core: Arc::clone(core),
-            operation,
-            conversation: conversation.cloned(),
-            input,
-            prepare,
-            read,
-            options: core.options.clone(),
-            learn: |_, _| {},
-        }
-    }
-
     call_options!();
     single_call_options!();
-}
 
-impl<I, O> Request<I, O> {
     /// Sends the request and returns the value together with status, headers and number of attempts.
     pub async fn send_with_response(self) -> Result<Response<O>> {
         let label = label(self.operation);
-        let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
+        traced(&label, Response::describe, self.send(&label)).await
+    }
+
+    async fn send(self, label: &str) -> Result<Response<O>> {
+        let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, label))?;
         let scope = self.operation.scope();
         let options = self.options.started(self.core.clock.now());
         let checked = check_scope(&self.core, self.operation, scope, &options).await;
-        checked.map_err(|error| error.before(&label))?;
+        checked.map_err(|error| error.before(label))?;
         let out = outgoing(&self.core, self.operation, self.conversation.as_ref(), payload, scope)?;
         let response = self.core.run(&out, &options).await?;
         let value =
-            (self.read)(&self.input, &response).map_err(|error| error.for_call(&label, response.attempts))?;
+            (self.read)(&self.input, &response).map_err(|error| error.for_call(label, response.attempts))?;
         (self.learn)(&self.core, &value);
         let attempts = response.attempts;
         Ok(Response::received(value, response, attempts))
@@ -184,7 +151,7 @@ pub(crate) fn read(
     conversation: &ConversationId,
     options: &Options,
 ) -> Request<(), Conversation> {
-    let mut read = Request::bare(core, Operation::GetConversation, Some(conversation));
+    let mut read = Request::new(core, Operation::GetConversation, Some(conversation), ());
     read.options = options.clone();
     read.learn = |core, it| core.reads.remember(it, &core.service_clock, core.clock.now());
     read

@@ -1,7 +1,7 @@
 //! The identity and scopes of the key.
 
 use super::payload::{Payload, outgoing};
-use crate::client::engine::{Core, decode};
+use crate::client::engine::{Core, decode, traced};
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::Options;
 use crate::{Me, Scope, operation::Operation};
@@ -10,8 +10,12 @@ use crate::{Me, Scope, operation::Operation};
 pub(crate) async fn identity<'a>(core: &'a Core, options: &Options) -> Result<&'a Me> {
     let ask = || async {
         let out = outgoing(core, Operation::Me, None, Payload::default(), Operation::Me.scope())?;
-        let response = core.run(&out, options).await?;
-        decode(&response).map_err(|error| error.for_call(&out.label, response.attempts))
+        let call = async {
+            let response = core.run(&out, options).await?;
+            let me = decode(&response).map_err(|error| error.for_call(&out.label, response.attempts))?;
+            Ok((me, response.attempts))
+        };
+        traced(&out.label, |(_, attempts)| ("received", *attempts), call).await.map(|(me, _)| me)
     };
     // Another call may be requesting it already, with a later deadline. Like that of an attempt, the time is real.
     let left = core.budget(options).left();

@@ -3,28 +3,15 @@
 /// The setters of these options.
 macro_rules! call_options {
     () => {
-        /// Sets the priority in the queue of the rate limit.
-        pub fn priority(mut self, priority: $crate::client::Priority) -> Self {
-            self.options.priority = priority;
-            self
-        }
-
-        /// Sets the time for one attempt, instead of the client's.
-        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.options.timeout = timeout;
-            self
-        }
-
-        /// Sets the time for the call, with retries and waits, instead of the client's.
-        pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
-            self.options.deadline = deadline;
-            self
-        }
-
-        /// Sets how often to repeat, instead of the client's policy.
-        pub fn retry(mut self, policy: $crate::client::RetryPolicy) -> Self {
-            self.options.retry = policy;
-            self
+        $crate::model::setters! {
+            /// Sets the priority in the queue of the rate limit.
+            priority(priority: $crate::client::policy::Priority) options.priority = priority;
+            /// Sets the time for one attempt, instead of the client's.
+            timeout(timeout: std::time::Duration) options.timeout = timeout;
+            /// Sets the time for the call, with retries and waits, instead of the client's.
+            deadline(deadline: std::time::Duration) options.deadline = deadline;
+            /// Sets how often to repeat, instead of the client's policy.
+            retry(policy: $crate::client::policy::RetryPolicy) options.retry = policy;
         }
 
         /// Sends this header too, with every request of the call, instead of one of that name set before:
@@ -50,7 +37,7 @@ macro_rules! single_call_options {
     () => {
         /// Makes this background work: it queues after interactive calls and leaves a part of the rate limit for them.
         pub fn bulk(self) -> Self {
-            self.priority($crate::client::Priority::Bulk)
+            self.priority($crate::client::policy::Priority::Bulk)
         }
 
         /// Fails at once when the client's own rate limit is used up, with an error that names the wait, instead of

@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::options::{call_options, single_call_options};
-use crate::client::engine::{Core, HttpResponse, Outgoing, decode};
+use crate::client::engine::{Core, HttpResponse, Outgoing, decode, traced};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{BoxFuture, Options};
-use crate::model::shows;
+use crate::model::{setters, shows};
 use crate::operation::Idempotency;
 
 /// A call to any endpoint, made by awaiting it; see [`Client::raw`](crate::Client::raw).
@@ -44,16 +44,11 @@ impl RawRequest {
         self
     }
 
-    /// Sends this as JSON.
-    pub fn body(mut self, body: &impl Serialize) -> Self {
-        self.body = Some(serde_json::to_vec(body).map(Bytes::from));
-        self
-    }
-
-    /// Declares that making this call twice is harmless, so that it may be repeated when the response is lost.
-    pub fn repeatable(mut self) -> Self {
-        self.repeat = Idempotency::Harmless;
-        self
+    setters! {
+        /// Sends this as JSON.
+        body(body: &impl Serialize) body = Some(serde_json::to_vec(body).map(Bytes::from));
+        /// Declares that making this call twice is harmless, so that it may be repeated when the response is lost.
+        repeatable() repeat = Idempotency::Harmless;
     }
 
     call_options!();
@@ -77,7 +72,8 @@ impl IntoFuture for RawRequest {
                 repeat: self.repeat,
                 scope: None,
             };
-            self.core.run(&out, &self.options).await.map(RawResponse)
+            let call = self.core.run(&out, &self.options);
+            traced(&out.label, |response| ("received", response.attempts), call).await.map(RawResponse)
         })
     }
 }

@@ -11,7 +11,8 @@ use crate::client::engine::HttpResponse;
 ///
 /// It dereferences to the value. A create always returns one; other requests do with
 /// [`send_with_response`](crate::Request::send_with_response). A create whose response was lost and that was then found in the conversation
-/// is [`recovered`](Self::recovered): it has neither status nor headers.
+/// is [`recovered`](Self::recovered), and one that an earlier call with the same key has made is [`replayed`](Self::replayed):
+/// these have neither status nor headers.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -32,17 +33,40 @@ use crate::client::engine::HttpResponse;
 pub struct Response<O> {
     value: O,
     attempts: u32,
-    /// The head of the response; `None` when it was lost.
-    head: Option<(StatusCode, HeaderMap)>,
+    source: Source,
+}
+
+/// Where the value comes from.
+#[derive(Clone)]
+enum Source {
+    Response(StatusCode, HeaderMap),
+    /// The conversation: the response was lost.
+    Conversation,
+    /// The record of an earlier call with the same key.
+    Record,
 }
 
 impl<O> Response<O> {
     pub(crate) fn received(value: O, response: HttpResponse, attempts: u32) -> Self {
-        Self { value, attempts, head: Some((response.status, response.headers)) }
+        Self { value, attempts, source: Source::Response(response.status, response.headers) }
     }
 
     pub(crate) fn read_back(value: O, attempts: u32) -> Self {
-        Self { value, attempts, head: None }
+        Self { value, attempts, source: Source::Conversation }
+    }
+
+    pub(crate) fn replayed_from_record(value: O) -> Self {
+        Self { value, attempts: 0, source: Source::Record }
+    }
+
+    /// Returns the outcome and the attempts, as spans and counters name them.
+    pub(crate) fn describe(&self) -> (&'static str, u32) {
+        let outcome = match self.source {
+            Source::Response(..) => "received",
+            Source::Conversation => "recovered",
+            Source::Record => "replayed",
+        };
+        (outcome, self.attempts)
     }
 
     /// Returns whether the response was lost and the value was read from the conversation instead.
@@ -50,19 +74,32 @@ impl<O> Response<O> {
     /// A recovered reply has the message's id and its present status; the other fields of the response are lost.
     #[must_use]
     pub fn recovered(&self) -> bool {
-        self.head.is_none()
+        matches!(self.source, Source::Conversation)
     }
 
-    /// Returns the status, in the 200s; `None` when this was [recovered](Self::recovered).
+    /// Returns whether this is the result of an earlier call with the same [`once`](crate::create::CreateRequest::once) key:
+    /// nothing was sent.
+    #[must_use]
+    pub fn replayed(&self) -> bool {
+        matches!(self.source, Source::Record)
+    }
+
+    /// Returns the status, in the 200s; `None` when this was [recovered](Self::recovered) or [replayed](Self::replayed).
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
-        self.head.as_ref().map(|(status, _)| *status)
+        match &self.source {
+            Source::Response(status, _) => Some(*status),
+            _ => None,
+        }
     }
 
-    /// Returns the headers of the response; `None` when this was [recovered](Self::recovered).
+    /// Returns the headers of the response; `None` when this was [recovered](Self::recovered) or [replayed](Self::replayed).
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
-        self.head.as_ref().map(|(_, headers)| headers)
+        match &self.source {
+            Source::Response(_, headers) => Some(headers),
+            _ => None,
+        }
     }
 
     /// Returns how many times the request was sent. The reads that recover a create are not among them.

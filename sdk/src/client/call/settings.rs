@@ -3,40 +3,24 @@
 use super::builder::Request;
 use super::list::List;
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments, TagConversation};
+use crate::model::setters;
 use crate::{Ack, ConversationId, ConversationSummary, Document, DocumentKind, SandboxReceipt};
 
 /// The filters of a list of conversations, for a type with a [`ListConversations`] as its `input`.
 macro_rules! list_filters {
     () => {
-        /// Sets which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
-        /// [`reference`](Self::reference).
-        pub fn view(mut self, view: $crate::View) -> Self {
-            self.input.view = Some(view);
-            self
-        }
-
-        /// Only those of this inbox.
-        pub fn mailbox(mut self, id: &$crate::MailboxId) -> Self {
-            self.input.mailbox = Some(id.clone());
-            self
-        }
-
-        /// Only those whose email has these words; at most 200 characters.
-        pub fn search(mut self, words: impl Into<String>) -> Self {
-            self.input.q = Some(words.into());
-            self
-        }
-
-        /// Only those that are assigned to this key's agent, or to nobody.
-        pub fn assigned(mut self, assigned: $crate::Assigned) -> Self {
-            self.input.assigned = Some(assigned);
-            self
-        }
-
-        /// Only those with this app reference: a [`Reference`](crate::Reference) or a text.
-        pub fn reference(mut self, reference: impl Into<String>) -> Self {
-            self.input.reference = Some(reference.into());
-            self
+        $crate::model::setters! {
+            /// Sets which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
+            /// [`reference`](Self::reference).
+            view(view: $crate::View) input.view = Some(view);
+            /// Only those of this inbox.
+            mailbox(id: &$crate::MailboxId) input.mailbox = Some(id.clone());
+            /// Only those whose email has these words; at most 200 characters.
+            search(words: impl Into<String>) input.q = Some(words.into());
+            /// Only those that are assigned to this key's agent, or to nobody.
+            assigned(assigned: $crate::Assigned) input.assigned = Some(assigned);
+            /// Only those with this app reference: a [`Reference`](crate::Reference) or a text.
+            reference(reference: impl Into<String>) input.reference = Some(reference.into());
         }
     };
 }
@@ -53,56 +37,33 @@ impl Request<ListConversations, List<ConversationSummary>> {
 }
 
 impl Request<SearchDocuments, List<Document>> {
-    /// Only those with these words in title, file name or fields; at most 200 characters.
-    pub fn search(mut self, words: impl Into<String>) -> Self {
-        self.input.q = Some(words.into());
-        self
-    }
-
-    /// Only those of this kind.
-    pub fn kind(mut self, kind: DocumentKind) -> Self {
-        self.input.kind = Some(kind);
-        self
-    }
-
-    /// Sets how many at the most: 1 to 100.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.input.limit = Some(limit);
-        self
+    setters! {
+        /// Only those with these words in title, file name or fields; at most 200 characters.
+        search(words: impl Into<String>) input.q = Some(words.into());
+        /// Only those of this kind.
+        kind(kind: DocumentKind) input.kind = Some(kind);
+        /// Sets how many at the most: 1 to 100.
+        limit(limit: u32) input.limit = Some(limit);
     }
 }
 
 impl Request<RecordSent, Ack> {
-    /// Sets the email's plain text.
-    pub fn text(mut self, text: impl Into<String>) -> Self {
-        self.input.text = Some(text.into());
-        self
-    }
-
-    /// Sets the email's HTML.
-    pub fn html(mut self, html: impl Into<String>) -> Self {
-        self.input.html = Some(html.into());
-        self
+    setters! {
+        /// Sets the email's plain text.
+        text(text: impl Into<String>) input.text = Some(text.into());
+        /// Sets the email's HTML.
+        html(html: impl Into<String>) input.html = Some(html.into());
     }
 }
 
 impl Request<SandboxInbound, SandboxReceipt> {
-    /// Sets the sender's name.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.input.name = Some(name.into());
-        self
-    }
-
-    /// Sets the subject.
-    pub fn subject(mut self, subject: impl Into<String>) -> Self {
-        self.input.subject = Some(subject.into());
-        self
-    }
-
-    /// Makes it a reply on this conversation.
-    pub fn on(mut self, conversation: &ConversationId) -> Self {
-        self.input.conversation_id = Some(conversation.to_string());
-        self
+    setters! {
+        /// Sets the sender's name.
+        name(name: impl Into<String>) input.name = Some(name.into());
+        /// Sets the subject.
+        subject(subject: impl Into<String>) input.subject = Some(subject.into());
+        /// Makes it a reply on this conversation.
+        on(conversation: &ConversationId) input.conversation_id = Some(conversation.to_string());
     }
 }
 

@@ -5,13 +5,11 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
 
-use tracing::Instrument;
-
 use super::input::CreateInput;
-use super::recent_creates::CreateLog;
-use crate::client::call::{Response, call_options, label, single_call_options};
-use crate::client::engine::{Core, item_keys};
-use crate::client::error::{Before, Result, UnconfirmedCreate};
+use crate::client::call::{Response, call_options, label, read, single_call_options};
+use crate::client::create_state::{Baseline, CreateLog, UnconfirmedCreate, item_keys};
+use crate::client::engine::{Core, count_create, traced};
+use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Verification};
 use crate::{Conversation, ConversationId};
 
@@ -32,6 +30,7 @@ pub struct CreateRequest<I> {
     pub(super) conversation: ConversationId,
     pub(super) input: I,
     pub(super) seen: Option<Seen>,
+    pub(super) once: Option<String>,
     pub(super) options: Options,
 }
 
@@ -51,7 +50,7 @@ impl<I: CreateInput> CreateRequest<I> {
     ) -> Self {
         let (core, log) = (Arc::clone(core), Arc::clone(log));
         let options = core.options.clone();
-        Self { core, log, conversation: conversation.clone(), input, seen: None, options }
+        Self { core, log, conversation: conversation.clone(), input, seen: None, once: None, options }
     }
 
     /// Sets how to recover a lost response, instead of the client's setting.
@@ -70,6 +69,20 @@ impl<I: CreateInput> CreateRequest<I> {
         self
     }
 
+    /// Makes this happen once under the key, whichever process calls, however often, and whatever was killed in between. Needs
+    /// a [store](crate::ClientBuilder::once_store).
+    ///
+    /// What a call does depends on what the store knows of the key: see [Creates that survive the
+    /// process](crate#creates-that-survive-the-process).
+    ///
+    /// After an error, call again with the same key. Where it is not clear whether the item is there, that is an error of
+    /// [`Certainty::Unknown`](crate::Certainty::Unknown) and stays one until a person has looked and settled the record
+    /// ([`Client::once_records`](crate::Client::once_records)).
+    pub fn once(mut self, key: impl Into<String>) -> Self {
+        self.once = Some(key.into());
+        self
+    }
+
     /// Returns the items that this client, or its user, has read.
     pub(super) fn seen_keys(&self) -> BTreeSet<String> {
         let read = self.core.reads.newest_keys(&self.conversation);
@@ -80,14 +93,16 @@ impl<I: CreateInput> CreateRequest<I> {
     /// Returns what is needed to find out later whether this create took effect, for a caller that may drop the future before
     /// there is a result. Items that are older than this call by the service's clock do not count.
     ///
+    /// The conversation is read first where this client could not tell which items are older: it has not heard the service's
+    /// time yet, has read no item that shows whether items are dated by it, nor this conversation in the last minutes.
+    ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
     /// use shared_inbox::create::Lookup;
     /// use std::time::Duration;
     ///
-    /// let conversation = inbox.conversation(&id);
-    /// let note = conversation.add_note("Refund is approved").seen(&conversation.get().await?);
-    /// let unconfirmed = note.unconfirmed();
+    /// let note = inbox.conversation(&id).add_note("Refund is approved");
+    /// let unconfirmed = note.unconfirmed().await?;
     /// if tokio::time::timeout(Duration::from_secs(2), note).await.is_err()
     ///     && let Lookup::Found(_) = inbox.find_unconfirmed(&unconfirmed).await?
     /// {
@@ -96,14 +111,37 @@ impl<I: CreateInput> CreateRequest<I> {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
-    pub fn unconfirmed(&self) -> UnconfirmedCreate {
+    ///
+    /// # Errors
+    ///
+    /// When the conversation must be read and cannot be.
+    pub async fn unconfirmed(&self) -> Result<UnconfirmedCreate> {
+        match self.known_baseline() {
+            Some(baseline) => Ok(self.unconfirmed_since(baseline)),
+            None => Ok(self.unconfirmed_since(self.read_baseline(&self.options).await?)),
+        }
+    }
+
+    /// Returns the state of the conversation, if what this client knows tells old items from new ones.
+    pub(super) fn known_baseline(&self) -> Option<Baseline> {
+        let (clock, now) = (&self.core.service_clock, self.core.clock.now());
+        let is_known = self.seen.is_some() || self.core.reads.are_enough(&self.conversation, clock, now);
+        let is_complete = self.seen.is_some() && clock.reading().is_none();
+        is_known.then(|| Baseline::new(self.seen_keys(), is_complete, now, clock))
+    }
+
+    /// Reads the state of the conversation.
+    pub(super) async fn read_baseline(&self, options: &Options) -> Result<Baseline> {
+        let conversation = read(&self.core, &self.conversation, options).await?;
         let clock = &self.core.service_clock;
-        let whole = self.seen.is_some() && clock.reading().is_none();
-        let before = Before::new(self.seen_keys(), whole, self.core.clock.now(), clock);
-        let expected = self.input.expected();
-        // When it will be sent is not known yet.
-        UnconfirmedCreate { conversation: self.conversation.clone(), expected, before, sent_by: None }
+        let keys = item_keys(&conversation).map(|(key, _)| key).collect();
+        Ok(Baseline::new(keys, clock.reading().is_none(), self.core.clock.now(), clock))
+    }
+
+    /// Returns the create with this state before it. When it will be sent is not known yet.
+    pub(super) fn unconfirmed_since(&self, baseline: Baseline) -> UnconfirmedCreate {
+        let (conversation, expected) = (self.conversation.clone(), self.input.expected());
+        UnconfirmedCreate { conversation, expected, baseline, sent_by: None }
     }
 
     call_options!();
@@ -116,8 +154,11 @@ impl<I: CreateInput> IntoFuture for CreateRequest<I> {
 
     fn into_future(self) -> Self::IntoFuture {
         let label = label(I::OPERATION);
-        let span = tracing::info_span!("shared_inbox.call", otel.name = %label, otel.kind = "internal");
-        Box::pin(async move { self.create(label).await }.instrument(span))
+        Box::pin(async move {
+            let result = traced(&label, Response::describe, self.create(label.clone())).await;
+            count_create(&result, Response::describe);
+            result
+        })
     }
 }
 

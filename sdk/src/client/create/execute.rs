@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::builder::CreateRequest;
 use super::input::{CreateInput, Created};
+use super::lease::Lease;
 use super::read_back::{FIRST_LOOK_INTERVAL, Lookup, MAX_LOOK_INTERVAL, look, read_back, recent_creates};
-use super::recent_creates::RecentCreates;
 use crate::client::call::{Response, body, check_scope, invalid, outgoing};
-use crate::client::engine::{Budget, HeldPermit, Next, Outgoing, decode, item_keys, next};
-use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
+use crate::client::create_state::{Baseline, Expected, RecentCreates, UnconfirmedCreate, item_keys};
+use crate::client::engine::{Budget, HeldPermit, Outgoing, RetryDecision, decide_retry, decode};
+use crate::client::error::{Certainty, Result};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification, after};
 use crate::{Problem, Problems, Scope, operation::Idempotency};
 
@@ -42,7 +43,7 @@ enum Outcome<O> {
 
 impl<I: CreateInput> CreateRequest<I> {
     pub(super) async fn create(mut self, label: String) -> Result<Response<I::Output>> {
-        let payload = body(&self.input).and_then(|payload| self.check_seen().map(|()| payload));
+        let payload = body(&self.input).and_then(|payload| self.check_options().map(|()| payload));
         let payload = payload.map_err(|problems| invalid(problems, &label))?;
         self.options = self.options.started(self.core.clock.now());
         let mut budget = self.core.budget(&self.options);
@@ -50,26 +51,40 @@ impl<I: CreateInput> CreateRequest<I> {
         let checked = check_scope(&self.core, I::OPERATION, scope, &self.options).await;
         checked.map_err(|error| error.before(&label))?;
         let out = outgoing(&self.core, I::OPERATION, Some(&self.conversation), payload, scope)?;
+        let result = match &self.once {
+            Some(key) => self.create_once(key, &out, &mut budget).await,
+            None => return self.create_now(&out, &mut budget, None).await,
+        };
+        result.map_err(|error| error.repeatable(true).for_call(&label, budget.attempts()))
+    }
 
+    /// Creates it, with a lease where it has a key.
+    pub(super) async fn create_now(
+        &self,
+        out: &Outgoing,
+        budget: &mut Budget,
+        lease: Option<&Lease>,
+    ) -> Result<Response<I::Output>> {
+        let label = &out.label;
         let recent = recent_creates(&self.core, &self.log, &self.conversation, budget.left()).await;
-        let mut recent = recent.map_err(|error| error.before(&label))?;
+        let mut recent = recent.map_err(|error| error.before(label))?;
         recent.begin(self.core.clock.now());
-        let (create, certainty) = (self.unconfirmed(), Certainty::NotSent);
+        let (create, certainty) = (self.unconfirmed_since(Baseline::default()), Certainty::NotSent);
         let mut progress = Progress { create, sent_at: None, lost: 0, certainty };
-        let result = self.execute(&out, &mut progress, &mut budget, &mut recent).await;
+        let result = self.execute(out, &mut progress, budget, &mut recent, lease).await;
         result.map_err(|error| {
             if progress.certainty < Certainty::Unknown {
                 recent.cancel();
-                return error.for_call(&label, budget.attempts());
+                return error.for_call(label, budget.attempts());
             }
             recent.begin(self.core.clock.now());
             let clock = &self.core.service_clock;
-            let before = progress.create.before.updated(clock);
+            let baseline = progress.create.baseline.updated(clock);
             let sent_by = clock.reading().zip(progress.sent_at).map(|(reading, at)| reading.latest(at));
             error
                 .at_least(Certainty::Unknown)
-                .with_unconfirmed(UnconfirmedCreate { before, sent_by, ..progress.create })
-                .for_call(&label, budget.attempts())
+                .with_unconfirmed(UnconfirmedCreate { baseline, sent_by, ..progress.create })
+                .for_call(label, budget.attempts())
         })
     }
 
@@ -79,6 +94,7 @@ impl<I: CreateInput> CreateRequest<I> {
         progress: &mut Progress,
         budget: &mut Budget,
         recent: &mut RecentCreates,
+        lease: Option<&Lease>,
     ) -> Result<Response<I::Output>> {
         let mut reserved = None;
         loop {
@@ -86,14 +102,20 @@ impl<I: CreateInput> CreateRequest<I> {
                 Some(permit) => permit,
                 None => self.reserve(out, progress, budget, recent).await?,
             };
-            recent.send(&progress.create.expected, &progress.create.before, self.core.clock.now());
+            if let Some(lease) = lease
+                && let Err(error) = lease.ensure(self.options.timeout).await
+            {
+                permit.give_up();
+                return Err(error);
+            }
+            recent.send(&progress.create.expected, &progress.create.baseline, self.core.clock.now());
             let response = self.core.send_with(permit, out, &self.options, budget).await;
             progress.sent_at = Some(self.core.clock.now());
             let error = match response.and_then(|response| Ok((decode::<I::Output>(&response)?, response))) {
                 Ok((value, response)) => {
                     match value.item_id() {
                         Some(id) => recent.found(&progress.create.expected, id, self.core.clock.now()),
-                        None => recent.confirm(progress.create.before.updated(&self.core.service_clock)),
+                        None => recent.confirm(progress.create.baseline.updated(&self.core.service_clock)),
                     }
                     return Ok(Response::received(value, response, budget.attempts()));
                 }
@@ -101,22 +123,23 @@ impl<I: CreateInput> CreateRequest<I> {
             };
             progress.certainty = progress.certainty.max(error.certainty());
             progress.lost += u32::from(error.certainty() == Certainty::Unknown);
-            let pause = match next(&error, out.repeat) {
-                Next::Again => match self.core.pause_after(&error, budget) {
+            let pause = match decide_retry(&error, out.repeat) {
+                RetryDecision::Again => match self.core.pause_after(&error, budget) {
                     Some(pause) => pause,
                     None => return Err(error),
                 },
-                Next::Look if self.options.verification != Verification::Never => {
+                RetryDecision::Look if self.options.verification != Verification::Never => {
                     self.options.visibility_timeout.max(budget.retry_after(&error).unwrap_or_default())
                 }
-                Next::Look | Next::Stop => return Err(error),
+                RetryDecision::Look | RetryDecision::Stop => return Err(error),
             };
             if progress.lost == 0 {
                 self.core.pause(&error, pause).await;
                 continue;
             }
             // A permanent failure, or a response in the 200s that cannot be read, is looked up and never repeated.
-            let again = progress.lost == 1 && next(&error, Idempotency::Harmless) == Next::Again;
+            let again =
+                progress.lost == 1 && decide_retry(&error, Idempotency::Harmless) == RetryDecision::Again;
             match self.recover(progress, recent, budget, pause, again).await {
                 Outcome::Found(value) => return Ok(Response::read_back(value, budget.attempts())),
                 Outcome::SendAgain(free) => {
@@ -133,13 +156,14 @@ impl<I: CreateInput> CreateRequest<I> {
         I::OPERATION.scope_when_sending().filter(|_| sends).unwrap_or(I::OPERATION.scope())
     }
 
-    /// Refuses a read of another conversation.
-    fn check_seen(&self) -> Result<(), Problems> {
+    /// Refuses a read of another conversation, and an empty key.
+    fn check_options(&self) -> Result<(), Problems> {
         match &self.seen {
             Some(seen) if seen.conversation != self.conversation => {
                 Err(Problem::new("seen", "must be a read of the conversation in which this is created")
                     .into())
             }
+            _ if self.once.as_deref() == Some("") => Err(Problem::new("once", "must not be empty").into()),
             _ => Ok(()),
         }
     }
@@ -158,13 +182,13 @@ impl<I: CreateInput> CreateRequest<I> {
         let reads_first = match self.options.verification {
             Verification::Never => false,
             Verification::ReadFirst => true,
-            Verification::ReadBack => self.core.service_clock.is_silent() || recent.may_own(expected, 0),
+            Verification::ReadAfterLoss => self.core.service_clock.is_silent() || recent.may_own(expected, 0),
         };
         let hold_time = if reads_first { MAX_HOLD_TIME } else { Duration::ZERO };
         let mut permit = self.core.acquire(&self.options, budget, hold_time).await?;
         if !reads_first {
-            progress.create.before =
-                Before::new(self.seen_keys(), false, clock.now(), &self.core.service_clock);
+            progress.create.baseline =
+                Baseline::new(self.seen_keys(), false, clock.now(), &self.core.service_clock);
             return Ok(permit);
         }
         let options =
@@ -189,8 +213,8 @@ impl<I: CreateInput> CreateRequest<I> {
         let now = clock.now();
         recent.forget(read_at, self.options.visibility_timeout);
         let keys = item_keys(&conversation).map(|(key, _)| key).collect();
-        let whole = now.saturating_duration_since(read_at) < MAX_READ_AGE;
-        progress.create.before = Before::new(keys, whole, now, &self.core.service_clock);
+        let is_complete = now.saturating_duration_since(read_at) < MAX_READ_AGE;
+        progress.create.baseline = Baseline::new(keys, is_complete, now, &self.core.service_clock);
         Ok(permit)
     }
 
@@ -223,7 +247,7 @@ impl<I: CreateInput> CreateRequest<I> {
             clock.sleep(pause).await;
             interval = (interval * 2).min(MAX_LOOK_INTERVAL);
             let is_last = clock.now() >= until;
-            let mut lookup = look(&self.core, &progress.create, &options, recent, 0).await;
+            let mut lookup = look(&self.core, &progress.create, &options, recent, 0, None).await;
             if again && is_last && budget.may_send_again() && matches!(lookup, Ok(Lookup::NotFound)) {
                 let looked_at = clock.now();
                 let Ok(permit) = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await else {
@@ -232,7 +256,7 @@ impl<I: CreateInput> CreateRequest<I> {
                 // It may have shown while this waited for the permit.
                 if clock.now().saturating_duration_since(looked_at) >= MAX_READ_AGE {
                     let options = Options { max_wait: MAX_WAIT_WITH_PERMIT, ..options.clone() };
-                    lookup = look(&self.core, &progress.create, &options, recent, 0).await;
+                    lookup = look(&self.core, &progress.create, &options, recent, 0, None).await;
                 }
                 if let Ok(Lookup::NotFound) = lookup {
                     return Outcome::SendAgain(permit);
@@ -247,7 +271,7 @@ impl<I: CreateInput> CreateRequest<I> {
                 Ok(_) => {}
                 // An unreadable response may be the error page of a proxy.
                 Err(error)
-                    if next(&error, Idempotency::Harmless) == Next::Again
+                    if decide_retry(&error, Idempotency::Harmless) == RetryDecision::Again
                         || (error.is_unreadable() && !is_last) =>
                 {
                     tracing::debug!("error.type" = %error.error_type(), "the read-back failed");

@@ -1,8 +1,8 @@
 //! The inputs that create an item in a conversation, and how each shows in its timeline.
 
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
-use crate::client::error::Expected;
+use crate::client::create_state::Expected;
 use crate::input::{AddNote, DocumentItem, Input, Reply, RequestDocuments};
 use crate::{Ack, MessageStatus, ReplyResult, TimelineItem, operation::Operation};
 
@@ -19,7 +19,7 @@ pub trait CreateInput: Input + Send + Sync + 'static {
 }
 
 /// The response to a create.
-pub trait Created: DeserializeOwned + Send + 'static {
+pub trait Created: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Returns the response that an item in the timeline stands for.
     #[doc(hidden)]
     fn recover(item: &TimelineItem) -> Option<Self>;

@@ -1,15 +1,17 @@
 //! Looks a create up in its conversation. The API has no idempotency header, so this is how a lost response is recovered.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::match_item::Us;
-use super::recent_creates::{CreateLog, RecentCreates};
+use super::lease::Lease;
 use crate::client::call::{identity, read};
-use crate::client::engine::{Core, ServiceClock, item_keys};
-use crate::client::error::{Cause, Certainty, Error, Expected, Result, UnconfirmedCreate};
+use crate::client::create_state::{
+    CreateLog, Expected, OwnNames, RecentCreates, UnconfirmedCreate, item_keys,
+};
+use crate::client::engine::Core;
+use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{BoxFuture, Options};
 use crate::{Conversation, ConversationId, TimelineItem};
 
@@ -35,9 +37,11 @@ pub(crate) fn find_unconfirmed<'a>(
     core: &'a Arc<Core>,
     log: &'a CreateLog,
     unconfirmed: &'a UnconfirmedCreate,
+    options: &'a Options,
+    lease: Option<&'a Lease>,
 ) -> BoxFuture<'a, Result<Lookup>> {
     Box::pin(async move {
-        let options = core.options.clone().started(core.clock.now());
+        let options = options.clone().started(core.clock.now());
         // Waits for a create in flight in this conversation, whose item might be taken for the lost one.
         let mut recent = recent_creates(core, log, &unconfirmed.conversation, options.deadline).await?;
         recent.begin(core.clock.now());
@@ -47,7 +51,7 @@ pub(crate) fn find_unconfirmed<'a>(
         loop {
             let looked_at = core.clock.now();
             // This is one of the lost creates.
-            let lookup = look(core, unconfirmed, &options, &mut recent, 1).await?;
+            let lookup = look(core, unconfirmed, &options, &mut recent, 1, lease).await?;
             let since_sent = unconfirmed.since_sent(&core.service_clock, looked_at);
             let left = options.visibility_timeout.saturating_sub(since_sent.max(looked_at - started));
             if lookup != Lookup::NotFound || left.is_zero() {
@@ -61,15 +65,6 @@ pub(crate) fn find_unconfirmed<'a>(
             interval = (interval * 2).min(MAX_LOOK_INTERVAL);
         }
     })
-}
-
-impl UnconfirmedCreate {
-    /// Returns how long ago it was sent at least, as far as the service's clock tells.
-    fn since_sent(&self, clock: &ServiceClock, now: Instant) -> Duration {
-        let earliest = clock.reading().map(|reading| reading.earliest(now));
-        let passed = earliest.zip(self.sent_by).map(|(now, sent)| now.as_millis() - sent.as_millis());
-        Duration::from_millis(passed.and_then(|passed| u64::try_from(passed).ok()).unwrap_or_default())
-    }
 }
 
 /// Waits for the record of recent creates in a conversation, which one create holds at a time.
@@ -97,13 +92,14 @@ pub(super) async fn read_back(
 ) -> Result<Conversation> {
     let conversation = read(core, conversation, options).await?;
     if matches!(expected, Expected::Note { .. }) && recent.has_confirmed() {
-        let us = Us::new(Some(identity(core, options).await?), &conversation.team);
-        recent.resolve(&conversation, &us, core.clock.now());
+        let own = OwnNames::new(Some(identity(core, options).await?), &conversation.team);
+        recent.resolve(&conversation, &own, core.clock.now());
     }
     Ok(conversation)
 }
 
-/// Reads the conversation and looks for a create in it. `lost` is how many lost creates with the same text are this one.
+/// Reads the conversation and looks for a create in it. `lost` is how many lost creates with the same text are this one. With a
+/// lease, the items of other keys are not it.
 ///
 /// It is found when exactly one new item has its kind, its text, our name (on a note) and the right time. It is not found only
 /// when no new item could be it, whatever its text.
@@ -113,6 +109,7 @@ pub(super) async fn look(
     options: &Options,
     recent: &mut RecentCreates,
     lost: usize,
+    lease: Option<&Lease>,
 ) -> Result<Lookup> {
     let expected = &create.expected;
     let conversation = read_back(core, &create.conversation, expected, options, recent).await?;
@@ -121,18 +118,24 @@ pub(super) async fn look(
         Expected::Note { .. } => Some(identity(core, options).await?),
         Expected::Message { .. } => None,
     };
-    let us = Us::new(me, &conversation.team);
+    let own = OwnNames::new(me, &conversation.team);
     let now = core.clock.now();
-    let before = create.before.updated(&core.service_clock);
+    let baseline = create.baseline.updated(&core.service_clock);
     let latest = core.service_clock.reading().map(|reading| reading.latest(now));
-    let candidates: Vec<_> = item_keys(&conversation)
-        .filter(|(key, item)| !recent.owns(key) && before.may_be_ours(key, item))
-        .filter(|(_, item)| expected.could_be(item, &us))
+    let mut candidates: Vec<_> = item_keys(&conversation)
+        .filter(|(key, item)| !recent.owns(key) && baseline.may_be_ours(key, item))
+        .filter(|(_, item)| expected.could_be(item, &own))
         .collect();
-    let mut matching = candidates.iter().filter(|(_, item)| expected.matches(item, &us));
+    let mut is_shared = recent.may_own(expected, lost);
+    if let (Some(lease), false) = (lease, candidates.is_empty()) {
+        let (items, is_another_keys) = lease.others(create).await?;
+        candidates.retain(|(key, _)| !items.contains(key));
+        is_shared |= is_another_keys;
+    }
+    let mut matching = candidates.iter().filter(|(_, item)| expected.matches(item, &own));
     Ok(match (matching.next(), matching.next()) {
         _ if candidates.is_empty() => Lookup::NotFound,
-        (Some((key, item)), None) if before.is_ours(item, latest) && !recent.may_own(expected, lost) => {
+        (Some((key, item)), None) if baseline.is_ours(item, latest) && !is_shared => {
             recent.found(expected, key.clone(), now);
             Lookup::Found((*item).clone())
         }

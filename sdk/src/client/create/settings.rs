@@ -3,6 +3,7 @@
 use super::builder::CreateRequest;
 use crate::Date;
 use crate::input::{AddNote, DocumentItem, Reply, RequestDocuments};
+use crate::model::setters;
 
 impl CreateRequest<AddNote> {
     /// Replaces the input.
@@ -33,16 +34,11 @@ impl CreateRequest<Reply> {
 }
 
 impl CreateRequest<RequestDocuments> {
-    /// Sets a short text above the checklist; at most 5,000 characters.
-    pub fn message(mut self, message: impl Into<String>) -> Self {
-        self.input.message = Some(message.into());
-        self
-    }
-
-    /// Sets the day by which the documents are needed.
-    pub fn due_date(mut self, date: Date) -> Self {
-        self.input.due_date = Some(date);
-        self
+    setters! {
+        /// Sets a short text above the checklist; at most 5,000 characters.
+        message(message: impl Into<String>) input.message = Some(message.into());
+        /// Sets the day by which the documents are needed.
+        due_date(date: Date) input.due_date = Some(date);
     }
 }
 

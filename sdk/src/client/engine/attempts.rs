@@ -2,6 +2,7 @@
 //! the deadline and the decision are here, because they decide whether a customer gets an email twice.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
@@ -19,6 +20,8 @@ pub(crate) struct Budget {
     deadline: Instant,
     delays: ExponentialBackoff,
     attempts: u32,
+    /// How long it has waited for the rate limit, in milliseconds.
+    waited: AtomicU64,
 }
 
 impl Budget {
@@ -31,7 +34,7 @@ impl Budget {
             .without_max_times()
             .build();
         let started = clock.now();
-        Self { policy, clock, started, deadline, delays, attempts: 0 }
+        Self { policy, clock, started, deadline, delays, attempts: 0, waited: AtomicU64::new(0) }
     }
 
     pub(crate) fn left(&self) -> Duration {
@@ -48,6 +51,12 @@ impl Budget {
 
     pub(crate) fn spend_attempt(&mut self) {
         self.attempts += 1;
+    }
+
+    /// Adds a wait for the rate limit, and returns all of them together.
+    pub(crate) fn add_wait(&self, wait: Duration) -> Duration {
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX / 2);
+        Duration::from_millis(self.waited.fetch_add(wait, Ordering::Relaxed).saturating_add(wait))
     }
 
     pub(crate) fn may_send_again(&self) -> bool {
@@ -71,9 +80,9 @@ impl Budget {
     }
 }
 
-/// The next step after a failed attempt.
+/// What to do after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum RetryDecision {
     /// Send it again.
     Again,
     /// It may have taken effect: look first.
@@ -82,21 +91,23 @@ pub(crate) enum Next {
     Stop,
 }
 
-/// Returns the retry rule.
-pub(crate) fn next(error: &Error, repeat: Idempotency) -> Next {
+/// Decides what to do after this failure: the retry rule.
+pub(crate) fn decide_retry(error: &Error, repeat: Idempotency) -> RetryDecision {
     let passing = match error.cause() {
         // Refused before it took effect, or never sent: every operation can be sent again.
-        Cause::Connect(_) => return Next::Again,
-        Cause::Status(response) if response.status == StatusCode::TOO_MANY_REQUESTS => return Next::Again,
+        Cause::Connect(_) => return RetryDecision::Again,
+        Cause::Status(response) if response.status == StatusCode::TOO_MANY_REQUESTS => {
+            return RetryDecision::Again;
+        }
         Cause::Status(response) => response.can_pass(),
         Cause::Timeout(_) | Cause::Dropped(_) => true,
         // Another server responds at this address, and would again.
-        Cause::Redirected(_) => return Next::Stop,
+        Cause::Redirected(_) => return RetryDecision::Stop,
         _ => false,
     };
     match repeat {
-        Idempotency::Harmless if passing => Next::Again,
-        Idempotency::Verify if error.certainty() == Certainty::Unknown => Next::Look,
-        _ => Next::Stop,
+        Idempotency::Harmless if passing => RetryDecision::Again,
+        Idempotency::Verify if error.certainty() == Certainty::Unknown => RetryDecision::Look,
+        _ => RetryDecision::Stop,
     }
 }

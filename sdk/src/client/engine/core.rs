@@ -8,10 +8,10 @@ use http::HeaderValue;
 use tokio::sync::OnceCell;
 
 use super::contact::Contact;
-use super::reads::Reads;
-use super::service_clock::ServiceClock;
 use crate::Me;
 use crate::client::config::BaseUrl;
+use crate::client::create_state::{Reads, ServiceClock};
+use crate::client::once::OnceSettings;
 use crate::client::policy::{Clock, KeyFingerprint, Options, RateLimiter};
 
 #[derive(Clone)]
@@ -31,6 +31,8 @@ pub(crate) struct Core {
     pub(crate) service_clock: Arc<ServiceClock>,
     pub(crate) reads: Arc<Reads>,
     pub(crate) contact: Arc<Contact>,
+    /// The store of `once` keys.
+    pub(crate) once: Option<Arc<OnceSettings>>,
     /// The response to `GET /me`, once it was requested.
     pub(crate) me: Arc<OnceCell<Me>>,
 }

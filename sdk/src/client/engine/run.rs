@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
-use tracing::Instrument;
 
-use super::attempts::{Budget, Next, next};
+use super::attempts::{Budget, RetryDecision, decide_retry};
 use super::core::Core;
+use super::telemetry;
 use super::wire::{HttpResponse, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{AcquireRequest, BoxFuture, Options, Permit};
 use crate::operation::Idempotency;
 
 /// The longest attempt, whatever its timeout.
-const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(86_400);
+pub(crate) const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(86_400);
 
 impl Core {
     /// Sends until there is a response, or no attempt is left.
@@ -24,8 +24,7 @@ impl Core {
         out: &'a Outgoing,
         options: &'a Options,
     ) -> BoxFuture<'a, Result<HttpResponse>> {
-        let span = tracing::info_span!("shared_inbox.call", otel.name = %out.label, otel.kind = "internal");
-        let call = async move {
+        Box::pin(async move {
             let mut budget = self.budget(options);
             let mut certainty = Certainty::NotSent;
             loop {
@@ -34,9 +33,9 @@ impl Core {
                     Err(error) => error,
                 };
                 certainty = certainty.max(error.certainty());
-                let pause = match next(&error, out.repeat) {
-                    Next::Again => self.pause_after(&error, &mut budget),
-                    Next::Look | Next::Stop => None,
+                let pause = match decide_retry(&error, out.repeat) {
+                    RetryDecision::Again => self.pause_after(&error, &mut budget),
+                    RetryDecision::Look | RetryDecision::Stop => None,
                 };
                 let Some(pause) = pause else {
                     let error = error.repeatable(out.repeat == Idempotency::Harmless).at_least(certainty);
@@ -44,8 +43,7 @@ impl Core {
                 };
                 self.pause(&error, pause).await;
             }
-        };
-        Box::pin(call.instrument(span))
+        })
     }
 
     pub(crate) fn budget(&self, options: &Options) -> Budget {
@@ -56,8 +54,13 @@ impl Core {
     /// Returns how long to wait after this failure, or `None` when there is no other attempt.
     pub(crate) fn pause_after(&self, error: &Error, budget: &mut Budget) -> Option<Duration> {
         let pause = budget.pause_after(error)?;
-        let is_outage = self.contact.was_ever_made() || !error.is_connect();
-        (is_outage || budget.elapsed().saturating_add(pause) < self.first_connection_timeout).then_some(pause)
+        let is_in_time = || budget.elapsed().saturating_add(pause) < self.first_connection_timeout;
+        (!self.was_never_reached(error) || is_in_time()).then_some(pause)
+    }
+
+    /// Returns whether this is a failed connection to a service that was never reached: a wrong host or port does not get better.
+    pub(crate) fn was_never_reached(&self, error: &Error) -> bool {
+        error.is_connect() && !self.contact.was_ever_made()
     }
 
     pub(crate) async fn pause(&self, error: &Error, pause: Duration) {
@@ -96,8 +99,12 @@ impl Core {
         let request =
             AcquireRequest::new(options.priority).max_wait(max_wait).max_hold(max_hold).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
-        let permit = self.limiter.acquire(request).await.map_err(not_sent)?;
-        Ok(HeldPermit { permit, ends: self.clock.now() + max_hold })
+        let asked = self.clock.now();
+        let permit = self.limiter.acquire(request).await;
+        let now = self.clock.now();
+        let wait = now.saturating_duration_since(asked);
+        telemetry::waited(wait, budget.add_wait(wait), options.priority);
+        Ok(HeldPermit { permit: permit.map_err(not_sent)?, ends: now + max_hold })
     }
 
     /// Sends with this permit, and reports the outcome to the limiter. Dropped midway, the permit counts as used.

@@ -6,9 +6,10 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::Response;
-use tracing::{Instrument, field};
+use tracing::Instrument;
 
 use super::core::Core;
+use super::telemetry;
 use super::wire::{HttpResponse, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Transport};
 use crate::client::policy::BoxFuture;
@@ -30,38 +31,13 @@ impl Core {
         timeout: Duration,
         resend: u32,
     ) -> BoxFuture<'a, Result<HttpResponse>> {
-        let base = &self.base;
-        // Named by the OpenTelemetry conventions for HTTP clients. The template stands in for the path: a real one holds
-        // ids, a query the words of a search.
-        let span = tracing::info_span!(
-            "http.client.request",
-            otel.name = %out.label,
-            otel.kind = "client",
-            http.request.method = %out.method,
-            url.template = out.template,
-            server.address = base.host(),
-            server.port = base.port(),
-            http.request.resend_count = (resend > 0).then_some(resend),
-            http.response.status_code = field::Empty,
-            error.type = field::Empty,
-        );
+        let span = telemetry::attempt_span(out, self.base.host(), self.base.port(), resend);
         let attempt = async move {
             let mut result = self.exchange(out, extra, timeout).await;
             if out.method.is_safe() {
                 result = result.map_err(Error::without_effect);
             }
-            let span = tracing::Span::current();
-            match &result {
-                Ok(answer) => {
-                    span.record("http.response.status_code", answer.status.as_u16());
-                }
-                Err(error) => {
-                    if let Some(status) = error.status() {
-                        span.record("http.response.status_code", status.as_u16());
-                    }
-                    span.record("error.type", error.error_type().as_ref());
-                }
-            }
+            telemetry::attempted(out, resend, &result);
             result
         };
         Box::pin(attempt.instrument(span))

@@ -53,6 +53,20 @@ impl fmt::Display for Cause {
             }
             Cause::Vanished => f.write_str("the message is no longer in the conversation"),
             Cause::GaveUpWaiting => f.write_str("it did not happen in the time given"),
+            Cause::OnceKeyTaken { record, fingerprint } => write!(
+                f,
+                "the key of `once` stands for another conversation or content: its fingerprint is {}, this call's {fingerprint}",
+                record.fingerprint()
+            ),
+            Cause::OnceInProgress(record) => {
+                write!(f, "{} has been at the same create since {}", record.owner(), record.since())
+            }
+            Cause::OnceUnclear(_) => f.write_str(
+                "an earlier call with this key may have created it, and the conversation does not tell: look at it, then settle \
+                 the record (`Client::once_records`)",
+            ),
+            Cause::OnceStore(error) => error.fmt(f),
+            Cause::LeaseLost => f.write_str("another process has taken over"),
         }
     }
 }
@@ -66,7 +80,12 @@ impl fmt::Display for Error {
             write!(f, "nothing was sent, because {first} failed: ")?;
         }
         self.0.cause.fmt(f)?;
-        if self.0.unconfirmed.is_some() {
+        if matches!(self.0.cause, Cause::OnceUnclear(_)) {
+            return Ok(());
+        }
+        if self.0.unconfirmed.is_some() && self.0.is_repeatable {
+            f.write_str("; it may have taken effect: call again with the same key, which looks first")?;
+        } else if self.0.unconfirmed.is_some() {
             f.write_str(concat!(
                 "; whether it took effect is not known: look with `Client::find_unconfirmed` before calling again, or ",
                 "choose `Verification::ReadFirst` (see ",
@@ -105,6 +124,7 @@ impl std::error::Error for Error {
         match &self.0.cause {
             Cause::Connect(failed) | Cause::Timeout(failed) | Cause::Dropped(failed) => Some(&failed.error),
             Cause::Limit(error) => Some(error),
+            Cause::OnceStore(error) => Some(error),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
 use super::redact::redact;
+use crate::lone_surrogates::replace_lone_surrogates;
 use crate::{Problems, Scope};
 
 /// How much of a body is kept: enough to recognise a proxy's error page.
@@ -85,7 +86,7 @@ fn excerpt(body: &[u8]) -> String {
 
 /// Returns the message of an error body, if it has the service's form.
 fn sentence(body: &[u8]) -> Option<String> {
-    let value: Value = serde_json::from_slice(body).ok()?;
+    let value: Value = serde_json::from_str(&replace_lone_surrogates(str::from_utf8(body).ok()?)).ok()?;
     let sentence = value.get("error")?.as_str()?;
     Some(sentence.chars().take(MAX_SENTENCE_CHARS).collect())
 }

@@ -11,7 +11,7 @@ use crate::client::policy::LimitError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The client could not be built, or a header or path of the call is malformed.
+    /// The client could not be built (a bad key, base URL or environment variable), or a header or path of the call is malformed.
     Config,
     /// The input breaks a rule, found before sending or by the service (400).
     InvalidInput,
@@ -23,15 +23,16 @@ pub enum ErrorKind {
     NotFound,
     /// The key made too many requests, by the service's count (429).
     RateLimited,
-    /// The client's own limiter would have had to wait longer than the call allows.
-    Busy,
+    /// The client's own limiter would have had to wait longer than the call allows. Nothing was sent;
+    /// [`retry_after`](Error::retry_after) names the wait. Not a 429.
+    RateLimitedLocally,
     /// The limiter could not be reached.
     LimiterUnavailable,
     /// The service refused with another status in the 400s.
     Refused,
     /// The service failed (5xx).
     Server,
-    /// No connection could be made.
+    /// No connection could be made; nothing was sent.
     Connect,
     /// Time ran out: an attempt's, the call's, or that of a wait.
     Timeout,
@@ -41,12 +42,21 @@ pub enum ErrorKind {
     Unreadable,
     /// A message that was waited for could not be delivered, or is gone.
     Undelivered,
+    /// The key of [`once`](crate::create::CreateRequest::once) stands for another create.
+    OnceKeyTaken,
+    /// Another call with the same key of [`once`](crate::create::CreateRequest::once) is under way.
+    OnceInProgress,
+    /// An earlier call with the same key of [`once`](crate::create::CreateRequest::once) may have created it, and a person has to
+    /// look.
+    OnceUnclear,
+    /// The store of [`once`](crate::create::CreateRequest::once) keys failed.
+    OnceStore,
 }
 
 macro_rules! predicates {
-    ($($(#[$doc:meta])* $name:ident = $kind:ident;)*) => {
+    ($($name:ident = $kind:ident;)*) => {
         impl Error {$(
-            $(#[$doc])*
+            #[doc = concat!("Returns whether the kind is [`ErrorKind::", stringify!($kind), "`].")]
             #[must_use]
             pub fn $name(&self) -> bool {
                 self.kind() == ErrorKind::$kind
@@ -56,32 +66,18 @@ macro_rules! predicates {
 }
 
 predicates! {
-    /// Returns whether the client could not be built: a bad key, base URL or environment variable.
     is_config = Config;
-    /// Returns whether the input breaks a rule, found before sending or by the service (400).
     is_invalid_input = InvalidInput;
-    /// Returns whether the key is wrong or revoked (401).
     is_unauthorized = Unauthorized;
-    /// Returns whether the key lacks a scope, found before sending or by the service (403).
     is_forbidden = Forbidden;
-    /// Returns whether there is no such conversation, or the key cannot see it (404).
     is_not_found = NotFound;
-    /// Returns whether the key made too many requests, by the service's count (429).
     is_rate_limited = RateLimited;
-    /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
-    /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
-    is_rate_limited_locally = Busy;
-    /// Returns whether the service failed (5xx).
+    is_rate_limited_locally = RateLimitedLocally;
     is_server_error = Server;
-    /// Returns whether no connection could be made; nothing was sent.
     is_connect = Connect;
-    /// Returns whether time ran out: an attempt's, the call's, or that of a wait.
     is_timeout = Timeout;
-    /// Returns whether the connection broke before the response was complete.
     is_dropped = Dropped;
-    /// Returns whether the response was malformed: not JSON, another shape, too large, or a redirect.
     is_unreadable = Unreadable;
-    /// Returns whether a message that was waited for could not be delivered, or is gone.
     is_undelivered = Undelivered;
 }
 
@@ -93,7 +89,7 @@ impl Error {
             Cause::Config { .. } => ErrorKind::Config,
             Cause::Input(_) => ErrorKind::InvalidInput,
             Cause::Scope(_) => ErrorKind::Forbidden,
-            Cause::Limit(LimitError::Busy { .. }) => ErrorKind::Busy,
+            Cause::Limit(LimitError::Busy { .. }) => ErrorKind::RateLimitedLocally,
             Cause::Limit(_) => ErrorKind::LimiterUnavailable,
             Cause::Deadline | Cause::Timeout(_) | Cause::GaveUpWaiting => ErrorKind::Timeout,
             Cause::Connect(_) => ErrorKind::Connect,
@@ -109,6 +105,10 @@ impl Error {
             },
             Cause::Unreadable { .. } | Cause::TooLarge { .. } | Cause::Redirected(_) => ErrorKind::Unreadable,
             Cause::Undelivered(_) | Cause::Vanished => ErrorKind::Undelivered,
+            Cause::OnceKeyTaken { .. } => ErrorKind::OnceKeyTaken,
+            Cause::OnceInProgress(_) | Cause::LeaseLost => ErrorKind::OnceInProgress,
+            Cause::OnceUnclear(_) => ErrorKind::OnceUnclear,
+            Cause::OnceStore(_) => ErrorKind::OnceStore,
         }
     }
 
@@ -125,11 +125,13 @@ impl Error {
             Cause::Status(response) => response.can_pass(),
             _ => matches!(
                 self.kind(),
-                ErrorKind::Busy
+                ErrorKind::RateLimitedLocally
                     | ErrorKind::LimiterUnavailable
                     | ErrorKind::Connect
                     | ErrorKind::Timeout
                     | ErrorKind::Dropped
+                    | ErrorKind::OnceInProgress
+                    | ErrorKind::OnceStore
             ),
         }
     }
@@ -143,7 +145,7 @@ impl Error {
             Cause::Connect(_) => "connect".into(),
             Cause::Timeout(_) => "timeout".into(),
             Cause::Dropped(_) => "connection_dropped".into(),
-            Cause::Limit(_) | Cause::Deadline => "not_sent".into(),
+            Cause::Limit(_) | Cause::Deadline | Cause::OnceStore(_) | Cause::LeaseLost => "not_sent".into(),
             _ => "unreadable".into(),
         }
     }

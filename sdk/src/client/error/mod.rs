@@ -4,7 +4,6 @@ mod display;
 mod error_response;
 mod kind;
 mod redact;
-mod unconfirmed;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,13 +11,13 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 
+use crate::client::create_state::UnconfirmedCreate;
+use crate::client::once::{Fingerprint, OnceRecord, OnceStoreError};
 use crate::client::policy::LimitError;
 use crate::{MessageStatus, Problems, Scope};
 
 pub(crate) use error_response::ErrorResponse;
 pub use kind::ErrorKind;
-pub use unconfirmed::UnconfirmedCreate;
-pub(crate) use unconfirmed::{Before, Expected, SentWindow};
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -65,7 +64,7 @@ struct Inner {
     /// The call that had to come first, if that failed.
     first: Option<String>,
     attempts: u32,
-    unconfirmed: Option<UnconfirmedCreate>,
+    unconfirmed: Option<Box<UnconfirmedCreate>>,
     /// Whether the call can be repeated without harm.
     is_repeatable: bool,
 }
@@ -78,7 +77,10 @@ pub(crate) struct Transport {
 }
 
 pub(crate) enum Cause {
-    Config { what: Cow<'static, str>, problem: String },
+    Config {
+        what: Cow<'static, str>,
+        problem: String,
+    },
     Input(Problems),
     Scope(Scope),
     Limit(LimitError),
@@ -87,12 +89,28 @@ pub(crate) enum Cause {
     Timeout(Transport),
     Dropped(Transport),
     Status(ErrorResponse),
-    Unreadable { response: ErrorResponse, path: String, detail: String },
-    TooLarge { response: ErrorResponse, limit: usize },
+    Unreadable {
+        response: ErrorResponse,
+        path: String,
+        detail: String,
+    },
+    TooLarge {
+        response: ErrorResponse,
+        limit: usize,
+    },
     Redirected(ErrorResponse),
     Undelivered(MessageStatus),
     Vanished,
     GaveUpWaiting,
+    OnceKeyTaken {
+        record: Box<OnceRecord>,
+        fingerprint: Fingerprint,
+    },
+    OnceInProgress(Box<OnceRecord>),
+    OnceUnclear(Box<OnceRecord>),
+    OnceStore(OnceStoreError),
+    /// Another owner has taken the key over. Never leaves the crate.
+    LeaseLost,
 }
 
 impl Error {
@@ -141,7 +159,7 @@ impl Error {
     }
 
     pub(crate) fn with_unconfirmed(mut self, unconfirmed: UnconfirmedCreate) -> Self {
-        self.0.unconfirmed = Some(unconfirmed);
+        self.0.unconfirmed = Some(Box::new(unconfirmed));
         self
     }
 
@@ -174,7 +192,18 @@ impl Error {
     /// [`Client::find_unconfirmed`](crate::Client::find_unconfirmed). `None` when its effect is known.
     #[must_use]
     pub fn unconfirmed(&self) -> Option<&UnconfirmedCreate> {
-        self.0.unconfirmed.as_ref()
+        self.0.unconfirmed.as_deref()
+    }
+
+    /// Returns the record of a [`once`](crate::create::CreateRequest::once) key that is in the way of this call.
+    #[must_use]
+    pub fn once_record(&self) -> Option<&OnceRecord> {
+        match &self.0.cause {
+            Cause::OnceKeyTaken { record, .. }
+            | Cause::OnceInProgress(record)
+            | Cause::OnceUnclear(record) => Some(record),
+            _ => None,
+        }
     }
 
     /// Returns how many requests this call sent, without read-backs.

@@ -60,34 +60,3 @@ fn hide_addresses(plain: &[char], hidden: &mut [bool]) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::redact;
-
-    #[test]
-    fn a_dozen_characters_that_we_sent_are_redacted_and_fewer_are_not() {
-        let sent = ["Your refund of 20 EUR\nis on its way.".to_owned()];
-        assert_eq!(
-            redact("body: \"REFUND of 20 eur is on\" is not allowed", &sent),
-            "body: \"[…]\" is not allowed"
-        );
-        assert_eq!(redact("body: `your refund` is not allowed", &sent), "body: `your refund` is not allowed");
-        assert_eq!(redact("body: must be shorter", &[]), "body: must be shorter");
-    }
-
-    #[test]
-    fn what_has_the_form_of_an_address_is_redacted() {
-        for address in [
-            "kim@example.com",
-            "Kim.O+x@EXAMPLE",
-            "kim%40example.com",
-            "kim＠example.com",
-            "köln@bücher.example",
-        ] {
-            assert_eq!(redact(&format!("no mail to <{address}>, sorry"), &[]), "no mail to <[…]>, sorry");
-            assert_eq!(redact(address, &[]), "[…]");
-        }
-        assert_eq!(redact("mention people as @ name or @Anna", &[]), "mention people as @ name or @Anna");
-    }
-}

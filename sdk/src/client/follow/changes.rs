@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use futures_util::Stream;
 
-use super::backoff;
 use super::memory::{Change, Memory};
+use super::{backoff, can_pass};
 use crate::client::call::{List, Request, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
-use crate::model::shows;
+use crate::model::{setters, shows};
 use crate::{ConversationSummary, limits};
 
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
@@ -28,7 +28,8 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
 ///
 /// The first read yields only such a gap, unless [`with_existing`](Self::with_existing) is set. After an error that
 /// [can pass](crate::Error::is_retryable) the stream reads again, with growing pauses and a warning through `tracing`, and nothing
-/// is lost. Any other error is yielded and ends it: a wrong key, a missing scope, a bad parameter, a malformed response.
+/// is lost. Any other error is yielded and ends it: a wrong key, a missing scope, a bad parameter, a malformed response, and a
+/// service that was [never reached](crate::ClientBuilder::first_connection_timeout).
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -84,16 +85,11 @@ impl Changes {
         }
     }
 
-    /// Sets the time between two reads: 30 seconds by default.
-    pub fn every(mut self, every: Duration) -> Self {
-        self.every = every;
-        self
-    }
-
-    /// Yields what is in the list at the first read as [`Change::New`].
-    pub fn with_existing(mut self) -> Self {
-        self.with_existing = true;
-        self
+    setters! {
+        /// Sets the time between two reads: 30 seconds by default.
+        every(every: Duration) every = every;
+        /// Yields what is in the list at the first read as [`Change::New`].
+        with_existing() with_existing = true;
     }
 
     list_filters!();
@@ -158,7 +154,7 @@ impl Stream for Changes {
                     self.pause = Duration::ZERO;
                     self.take(page);
                 }
-                Err(error) if error.is_retryable() => self.pause = backoff(self.pause, &error),
+                Err(error) if can_pass(&error, &self.core) => self.pause = backoff(self.pause, &error),
                 Err(error) => {
                     self.ended = true;
                     return Poll::Ready(Some(Err(error)));

@@ -7,10 +7,16 @@ mod wait;
 
 use std::time::Duration;
 
+use crate::client::engine::Core;
 use crate::client::error::Error;
 
 const MIN_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
+
+/// Returns whether it can be read again after this failure.
+fn can_pass(error: &Error, core: &Core) -> bool {
+    error.is_retryable() && !core.was_never_reached(error)
+}
 
 /// Returns how long to wait after a failure that can pass; `before` is the wait after the previous one.
 fn backoff(before: Duration, error: &Error) -> Duration {
@@ -21,6 +27,6 @@ fn backoff(before: Duration, error: &Error) -> Duration {
 }
 
 pub use changes::Changes;
-pub use memory::{Change, MissedWindow};
-pub use sweep::{Slice, Sweep};
-pub use wait::{ReferenceWait, ReplyWait, SentWait, Wait};
+pub use memory::{Change, Gap};
+pub use sweep::{ListSlice, Sweep};
+pub use wait::Wait;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 
-use super::backoff;
+use super::{backoff, can_pass};
 use crate::client::call::{List, Request, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
@@ -28,7 +28,7 @@ const MAX_ROUNDS: u32 = 5;
 /// A part of the list of conversations, as the service can list it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Slice {
+pub struct ListSlice {
     /// The status.
     pub view: View,
     /// The inbox, or all.
@@ -37,7 +37,7 @@ pub struct Slice {
     pub assigned: Option<Assigned>,
 }
 
-impl fmt::Display for Slice {
+impl fmt::Display for ListSlice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.view.as_str())?;
         if let Some(mailbox) = &self.mailbox {
@@ -54,7 +54,7 @@ impl fmt::Display for Slice {
 ///
 /// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then by inbox, then by
 /// assignment to this key's agent or to nobody. The API has no slice for one teammate or one tag; so where an inbox has more than
-/// 100 of a status, those that others have are complete only among the newest 100. [`cut`](Self::cut) returns each slice of which
+/// 100 of a status, those that others have are complete only among the newest 100. [`incomplete_slices`](Self::incomplete_slices) returns each slice of which
 /// some may be missing.
 ///
 /// The filters narrow the sweep; a [search](Self::search) can also reach what a slice had to leave out. The requests are
@@ -62,10 +62,11 @@ impl fmt::Display for Slice {
 ///
 /// A conversation that changes during the sweep is returned as it was first seen. One whose status changes may come into a slice
 /// that was read before; so all slices but those of the last status are read again, until nothing new is in them. After five
-/// rounds `cut` returns those in which there still was. A conversation that changes twice during the sweep can be missed.
+/// rounds `incomplete_slices` returns those in which there still was. A conversation that changes twice during the sweep can be missed.
 ///
 /// After an error that [can pass](crate::Error::is_retryable) the sweep goes on, with growing pauses and a warning through
-/// `tracing`. Any other error is yielded and ends it: a wrong key, a bad header, a malformed response.
+/// `tracing`. Any other error is yielded and ends it: a wrong key, a bad header, a malformed response, and a service that was
+/// [never reached](crate::ClientBuilder::first_connection_timeout).
 ///
 /// A snoozed conversation has the status `open`, and its summary does not show that it is snoozed.
 /// [`found_in`](Self::found_in) distinguishes them.
@@ -78,7 +79,7 @@ impl fmt::Display for Slice {
 ///     urgent += usize::from(summary?.urgency == Some(shared_inbox::Urgency::High));
 /// }
 /// println!("{urgent} urgent ones");
-/// for slice in sweep.cut() {
+/// for slice in sweep.incomplete_slices() {
 ///     println!("there may be more: {slice}");
 /// }
 /// # Ok(())
@@ -94,24 +95,24 @@ pub struct Sweep {
     mailboxes: Option<Vec<MailboxId>>,
     seen: HashSet<ConversationId>,
     /// The slices that are read again at the end, and how often they were.
-    again: Vec<Slice>,
+    again: Vec<ListSlice>,
     rounds: u32,
     /// The slices of this round in which something new was.
-    fresh: Vec<Slice>,
+    fresh: Vec<ListSlice>,
     ready: VecDeque<(View, ConversationSummary)>,
     found_in: Option<View>,
     /// How long to wait before the next request, after a failure.
     pause: Duration,
-    cut: Vec<Slice>,
+    incomplete: Vec<ListSlice>,
     ended: bool,
 }
 
 #[derive(Clone)]
 enum Step {
     /// Reads a slice, and divides it if it is longer than a page.
-    Look(Slice),
+    Look(ListSlice),
     /// Reads which inboxes there are, to divide a slice by them.
-    Inboxes(Slice),
+    Inboxes(ListSlice),
 }
 
 enum Found {
@@ -135,7 +136,7 @@ impl Sweep {
             ready: VecDeque::new(),
             found_in: None,
             pause: Duration::ZERO,
-            cut: Vec::new(),
+            incomplete: Vec::new(),
             ended: false,
         }
     }
@@ -151,8 +152,8 @@ impl Sweep {
     /// Returns the slices so far of which some conversations may be missing: longer than a page and not to be divided, or never
     /// the same twice.
     #[must_use]
-    pub fn cut(&self) -> &[Slice] {
-        &self.cut
+    pub fn incomplete_slices(&self) -> &[ListSlice] {
+        &self.incomplete
     }
 
     /// Returns the view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
@@ -162,8 +163,11 @@ impl Sweep {
     }
 
     fn plan(&self) -> VecDeque<Step> {
-        let slice =
-            |view| Slice { view, mailbox: self.input.mailbox.clone(), assigned: self.input.assigned.clone() };
+        let slice = |view| ListSlice {
+            view,
+            mailbox: self.input.mailbox.clone(),
+            assigned: self.input.assigned.clone(),
+        };
         match (&self.input.view, &self.input.reference) {
             (Some(view), _) => [Step::Look(slice(view.clone()))].into(),
             (None, Some(_)) => [Step::Look(slice(View::All))].into(),
@@ -188,7 +192,7 @@ impl Sweep {
                 Box::pin(async { call.await.map(Found::Page) })
             }
             Step::Inboxes(_) => {
-                let mut call = Request::bare(&self.core, Operation::ListMailboxes, None);
+                let mut call = Request::new(&self.core, Operation::ListMailboxes, None, ());
                 call.options = self.options.clone();
                 Box::pin(async { call.await.map(Found::Inboxes) })
             }
@@ -235,7 +239,7 @@ impl Sweep {
             return false;
         }
         if self.rounds > MAX_ROUNDS {
-            self.name_cut(fresh);
+            self.add_incomplete(fresh);
             return false;
         }
         let slices = std::mem::take(&mut self.again).into_iter();
@@ -243,13 +247,13 @@ impl Sweep {
         true
     }
 
-    fn name_cut(&mut self, mut slices: Vec<Slice>) {
-        slices.retain(|slice| !self.cut.contains(slice));
-        self.cut.extend(slices);
+    fn add_incomplete(&mut self, mut slices: Vec<ListSlice>) {
+        slices.retain(|slice| !self.incomplete.contains(slice));
+        self.incomplete.extend(slices);
     }
 
     /// Plans the next steps for a slice that is longer than a page.
-    fn divide(&mut self, slice: Slice) {
+    fn divide(&mut self, slice: ListSlice) {
         let steps = self.steps.get_or_insert_default();
         if slice.mailbox.is_none() {
             match self.mailboxes.as_deref() {
@@ -258,7 +262,7 @@ impl Sweep {
                 Some([] | [_]) => {}
                 Some(mailboxes) => {
                     for mailbox in mailboxes.iter().rev() {
-                        steps.push_front(Step::Look(Slice {
+                        steps.push_front(Step::Look(ListSlice {
                             mailbox: Some(mailbox.clone()),
                             ..slice.clone()
                         }));
@@ -269,11 +273,11 @@ impl Sweep {
         }
         if slice.assigned.is_none() {
             for assigned in [Assigned::Unassigned, Assigned::Me] {
-                steps.push_front(Step::Look(Slice { assigned: Some(assigned), ..slice.clone() }));
+                steps.push_front(Step::Look(ListSlice { assigned: Some(assigned), ..slice.clone() }));
             }
         }
         // The API cannot list those that others have.
-        self.name_cut(vec![slice]);
+        self.add_incomplete(vec![slice]);
     }
 }
 
@@ -314,7 +318,7 @@ impl Stream for Sweep {
                     self.pause = Duration::ZERO;
                     self.take(step, found);
                 }
-                Poll::Ready(Err(error)) if error.is_retryable() => {
+                Poll::Ready(Err(error)) if can_pass(&error, &self.core) => {
                     self.pause = backoff(self.pause, &error);
                     self.steps.get_or_insert_default().push_front(step);
                 }
@@ -327,4 +331,4 @@ impl Stream for Sweep {
     }
 }
 
-shows! { Sweep: input cut; }
+shows! { Sweep: input incomplete; }

@@ -5,11 +5,13 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::can_pass;
 use crate::client::call::{Request, call_options, read};
 use crate::client::engine::Core;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
+use crate::model::setters;
 use crate::{
     Conversation, ConversationId, ConversationSummary, Direction, Message, MessageId, MessageStatus, View,
     limits, operation::Operation,
@@ -23,7 +25,8 @@ const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 /// [`ConversationHandle::wait_until_sent`](crate::ConversationHandle::wait_until_sent) and
 /// [`Client::wait_for_reference`](crate::Client::wait_for_reference).
 ///
-/// A [retryable](crate::Error::is_retryable) error does not end it. The reads are background work, see [`Priority::Bulk`].
+/// A [retryable](crate::Error::is_retryable) error does not end it, unless the service was
+/// [never reached](crate::ClientBuilder::first_connection_timeout). The reads are background work, see [`Priority::Bulk`].
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -38,20 +41,36 @@ const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 /// ```
 #[must_use = "it waits when awaited"]
 #[derive(Clone)]
-pub struct Wait<G, O = Message> {
+pub struct Wait<O: Awaited = Message> {
     core: Arc<Core>,
-    goal: G,
-    look: Look<G, O>,
+    goal: O::Goal,
+    look: Look<O>,
     every: Duration,
     within: Option<Duration>,
     options: Options,
 }
 
-/// Looks for the goal once.
-type Look<G, O> = for<'a> fn(&'a mut G, &'a Arc<Core>, Options) -> BoxFuture<'a, Result<Option<O>>>;
+/// What a wait returns. Sealed.
+pub trait Awaited: Sized + Send + 'static {
+    /// What is needed to recognise it.
+    #[doc(hidden)]
+    type Goal: Clone + fmt::Debug + Send + 'static;
+}
 
-impl<G, O> Wait<G, O> {
-    fn new(core: &Arc<Core>, goal: G, look: Look<G, O>) -> Self {
+impl Awaited for Message {
+    type Goal = WatchedMessage;
+}
+
+impl Awaited for ConversationSummary {
+    type Goal = ListConversations;
+}
+
+/// Looks for the goal once.
+type Look<O> =
+    for<'a> fn(&'a mut <O as Awaited>::Goal, &'a Arc<Core>, Options) -> BoxFuture<'a, Result<Option<O>>>;
+
+impl<O: Awaited> Wait<O> {
+    fn new(core: &Arc<Core>, goal: O::Goal, look: Look<O>) -> Self {
         Self {
             core: Arc::clone(core),
             goal,
@@ -62,17 +81,12 @@ impl<G, O> Wait<G, O> {
         }
     }
 
-    /// Gives up after this time, with an error for which `is_timeout` holds. The last read starts at its end, and may take as
-    /// long as an attempt.
-    pub fn within(mut self, time: Duration) -> Self {
-        self.within = Some(time);
-        self
-    }
-
-    /// Sets the time between two reads: 15 seconds by default, 1 in the sandbox.
-    pub fn every(mut self, every: Duration) -> Self {
-        self.every = every;
-        self
+    setters! {
+        /// Gives up after this time, with an error for which `is_timeout` holds. The last read starts at its end, and may take as
+        /// long as an attempt.
+        within(time: Duration) within = Some(time);
+        /// Sets the time between two reads: 15 seconds by default, 1 in the sandbox.
+        every(every: Duration) every = every;
     }
 
     call_options!();
@@ -89,7 +103,7 @@ impl<G, O> Wait<G, O> {
             match (self.look)(&mut self.goal, &self.core, options).await {
                 Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
-                Err(error) if error.is_retryable() => {
+                Err(error) if can_pass(&error, &self.core) => {
                     tracing::debug!("error.type" = %error.error_type(), "could not look; will look again");
                 }
                 Err(error) => return Err(error),
@@ -104,7 +118,7 @@ impl<G, O> Wait<G, O> {
     }
 }
 
-impl<G: Send + 'static, O: Send + 'static> IntoFuture for Wait<G, O> {
+impl<O: Awaited> IntoFuture for Wait<O> {
     type Output = Result<O>;
     type IntoFuture = BoxFuture<'static, Result<O>>;
 
@@ -113,7 +127,7 @@ impl<G: Send + 'static, O: Send + 'static> IntoFuture for Wait<G, O> {
     }
 }
 
-impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
+impl<O: Awaited> fmt::Debug for Wait<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wait")
             .field("goal", &self.goal)
@@ -123,23 +137,9 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
     }
 }
 
-/// The goal of a wait for the customer to write: the first inbound message after the given one. Automatic ones (out of
-/// office) count, since the API does not tell them apart. When the given message is missing for
-/// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), such as a draft that was discarded, that is an error for which
-/// `is_undelivered` holds.
-#[derive(Clone, Debug)]
-pub struct ReplyWait(WatchedMessage);
-
-impl ReplyWait {
-    fn find(&mut self, conversation: &Conversation, now: Instant) -> Result<Option<Message>> {
-        let mut from_it = self.0.find(conversation, now)?.skip(1);
-        Ok(from_it.find(|message| message.direction == Direction::Inbound).cloned())
-    }
-}
-
 /// A message on which a wait depends.
 #[derive(Clone, Debug)]
-struct WatchedMessage {
+pub struct WatchedMessage {
     conversation: ConversationId,
     id: MessageId,
     /// Since when it is missing.
@@ -173,67 +173,45 @@ impl WatchedMessage {
     }
 }
 
-impl Wait<ReplyWait> {
+impl Wait {
     pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId, after: &MessageId) -> Self {
-        let goal = ReplyWait(WatchedMessage::new(core, conversation, after));
-        Self::new(core, goal, |goal, core, options| {
+        Self::new(core, WatchedMessage::new(core, conversation, after), |watched, core, options| {
             Box::pin(async move {
-                let conversation = read(core, &goal.0.conversation, &options).await?;
-                goal.find(&conversation, core.clock.now())
+                let conversation = read(core, &watched.conversation, &options).await?;
+                let mut later = watched.find(&conversation, core.clock.now())?.skip(1);
+                Ok(later.find(|message| message.direction == Direction::Inbound).cloned())
             })
         })
     }
-}
 
-/// The goal of a wait for a reply to app mail: the conversation that carries the app's reference, in whatever status.
-///
-/// A reference says which address was written to, not who wrote: look at the contact before you act on it.
-#[derive(Clone, Debug)]
-pub struct ReferenceWait {
-    input: ListConversations,
-}
-
-impl Wait<ReferenceWait, ConversationSummary> {
-    pub(crate) fn for_reference(core: &Arc<Core>, reference: String) -> Self {
-        let (view, reference) = (Some(View::All), Some(reference));
-        let input = ListConversations { view, reference, limit: Some(1), ..ListConversations::default() };
-        Self::new(core, ReferenceWait { input }, |goal, core, options| {
-            let mut list = Request::new(core, Operation::ListConversations, None, goal.input.clone());
-            list.options = options;
-            Box::pin(async move { list.await.map(|mut found: Vec<_>| found.pop()) })
-        })
-    }
-}
-
-/// The goal of a wait for a message to go out: its status is `sent`. One that failed, or is missing for
-/// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds. A draft is
-/// waited for too: a person may approve it.
-#[derive(Clone, Debug)]
-pub struct SentWait(WatchedMessage);
-
-impl SentWait {
-    fn find(&mut self, conversation: &Conversation, now: Instant) -> Result<Option<Message>> {
-        let Some(message) = self.0.find(conversation, now)?.next() else { return Ok(None) };
-        match &message.status {
-            Some(MessageStatus::Sent) => Ok(Some(message.clone())),
-            Some(status @ MessageStatus::Failed) => {
-                Err(Error::new(Cause::Undelivered(status.clone()), Certainty::Rejected))
-            }
-            _ => Ok(None),
-        }
-    }
-}
-
-impl Wait<SentWait> {
     pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
-        let goal = SentWait(WatchedMessage::new(core, conversation, message));
         let window = if core.test_key { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
-        let wait = Self::new(core, goal, |goal, core, options| {
+        let goal = WatchedMessage::new(core, conversation, message);
+        let wait = Self::new(core, goal, |watched, core, options| {
             Box::pin(async move {
-                let conversation = read(core, &goal.0.conversation, &options).await?;
-                goal.find(&conversation, core.clock.now())
+                let conversation = read(core, &watched.conversation, &options).await?;
+                let message = watched.find(&conversation, core.clock.now())?.next();
+                match message.and_then(|message| message.status.as_ref()) {
+                    Some(MessageStatus::Sent) => Ok(message.cloned()),
+                    Some(status @ MessageStatus::Failed) => {
+                        Err(Error::new(Cause::Undelivered(status.clone()), Certainty::Rejected))
+                    }
+                    _ => Ok(None),
+                }
             })
         });
         wait.within(window + window / 2 + Duration::from_secs(30))
+    }
+}
+
+impl Wait<ConversationSummary> {
+    pub(crate) fn for_reference(core: &Arc<Core>, reference: String) -> Self {
+        let (view, reference) = (Some(View::All), Some(reference));
+        let input = ListConversations { view, reference, limit: Some(1), ..ListConversations::default() };
+        Self::new(core, input, |input, core, options| {
+            let mut list = Request::new(core, Operation::ListConversations, None, input.clone());
+            list.options = options;
+            Box::pin(async move { list.await.map(|mut found: Vec<_>| found.pop()) })
+        })
     }
 }

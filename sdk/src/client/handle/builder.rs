@@ -8,13 +8,15 @@ use http::HeaderValue;
 
 use super::client::Client;
 use crate::client::config::{ApiKey, BaseUrl};
-use crate::client::engine::{Core, ServiceClock};
+use crate::client::create_state::ServiceClock;
+use crate::client::engine::Core;
 use crate::client::error::{Error, Result};
+use crate::client::once::{OnceSettings, OnceStore};
 use crate::client::policy::{
     Clock, MIN_LIMIT, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
 };
 use crate::limits;
-use crate::model::shows;
+use crate::model::{setters, shows};
 
 const BASE_URL_VARIABLE: &str = "SHARED_INBOX_BASE_URL";
 const API_KEY_VARIABLE: &str = "SHARED_INBOX_API_KEY";
@@ -24,6 +26,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_CONNECTION_TIMEOUT: Duration = Duration::from_secs(3);
 /// A long conversation is a few megabytes.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+/// How long the result of a `once` key is kept.
+const ONCE_RETENTION: Duration = Duration::from_secs(30 * 86_400);
 const DEFAULT_USER_AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
 
 /// Settings of a client; made by [`Client::builder`].
@@ -55,6 +59,9 @@ pub struct ClientBuilder {
     max_body: usize,
     first_connection_timeout: Duration,
     check_scopes: bool,
+    once_store: Option<Arc<dyn OnceStore>>,
+    once_retention: Duration,
+    once_owner: Option<String>,
 }
 
 impl ClientBuilder {
@@ -72,6 +79,9 @@ impl ClientBuilder {
             max_body: MAX_BODY_BYTES,
             first_connection_timeout: FIRST_CONNECTION_TIMEOUT,
             check_scopes: false,
+            once_store: None,
+            once_retention: ONCE_RETENTION,
+            once_owner: None,
         }
     }
 
@@ -91,100 +101,57 @@ impl ClientBuilder {
         Ok(Self::new(base_url, Ok(key)))
     }
 
-    /// Allows plain `http` to other machines than this one. The key then crosses the network unprotected: for a network
-    /// that you trust, such as between containers.
-    pub fn allow_plain_http(mut self) -> Self {
-        self.plain_http = true;
-        self
-    }
-
-    /// Uses this `reqwest::Client`, with its proxies, certificates and pool.
-    ///
-    /// Build it with `redirect(Policy::none())` and `retry(reqwest::retry::never())`, as this crate does for its own: a
-    /// followed redirect is an error, and only this crate's retries know what may be repeated.
-    #[cfg(feature = "reqwest")]
-    pub fn http_client(mut self, client: reqwest::Client) -> Self {
-        self.http = Some(client);
-        self
-    }
-
-    /// Sets the start of the `User-Agent`; the name and version of this crate follow.
-    pub fn user_agent(mut self, product: impl Into<String>) -> Self {
-        self.user_agent = Some(product.into());
-        self
-    }
-
-    /// Sets the time for one attempt: 30 seconds by default.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.options.timeout = timeout;
-        self
-    }
-
-    /// Sets the time for a call, with retries and waits: 2 minutes by default.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = deadline;
-        self
-    }
-
-    /// Sets how often calls are repeated, and how long they wait in between.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = policy;
-        self
-    }
-
-    /// Sets how to recover a create (note, reply, document request) whose response was lost: by reading the conversation back
-    /// ([`ReadBack`](Verification::ReadBack)) by default.
-    pub fn verification(mut self, verification: Verification) -> Self {
-        self.options.verification = verification;
-        self
-    }
-
-    /// Sets how long the service may take to show what it has created: 10 seconds by default. A create whose response was lost is
-    /// sent again, once, only if nothing that could be it has shown by then.
-    pub fn visibility_timeout(mut self, visibility_timeout: Duration) -> Self {
-        self.options.visibility_timeout = visibility_timeout;
-        self
-    }
-
-    /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by default, the service's limit,
-    /// and at least 2. No effect together with [`rate_limiter`](Self::rate_limiter).
-    pub fn rate_limit(mut self, requests: u32) -> Self {
-        self.rate = requests;
-        self
-    }
-
-    /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
-    /// share. It must allow at least 2 requests, like [`rate_limit`](Self::rate_limit).
-    pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
-        self.limiter = Some(Arc::new(limiter));
-        self
-    }
-
-    /// Sets how long to try to connect to a service that was never reached: 3 seconds by default, since a wrong host or port
-    /// does not get better. Choose a minute where the service may start after this program, as under `docker compose`. Once the
-    /// service was reached, failed connections are repeated like other failures, up to the [`deadline`](Self::deadline).
-    pub fn first_connection_timeout(mut self, timeout: Duration) -> Self {
-        self.first_connection_timeout = timeout;
-        self
-    }
-
-    /// Checks the key's scopes before each call, at the cost of one `GET /me` before the first: a call that the key
-    /// cannot make then fails before it is sent.
-    pub fn check_scopes(mut self) -> Self {
-        self.check_scopes = true;
-        self
-    }
-
-    /// Sets the largest response that is read, in bytes: 32 MiB by default.
-    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_body = bytes;
-        self
-    }
-
-    /// Uses this clock; for tests. Pass an `Arc` to keep a handle to it.
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
+    setters! {
+        /// Allows plain `http` to other machines than this one. The key then crosses the network unprotected: for a network
+        /// that you trust, such as between containers.
+        allow_plain_http() plain_http = true;
+        /// Uses this `reqwest::Client`, with its proxies, certificates and pool.
+        ///
+        /// Build it with `redirect(Policy::none())` and `retry(reqwest::retry::never())`, as this crate does for its own: a
+        /// followed redirect is an error, and only this crate's retries know what may be repeated.
+        #[cfg(feature = "reqwest")]
+        http_client(client: reqwest::Client) http = Some(client);
+        /// Sets the start of the `User-Agent`; the name and version of this crate follow.
+        user_agent(product: impl Into<String>) user_agent = Some(product.into());
+        /// Sets the time for one attempt: 30 seconds by default.
+        timeout(timeout: Duration) options.timeout = timeout;
+        /// Sets the time for a call, with retries and waits: 2 minutes by default.
+        deadline(deadline: Duration) options.deadline = deadline;
+        /// Sets how often calls are repeated, and how long they wait in between.
+        retry(policy: RetryPolicy) options.retry = policy;
+        /// Sets how to recover a create (note, reply, document request) whose response was lost: by reading the conversation back
+        /// ([`ReadAfterLoss`](Verification::ReadAfterLoss)) by default.
+        verification(verification: Verification) options.verification = verification;
+        /// Sets how long the service may take to show what it has created: 10 seconds by default. A create whose response was lost is
+        /// sent again, once, only if nothing that could be it has shown by then.
+        visibility_timeout(visibility_timeout: Duration) options.visibility_timeout = visibility_timeout;
+        /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by default, the service's limit,
+        /// and at least 2. No effect together with [`rate_limiter`](Self::rate_limiter).
+        rate_limit(requests: u32) rate = requests;
+        /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
+        /// share. It must allow at least 2 requests, like [`rate_limit`](Self::rate_limit).
+        rate_limiter(limiter: impl RateLimiter) limiter = Some(Arc::new(limiter));
+        /// Sets how long to try to connect to a service that was never reached: 3 seconds by default, since a wrong host or port
+        /// does not get better. Choose a minute where the service may start after this program, as under `docker compose`. Once the
+        /// service was reached, failed connections are repeated like other failures, up to the [`deadline`](Self::deadline).
+        first_connection_timeout(timeout: Duration) first_connection_timeout = timeout;
+        /// Checks the key's scopes before each call, at the cost of one `GET /me` before the first: a call that the key
+        /// cannot make then fails before it is sent.
+        check_scopes() check_scopes = true;
+        /// Sets the store of [`once`](crate::create::CreateRequest::once) keys, for creates that happen once although processes are
+        /// killed: a [`FileStore`](crate::once::FileStore) for one machine, a `PostgresStore` (feature `sqlx`) or a `RedisStore` (feature
+        /// `redis`) for several. Clients that share it must use the same workspace.
+        once_store(store: impl OnceStore) once_store = Some(Arc::new(store));
+        /// Sets how long the result of a `once` key is kept: 30 days by default. After that, the key stands for a new create. A record
+        /// without a result is kept until it has one.
+        once_retention(retention: Duration) once_retention = retention;
+        /// Sets the name that records of this client show, for people: by default the process id, and the name of the machine
+        /// where the environment has it.
+        once_owner(name: impl Into<String>) once_owner = Some(name.into());
+        /// Sets the largest response that is read, in bytes: 32 MiB by default.
+        max_response_bytes(bytes: usize) max_body = bytes;
+        /// Uses this clock; for tests. Pass an `Arc` to keep a handle to it.
+        clock(clock: impl Clock) clock = Arc::new(clock);
     }
 
     /// Checks the settings and creates the client.
@@ -234,6 +201,10 @@ impl ClientBuilder {
             first_connection_timeout: self.first_connection_timeout,
             check_scopes: self.check_scopes,
             me: Arc::default(),
+            once: self.once_store.map(|store| {
+                let owner = self.once_owner.unwrap_or_else(process_name);
+                Arc::new(OnceSettings { store, retention: self.once_retention, owner })
+            }),
         };
         Ok(Client { core: Arc::new(core), create_log: Arc::default() })
     }
@@ -258,6 +229,13 @@ impl Client {
     pub fn from_env() -> Result<Self> {
         ClientBuilder::from_env()?.build()
     }
+}
+
+/// Returns a name of this process for people.
+fn process_name() -> String {
+    let machine = ["HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let machine = machine.map(|name| format!(" on {name}")).unwrap_or_default();
+    format!("process {}{machine}", std::process::id())
 }
 
 fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Scope;
 use crate::client::call::identity;
-use crate::client::create::CreateLog;
+use crate::client::create_state::CreateLog;
 use crate::client::engine::Core;
 use crate::client::error::Result;
 

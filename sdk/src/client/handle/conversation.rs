@@ -3,7 +3,7 @@
 use super::client::Client;
 use crate::client::call::{Request, read};
 use crate::client::create::{CreateInput, CreateRequest};
-use crate::client::follow::{ReplyWait, SentWait, Wait};
+use crate::client::follow::Wait;
 use crate::input::{
     AddNote, AssignConversation, DocumentItem, Input, Reply, RequestDocuments, SetStatus, TagConversation,
 };
@@ -88,14 +88,18 @@ impl ConversationHandle {
     /// Waits until the customer has written after this message, as long as it is awaited unless
     /// [`within`](Wait::within) is set.
     ///
-    /// `after` is your own message, or the latest one that you have read: a reply that is there already counts.
-    pub fn wait_for_reply(&self, after: &MessageId) -> Wait<ReplyWait> {
+    /// `after` is your own message, or the latest one that you have read: a reply that is there already counts. So does an automatic
+    /// one (out of office), since the API does not tell them apart. When `after` is missing for
+    /// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), such as a draft that was discarded, that is an error for which
+    /// `is_undelivered` holds.
+    pub fn wait_for_reply(&self, after: &MessageId) -> Wait {
         Wait::for_reply(&self.client.core, &self.id, after)
     }
 
     /// Waits until this message has gone out: one and a half times the undo window and half a minute, unless
-    /// [`within`](Wait::within) is set.
-    pub fn wait_until_sent(&self, message: &MessageId) -> Wait<SentWait> {
+    /// [`within`](Wait::within) is set. A draft is waited for too: a person may approve it. A message that failed, or is missing for
+    /// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds.
+    pub fn wait_until_sent(&self, message: &MessageId) -> Wait {
         Wait::until_sent(&self.client.core, &self.id, message)
     }
 }

@@ -6,8 +6,9 @@ use super::client::Client;
 use super::conversation::ConversationHandle;
 use crate::client::call::{List, RawRequest, Request};
 use crate::client::create::{Lookup, find_unconfirmed};
-use crate::client::error::{Result, UnconfirmedCreate};
-use crate::client::follow::{Changes, ReferenceWait, Sweep, Wait};
+use crate::client::create_state::UnconfirmedCreate;
+use crate::client::error::Result;
+use crate::client::follow::{Changes, Sweep, Wait};
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
 use crate::{
     Ack, ConversationId, ConversationSummary, Document, Mailbox, Me, Reference, SandboxReceipt, Tag,
@@ -17,7 +18,7 @@ use crate::{
 impl Client {
     /// Reads whose key this is, and what it may do. [`scopes`](Self::scopes) caches the response.
     pub fn me(&self) -> Request<(), Me> {
-        Request::bare(&self.core, Operation::Me, None)
+        Request::new(&self.core, Operation::Me, None, ())
     }
 
     /// Lists conversations, newest first: by default the open ones, at most 25. The list [may be cut](List::is_cut);
@@ -43,7 +44,8 @@ impl Client {
     }
 
     /// Waits until a customer has replied to app mail with this reference, as long as it is awaited unless
-    /// [`within`](Wait::within) is set. Returns at once if the reply is there already.
+    /// [`within`](Wait::within) is set. Returns the conversation that carries it, in whatever status, at once if the reply is there
+    /// already. A reference says which address was written to, not who wrote: look at the contact before you act on it.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -54,21 +56,18 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn wait_for_reference(
-        &self,
-        reference: impl Into<String>,
-    ) -> Wait<ReferenceWait, ConversationSummary> {
+    pub fn wait_for_reference(&self, reference: impl Into<String>) -> Wait<ConversationSummary> {
         Wait::for_reference(&self.core, reference.into())
     }
 
     /// Lists the inboxes that the key can see.
     pub fn mailboxes(&self) -> Request<(), Vec<Mailbox>> {
-        Request::bare(&self.core, Operation::ListMailboxes, None)
+        Request::new(&self.core, Operation::ListMailboxes, None, ())
     }
 
     /// Lists the tags.
     pub fn tags(&self) -> Request<(), Vec<Tag>> {
-        Request::bare(&self.core, Operation::ListTags, None)
+        Request::new(&self.core, Operation::ListTags, None, ())
     }
 
     /// Lists documents, newest first: at most 25 by default. The list [may be cut](List::is_cut).
@@ -167,6 +166,6 @@ impl Client {
     ///
     /// When the conversation, or for a note the key's name, cannot be read.
     pub async fn find_unconfirmed(&self, unconfirmed: &UnconfirmedCreate) -> Result<Lookup> {
-        find_unconfirmed(&self.core, &self.create_log, unconfirmed).await
+        find_unconfirmed(&self.core, &self.create_log, unconfirmed, &self.core.options, None).await
     }
 }

@@ -4,7 +4,9 @@ mod builder;
 mod client;
 mod conversation;
 mod inbox;
+mod once;
 
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use conversation::ConversationHandle;
+pub use once::UnfinishedRecord;

@@ -16,7 +16,7 @@ pub enum Verification {
     /// Reads the conversation back after a lost response. One new item of the right kind with the same text is the one that was
     /// created. If nothing new could be it, the request is sent once more. One request when nothing is lost.
     #[default]
-    ReadBack,
+    ReadAfterLoss,
     /// Reads the conversation before each create too, so that what is new afterwards is known exactly. Two requests, for
     /// programs whose text others may write at the same time.
     ReadFirst,
@@ -52,7 +52,7 @@ impl Default for Options {
             must_end: None,
             retry: RetryPolicy::default(),
             max_wait: Duration::MAX,
-            verification: Verification::ReadBack,
+            verification: Verification::ReadAfterLoss,
             visibility_timeout: Duration::from_secs(10),
             headers: Headers::default(),
         }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::model::setters;
+
 /// How often a call is repeated, and how long it waits in between.
 ///
 /// The waits double each time, with up to as much again of jitter, and never exceed [`max_delay`](Self::max_delay); a
@@ -43,31 +45,18 @@ impl RetryPolicy {
         Self::default().attempts(1)
     }
 
-    /// Sets how often a request is sent at most, at least once.
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
-    }
-
-    /// Sets the shortest wait before the second attempt.
-    #[must_use]
-    pub fn first_delay(mut self, delay: Duration) -> Self {
-        self.first_delay = delay;
-        self
-    }
-
-    /// Sets the longest wait between attempts, with jitter.
-    #[must_use]
-    pub fn max_delay(mut self, delay: Duration) -> Self {
-        self.max_delay = delay;
-        self
-    }
-
-    /// Sets the longest `Retry-After` that is honoured; a longer one is cut to this.
-    #[must_use]
-    pub fn max_retry_after(mut self, delay: Duration) -> Self {
-        self.max_retry_after = delay;
-        self
+    setters! {
+        /// Sets how often a request is sent at most, at least once.
+        #[must_use]
+        attempts(attempts: u32) attempts = attempts.max(1);
+        /// Sets the shortest wait before the second attempt.
+        #[must_use]
+        first_delay(delay: Duration) first_delay = delay;
+        /// Sets the longest wait between attempts, with jitter.
+        #[must_use]
+        max_delay(delay: Duration) max_delay = delay;
+        /// Sets the longest `Retry-After` that is honoured; a longer one is cut to this.
+        #[must_use]
+        max_retry_after(delay: Duration) max_retry_after = delay;
     }
 }

@@ -202,6 +202,13 @@ impl Service {
         self.state().requests.iter().filter(|line| line.starts_with(method)).count()
     }
 
+    /// Waits until that many creates have come.
+    pub async fn until_posts(&self, posts: usize) {
+        while self.count("POST") < posts {
+            self.committed.notified().await;
+        }
+    }
+
     /// Waits until that many reads have come.
     pub async fn until_reads(&self, reads: usize) {
         while self.count("GET") < reads {

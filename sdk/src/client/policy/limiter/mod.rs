@@ -19,6 +19,8 @@ pub use fingerprint::KeyFingerprint;
 pub use memory::MemoryLimiter;
 pub use permit::{AcquireRequest, Permit, PermitOutcome};
 #[cfg(feature = "redis")]
+pub(crate) use redis::prepare_tls as prepare_redis_tls;
+#[cfg(feature = "redis")]
 pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 
 /// The smallest limit of a client: a request that was lost is sent again only together with the read right before it.

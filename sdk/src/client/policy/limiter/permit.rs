@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{KeyFingerprint, Priority};
+use crate::model::setters;
 
 /// A request for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,25 +28,16 @@ impl AcquireRequest {
         Self { priority, max_wait: Duration::ZERO, max_hold: Duration::from_secs(30), key: None }
     }
 
-    /// Sets how long the caller waits.
-    #[must_use]
-    pub fn max_wait(mut self, max_wait: Duration) -> Self {
-        self.max_wait = max_wait;
-        self
-    }
-
-    /// Sets how long the permit is held at most.
-    #[must_use]
-    pub fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.max_hold = max_hold;
-        self
-    }
-
-    /// Sets the key that the request is made with.
-    #[must_use]
-    pub fn key(mut self, key: KeyFingerprint) -> Self {
-        self.key = Some(key);
-        self
+    setters! {
+        /// Sets how long the caller waits.
+        #[must_use]
+        max_wait(max_wait: Duration) max_wait = max_wait;
+        /// Sets how long the permit is held at most.
+        #[must_use]
+        max_hold(max_hold: Duration) max_hold = max_hold;
+        /// Sets the key that the request is made with.
+        #[must_use]
+        key(key: KeyFingerprint) key = Some(key);
     }
 }
 

@@ -50,7 +50,7 @@ impl Batcher {
         // The name of this process; one that cannot be drawn is shared, and costs a report at worst.
         let process = getrandom::u64().unwrap_or_default();
         let reports_name = format!("{name}:reports:{process:016x}");
-        let state = Arc::new(KeyState::new(name, rules, share, connection, sender));
+        let state = Arc::new(KeyState::new(name, rules, share, Arc::clone(&connection), sender));
         let batcher = Self {
             state: Arc::downgrade(&state),
             messages,
@@ -64,7 +64,7 @@ impl Batcher {
             generation: 0,
             clock: None,
         };
-        tokio::spawn(batcher.run());
+        connection.spawn(batcher.run());
         state
     }
 

@@ -1,9 +1,16 @@
 //! The connection to the store, shared by all callers. After a failure or a timeout the next call reconnects.
+//!
+//! It runs on a thread of its own: calls come from any runtime, and the runtime of the first call may end, or stand still, before
+//! the last.
 
+use std::future::Future;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation};
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::JoinHandle;
+use tracing::instrument::WithSubscriber;
 
 use super::super::MIN_LIMIT;
 
@@ -62,6 +69,9 @@ pub enum StoreError {
     /// The store cannot be reached now.
     #[error("the store cannot be reached")]
     Unreachable,
+    /// The thread for the connection could not be started.
+    #[error("the thread for the store's connection could not be started")]
+    Thread,
     /// The store refuses something else.
     #[error(
         "the store refuses what a limiter needs ({code}): it must allow scripts, `GET`, `SET` and `SETRANGE`"
@@ -77,8 +87,12 @@ pub(super) struct Connection {
     client: Client,
     timeout: Duration,
     open: tokio::sync::Mutex<Option<Open>>,
+    thread: Handle,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
 }
 
+#[derive(Clone)]
 enum Client {
     Node(Box<redis::Client>),
     #[cfg(feature = "redis-cluster")]
@@ -110,7 +124,22 @@ impl Connection {
             #[cfg(not(feature = "redis-cluster"))]
             true => return Err(StoreError::Cluster),
         };
-        Ok(Self { client, timeout, open: tokio::sync::Mutex::default() })
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("shared-inbox-rate-limit")
+            .enable_all()
+            .build()
+            .map_err(|_| StoreError::Thread)?;
+        let (thread, open) = (runtime.handle().clone(), tokio::sync::Mutex::default());
+        Ok(Self { client, timeout, open, thread, runtime: Some(runtime) })
+    }
+
+    /// Runs a task on the connection's own thread.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.thread.spawn(task.with_current_subscriber())
     }
 
     pub(super) fn timeout(&self) -> Duration {
@@ -150,17 +179,33 @@ impl Connection {
         if let Some(open) = &*open {
             return Ok(open.clone());
         }
-        let connected = match &self.client {
-            Client::Node(client) => {
+        let connected = self.spawn(self.client.clone().open(self.timeout)).await;
+        let connected = connected.map_err(std::io::Error::other)??;
+        Ok(open.insert(connected).clone())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // Does not wait for it: this may be one of its own tasks, or one of the caller's runtime.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Client {
+    async fn open(self, timeout: Duration) -> Result<Open, RedisError> {
+        match self {
+            Self::Node(client) => {
                 let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(self.timeout * CONNECT_TIMEOUTS))
-                    .set_response_timeout(Some(self.timeout));
-                Open::Node(client.get_multiplexed_async_connection_with_config(&config).await?)
+                    .set_connection_timeout(Some(timeout * CONNECT_TIMEOUTS))
+                    .set_response_timeout(Some(timeout));
+                client.get_multiplexed_async_connection_with_config(&config).await.map(Open::Node)
             }
             #[cfg(feature = "redis-cluster")]
-            Client::Cluster(client) => Open::Cluster(client.get_async_connection().await?),
-        };
-        Ok(open.insert(connected).clone())
+            Self::Cluster(client) => client.get_async_connection().await.map(Open::Cluster),
+        }
     }
 }
 
@@ -205,7 +250,7 @@ fn certificates(root: Vec<u8>) -> Result<redis::TlsCertificates, StoreError> {
 }
 
 #[cfg(feature = "redis-rustls")]
-fn prepare_tls() -> Result<(), StoreError> {
+pub(crate) fn prepare_tls() -> Result<(), StoreError> {
     // Without a provider for the process, rustls panics when two are compiled in.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -214,7 +259,7 @@ fn prepare_tls() -> Result<(), StoreError> {
 }
 
 #[cfg(not(feature = "redis-rustls"))]
-fn prepare_tls() -> Result<(), StoreError> {
+pub(crate) fn prepare_tls() -> Result<(), StoreError> {
     Err(StoreError::NoTls)
 }
 

@@ -16,10 +16,11 @@ use super::schedule::Rules;
 use super::{AcquireRequest, KeyFingerprint, LimitError, MIN_LIMIT, Permit, RateLimiter};
 use crate::client::policy::clock::BoxFuture;
 use crate::limits;
-use crate::model::shows;
+use crate::model::{setters, shows};
 
 use batcher::Batcher;
 pub use connection::StoreError;
+pub(crate) use connection::prepare_tls;
 use connection::{Connection, MAX_LIMIT};
 use script::Batch;
 use state::KeyState;
@@ -46,13 +47,13 @@ const MAX_SETTING: Duration = Duration::from_secs(86_400);
 ///
 /// The store keeps one string for each API key, named by its [hash](KeyFingerprint), and for two minutes the number of the last
 /// report of a process that gave a slot back. Clients with different keys can share a
-/// limiter (pass an `Arc`).
+/// limiter (pass an `Arc`), and so can runtimes: the connection has a thread of its own.
 ///
 /// # When the store is away
 ///
-/// Slots that were reserved are used. Other calls wait until the store is back. If it stays away until all reserved slots have
-/// stopped counting, this process continues without it, up to its [share](RedisLimiterBuilder::share) in any 60 seconds. That
-/// takes 96 seconds at most, and longer only by a queue that was there, and while a request of this process that may take longer
+/// Slots of the next ten seconds are used. Other calls wait until the store is back. If it stays away until all slots that were
+/// used have stopped counting, this process continues without it, up to its [share](RedisLimiterBuilder::share) in any 60 seconds.
+/// That takes 106 seconds at most, and longer only while a request of this process that may take longer
 /// than half a minute is under way. A store that returns after that counts as full for a minute; so does
 /// one that is empty, new, or has lost state. Both are logged through `tracing`, once.
 ///
@@ -167,38 +168,21 @@ impl RedisLimiterBuilder {
         Self { urls, cluster, root: None, timeout: Duration::from_millis(500), window, limit, share: None }
     }
 
-    /// Sets how many requests all processes together may send in any 60 seconds: 120 by default, at least 2 and at
-    /// most 1,000.
-    pub fn limit(mut self, requests: u32) -> Self {
-        self.limit = requests;
-        self
-    }
-
-    /// Sets how many requests this process may send in any 60 seconds while the store is away: a tenth of the limit by
-    /// default, which is right for ten processes. With 0 it sends none before the store is back.
-    pub fn share(mut self, requests: u32) -> Self {
-        self.share = Some(requests);
-        self
-    }
-
-    /// Sets the window over which the service counts: 60 seconds by default. For tests against a mock that counts over less.
-    pub fn window(mut self, window: Duration) -> Self {
-        self.window = window.max(Duration::from_millis(60));
-        self
-    }
-
-    /// Sets how long to wait for a response of the store before it counts as away, half a second by default; twice that for
-    /// a connection.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
-
-    /// Trusts this root certificate (PEM) instead of those of the operating system.
-    #[cfg(feature = "redis-rustls")]
-    pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
-        self.root = Some(pem.into());
-        self
+    setters! {
+        /// Sets how many requests all processes together may send in any 60 seconds: 120 by default, at least 2 and at
+        /// most 1,000.
+        limit(requests: u32) limit = requests;
+        /// Sets how many requests this process may send in any 60 seconds while the store is away: a tenth of the limit by
+        /// default, which is right for ten processes. With 0 it sends none before the store is back.
+        share(requests: u32) share = Some(requests);
+        /// Sets the window over which the service counts: 60 seconds by default. For tests against a mock that counts over less.
+        window(window: Duration) window = window.max(Duration::from_millis(60));
+        /// Sets how long to wait for a response of the store before it counts as away, half a second by default; twice that for
+        /// a connection.
+        timeout(timeout: Duration) timeout = timeout;
+        /// Trusts this root certificate (PEM) instead of those of the operating system.
+        #[cfg(feature = "redis-rustls")]
+        root_certificate(pem: impl Into<Vec<u8>>) root = Some(pem.into());
     }
 
     /// Checks whether the store can do what is needed, and creates the limiter.

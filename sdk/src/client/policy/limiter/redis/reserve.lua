@@ -12,8 +12,8 @@
 -- KEYS[2] is the number of the last report of the process. After a lost reply it sends its reports again, and those that were
 -- carried out are skipped: a slot that is given back twice would be reserved twice.
 --
--- Returns doubles: status, time, first version of this state, version, closed for, last slot in, and for each question the pool (0:
--- none), the wait, and after which time to try again. Status: 1, the state was missing, or older than what the process
+-- Returns doubles: status, time, first version of this state, version, closed for, and for each question the pool (0: none), the
+-- wait, and after which time to try again. Status: 1, the state was missing, or older than what the process
 -- has seen; 2, nothing was done, since it came too late.
 local key, call, read, pack, max, huge = KEYS[1], redis.call, struct.unpack, struct.pack, math.max, math.huge
 local span, near, lend, gap, kept, common, bulk, read_backs, hold, wanted, stepped, seen, number =
@@ -21,13 +21,13 @@ local span, near, lend, gap, kept, common, bulk, read_backs, hold, wanted, stepp
 local time, state = call('TIME'), call('GET', key)
 local micros = time[1] * 1000000 + time[2]
 local clock = (micros - micros % 1000) / 1000
-local last, skew, first, version, closed, pause, queue, latest, size1, size2, size3 =
-  read('<ddddddddddd', state or string.rep('\0', 88))
+local last, skew, first, version, closed, pause, queue, size1, size2, size3 =
+  read('<dddddddddd', state or string.rep('\0', 80))
 
 -- A clock that goes back counts as standing still until it is corrected; a leap is detected by the process.
 local now, status = max(last, clock - skew), 0
 if state and wanted > 0 and now > wanted then
-  if stepped == 0 then return pack('<dddddd', 2, now, first, version, 0, 0) end
+  if stepped == 0 then return pack('<ddddd', 2, now, first, version, 0) end
   now = max(last, stepped)
 end
 if not state or seen > version or seen > 0 and seen < first and closed < 0 then
@@ -39,8 +39,8 @@ end
 
 local pools, given_back = {'', '', ''}, ''
 if state then
-  local to1, to2 = 88 + size1, 88 + size1 + size2
-  pools[1], pools[2], pools[3] = state:sub(89, to1), state:sub(to1 + 1, to2), state:sub(to2 + 1, to2 + size3)
+  local to1, to2 = 80 + size1, 80 + size1 + size2
+  pools[1], pools[2], pools[3] = state:sub(81, to1), state:sub(to1 + 1, to2), state:sub(to2 + 1, to2 + size3)
   given_back = state:sub(to2 + size3 + 1)
 end
 if size1 ~= common or size3 ~= read_backs then
@@ -151,15 +151,14 @@ for i = 1, #ARGV[2], 16 do
     pools[pool], after = insert(pools[pool]:sub(9), slot + span), 0
     if priority == 1 then queue = slot end
   end
-  if pool > 0 then latest = max(latest, slot) end
   answers = answers .. pack('<ddd', pool, slot - now, after)
 end
 version = version + 1
-local header = pack('<ddddddddddd', now, clock - now, first, version, closed, pause, queue, latest, common, bulk, read_backs)
+local header = pack('<dddddddddd', now, clock - now, first, version, closed, pause, queue, common, bulk, read_backs)
 local written = header .. pools[1] .. pools[2] .. pools[3] .. given_back
 if state and #state == #written and now - last < 3600000 then
   call('SETRANGE', key, 0, written)
 else
   call('SET', key, written, 'PX', 2592000000)
 end
-return pack('<dddddd', status, now, first, version, max(0, closed - now), max(0, latest - now)) .. answers
+return pack('<ddddd', status, now, first, version, max(0, closed - now)) .. answers

@@ -61,8 +61,6 @@ pub(super) struct Reply {
     pub(super) generation: i64,
     pub(super) version: i64,
     pub(super) closed_for: Duration,
-    /// How far ahead the last reserved slot is.
-    pub(super) last_slot: Duration,
     /// For each question: the pool (0: none), the wait, and after which time to come back (0: not at all).
     pub(super) answers: Vec<(i64, Duration, Duration)>,
 }
@@ -91,14 +89,13 @@ impl Batch<'_> {
             reply.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word) as i64).collect();
         let word = |index: usize| words.get(index).copied().unwrap_or_default();
         let time = |millis: i64| Duration::from_millis(millis.max(0).unsigned_abs());
-        let answers = words.get(6..).unwrap_or_default().chunks_exact(3);
+        let answers = words.get(5..).unwrap_or_default().chunks_exact(3);
         Ok((word(0) < 2).then(|| Reply {
             lost_slots: word(0) == 1,
             now: word(1),
             generation: word(2),
             version: word(3),
             closed_for: time(word(4)),
-            last_slot: time(word(5)),
             answers: answers.map(|answer| (answer[0], time(answer[1]), time(answer[2]))).collect(),
         }))
     }

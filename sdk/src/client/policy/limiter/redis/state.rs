@@ -1,10 +1,12 @@
 //! The state of one API key in this process.
 //!
-//! A slot is used by this process's own clock, even while the store is away. Two rules keep the limit:
+//! A slot is used by this process's own clock. Three rules keep the limit:
 //! - While calls wait, the store is checked every few seconds. A store that has lost slots counts as full until they no longer
 //!   count, and they are reserved again.
-//! - A process that loses the store reserves nothing until all reserved slots have stopped counting. Then it sends its share,
-//!   and reports that to the store later.
+//! - A slot is used only within ten seconds after the store's last reply (`KeyState::trust`). So whoever loses the store knows when
+//!   the slots of all processes have been used, however far ahead others have reserved since its own last reply.
+//! - A process that loses the store reserves nothing until these slots have stopped counting. Then it sends its share, and reports
+//!   that to the store later.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,7 +46,6 @@ struct Known {
     at: Instant,
     generation: i64,
     closed_until: Instant,
-    last_slot: Instant,
     /// Requests in flight, and when each has ended at the latest.
     running: HashMap<u64, (LocalSlot, Instant)>,
     permits: u64,
@@ -84,7 +85,6 @@ impl KeyState {
             at: now,
             generation: 0,
             closed_until: now,
-            last_slot: now,
             running: HashMap::new(),
             permits: 0,
             used_at: now,
@@ -122,7 +122,6 @@ impl KeyState {
         let (mut known, now) = (self.known(), Instant::now());
         (known.at, known.generation) = (sent_at, reply.generation);
         known.closed_until = known.closed_until.max(now + reply.closed_for);
-        known.last_slot = now + reply.last_slot;
     }
 
     /// Counts slow requests in flight from now on: they may not have reached the service yet.
@@ -135,6 +134,12 @@ impl KeyState {
 
     fn is_late(&self, slot: &LocalSlot, now: Instant) -> bool {
         now > slot.earliest + Duration::from_millis(self.rules.slack())
+    }
+
+    /// Returns how long after the store's last reply a slot is used: one of the checks in between may fail.
+    fn trust(&self) -> Duration {
+        // A reply that comes in time can be used in any case.
+        Duration::from_millis(2 * self.rules.near()).max(self.connection.timeout())
     }
 
     /// Sends the request with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
@@ -170,22 +175,23 @@ impl KeyState {
         }
     }
 
-    /// Records that the store has failed. Others may have reserved slots until now.
+    /// Records that the store has failed. Others may have had a reply until now, or a moment longer.
     pub(super) fn lost(&self, error: &RedisError, failures: u32) {
         let now = Instant::now();
-        let more = Duration::from_millis(self.rules.near() + self.rules.span());
-        let given_out = {
+        let used = Duration::from_millis(self.rules.near()) + self.trust();
+        let under_way = {
             let known = self.known();
             // Requests of others take as long as ours, but no longer than half a window; ours are known.
             let others = known.max_hold.min(Duration::from_millis(self.rules.window / 2));
             let ours = known.running.values().map(|(_, latest)| latest.saturating_duration_since(now)).max();
-            known.last_slot.saturating_duration_since(now) + ours.unwrap_or_default().max(others)
+            ours.unwrap_or_default().max(others)
         };
         self.away.send_if_modified(|away| {
             let first = away.is_none();
             if first {
                 // Before a caller can see that it is away and use the share.
-                self.share.1.close_until(now + given_out + more);
+                let counted = Duration::from_millis(self.rules.span());
+                self.share.1.close_until(now + used + under_way + counted);
                 *away = Some(now);
             }
             first
@@ -281,7 +287,8 @@ impl Slots for Arc<KeyState> {
             self.ask(None, slot.due).await;
         }
         let (mut known, now) = (self.known(), Instant::now());
-        let late = now > slot.due + Duration::from_millis(self.rules.slack());
+        let late =
+            now > slot.due + Duration::from_millis(self.rules.slack()) || now > known.at + self.trust();
         if late || known.generation != slot.stored.generation || known.closed_until > now {
             return None;
         }

@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, header};
+use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
-use crate::client::error::SentWindow;
 
 /// How much the clocks of the service's machines may differ. A larger difference is a jump.
 pub(crate) const MAX_SKEW: Duration = Duration::from_secs(60);
@@ -21,6 +21,16 @@ const ROUNDING: Duration = Duration::from_secs(1);
 const READING_TTL: Duration = Duration::from_secs(600);
 /// Items may be dated by another clock than responses, in a wrong time zone for example, but by no more than this.
 const MAX_ITEM_OFFSET: Duration = Duration::from_secs(86_400);
+
+/// From when on, by the service's clock, a request may have made an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SentWindow {
+    /// Items that are dated earlier were there before.
+    pub(super) possible_from: Timestamp,
+    /// Items that are dated from here on came with the request, or too few seconds before it for the clock to tell.
+    pub(super) certain_from: Timestamp,
+}
 
 #[derive(Debug)]
 pub(crate) struct ServiceClock {
@@ -88,6 +98,11 @@ impl ServiceClock {
         self.state().reading
     }
 
+    /// Returns whether items are known to be dated by the clock of the responses: one was read within a minute of its date.
+    pub(super) fn dates_items(&self) -> bool {
+        self.reading().is_some_and(|reading| reading.stamped >= reading.low - span(MAX_SKEW))
+    }
+
     /// Returns whether the latest response had no `Date`.
     pub(crate) fn is_silent(&self) -> bool {
         self.state().is_silent
@@ -112,13 +127,23 @@ impl ClockReading {
     }
 
     /// Returns how an item of a request that was sent at this moment can be dated.
-    pub(crate) fn window(&self, sent: Instant) -> SentWindow {
+    pub(super) fn window(&self, sent: Instant) -> SentWindow {
         // Until an item was seen whose date fits this clock, items may be dated by another.
         let items = self.low.min(self.stamped.max(self.low - span(MAX_ITEM_OFFSET)));
         let certain = (self.low - span(ROUNDING)).max(self.high - span(MAX_UNCERTAINTY));
         SentWindow {
             possible_from: self.shows(sent, items) - MAX_SKEW - ROUNDING,
             certain_from: self.shows(sent, certain),
+        }
+    }
+
+    /// Returns the same for a request of another process that was sent so long ago by the clocks of the machines. They may
+    /// disagree, so only what is more than a day older is surely older.
+    pub(super) fn window_by_local_time(&self, age: Duration) -> SentWindow {
+        let window = self.window(self.last.checked_sub(age).unwrap_or(self.origin));
+        SentWindow {
+            possible_from: window.possible_from - MAX_ITEM_OFFSET,
+            certain_from: window.certain_from - MAX_UNCERTAINTY,
         }
     }
 
@@ -143,113 +168,4 @@ fn millis(at: Instant, origin: Instant) -> i64 {
 
 fn span(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const T0: i64 = 1_772_357_400;
-
-    /// Returns the clock after responses: each with its time and the error of its date, in seconds.
-    fn clock(responses: &[(u64, i64)]) -> (ServiceClock, Instant) {
-        let origin = Instant::now();
-        let clock = ServiceClock::new(origin);
-        for (after, off) in responses {
-            observe(&clock, origin, (*after, *after), T0 + *after as i64 + off);
-        }
-        (clock, origin)
-    }
-
-    fn observe(clock: &ServiceClock, origin: Instant, (sent, now): (u64, u64), date: i64) {
-        let date = jiff::Timestamp::from_second(date).unwrap();
-        let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-        let headers = HeaderMap::from_iter([(header::DATE, date.parse().unwrap())]);
-        clock.observe(&headers, at(origin, sent), at(origin, now));
-    }
-
-    fn at(origin: Instant, secs: u64) -> Instant {
-        origin + Duration::from_secs(secs)
-    }
-
-    /// Returns the window of a request sent at that second, in seconds before it by the service's clock.
-    fn window(clock: &ServiceClock, origin: Instant, sent: u64) -> (i64, i64) {
-        let window = clock.reading().unwrap().window(at(origin, sent));
-        let before = |at: Timestamp| T0 + sent as i64 - at.as_secs();
-        (before(window.possible_from), before(window.certain_from))
-    }
-
-    fn stamp(clock: &ServiceClock, origin: Instant, after: u64, off: i64) {
-        clock.observe_item(Timestamp::from_millis((T0 + after as i64 + off) * 1000), at(origin, after));
-    }
-
-    #[test]
-    fn what_was_never_heard_is_not_known() {
-        let (clock, origin) = clock(&[]);
-        assert!(clock.reading().is_none() && !clock.is_silent());
-        clock.observe(&HeaderMap::from_iter([(header::DATE, "noon".parse().unwrap())]), origin, origin);
-        assert!(clock.reading().is_none() && clock.is_silent());
-    }
-
-    #[test]
-    fn machines_that_disagree_widen_the_window_up_to_five_seconds() {
-        for (off, certain) in [(0, 1), (-1, 2), (-2, 3), (-3, 3), (-20, 3), (3, 1), (20, 1)] {
-            let (clock, origin) = clock(&[(0, 0), (10, off), (10, 0)]);
-            stamp(&clock, origin, 10, 0);
-            // Two seconds of the five are those that `Date` does not tell.
-            assert_eq!(window(&clock, origin, 10), (61 - off.min(0), certain), "{off}");
-        }
-    }
-
-    #[test]
-    fn a_clock_that_stands_still_is_followed() {
-        let standing: Vec<_> = (0..10).map(|n| (n * 20, -20 * n as i64)).collect();
-        let (clock, origin) = clock(&standing);
-        // Sent at 180 s, when the clock still showed the start.
-        assert_eq!(window(&clock, origin, 180).1, 180 + 1);
-    }
-
-    #[test]
-    fn a_slow_response_says_little() {
-        let (clock, origin) = clock(&[(0, 0)]);
-        observe(&clock, origin, (10, 40), T0 + 40);
-        assert_eq!(window(&clock, origin, 10).1, 1);
-        observe(&clock, origin, (40, 70), T0 + 40);
-        assert_eq!(window(&clock, origin, 40).1, 3);
-    }
-
-    #[test]
-    fn items_that_are_dated_by_another_clock_count_by_that_clock() {
-        let (clock, origin) = clock(&[(0, 0)]);
-        let possible = || 61 - window(&clock, origin, 0).0;
-        assert_eq!(possible(), -86_400, "none was seen");
-        for (at, expected) in [(3600, -86_400), (-90_000, -86_400), (-7200, -7200), (-10, -10), (1, 0)] {
-            stamp(&clock, origin, 0, at);
-            assert_eq!(possible(), expected, "{at}");
-        }
-    }
-
-    #[test]
-    fn a_clock_that_has_jumped_is_believed_and_its_items_once_one_fits() {
-        for jump in [-3600, -63, 75, 3600] {
-            let (clock, origin) = clock(&[(0, 0), (10, 0)]);
-            stamp(&clock, origin, 10, 0);
-            observe(&clock, origin, (20, 20), T0 + 20 + jump);
-            let (possible, certain) = window(&clock, origin, 20);
-            assert!(possible >= 86_400 - jump.max(0), "{jump}: {possible}");
-            assert!((1..=3).contains(&(certain + jump)), "{jump}: {certain}");
-            observe(&clock, origin, (700, 700), T0 + 700 + jump);
-            stamp(&clock, origin, 700, jump);
-            assert_eq!(window(&clock, origin, 700), (61 - jump, 1 - jump), "{jump}");
-        }
-    }
-
-    #[test]
-    fn clocks_that_drift_apart_over_hours_are_followed() {
-        // A second in five minutes, for a day.
-        let responses: Vec<_> = (0..288_u64).map(|n| (n * 300, n as i64)).collect();
-        let (clock, origin) = clock(&responses);
-        let off = 287 - window(&clock, origin, 287 * 300).1.abs();
-        assert!((0..=3).contains(&off), "{off}");
-    }
 }

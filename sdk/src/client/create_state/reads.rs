@@ -37,22 +37,26 @@ impl Reads {
         let is_new = |item: &TimelineItem| {
             !matches!(item, TimelineItem::Event(_)) && dated_at(item).is_none_or(|at| at >= since)
         };
-        // Most reads show nothing new, and cost nothing here.
+        // Most reads show nothing new.
         let newest: BTreeSet<String> = match conversation.timeline.iter().any(is_new) {
             true => item_keys(conversation).filter(|(_, item)| is_new(item)).map(|(key, _)| key).collect(),
             false => BTreeSet::new(),
         };
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if newest.is_empty() {
-            reads.remove(&conversation.id);
-            return;
-        }
         if reads.len() >= MAX_CONVERSATIONS {
             reads.retain(|_, read| now.saturating_duration_since(read.at) < NEW_ITEM_WINDOW);
         }
-        if reads.len() < MAX_CONVERSATIONS {
+        if reads.len() < MAX_CONVERSATIONS || reads.contains_key(&conversation.id) {
             reads.insert(conversation.id.clone(), Read { at: now, keys: Arc::new(newest) });
         }
+    }
+
+    /// Returns whether a create that is sent now can be told from what was there before: by the date of its item, or because
+    /// this conversation was just read.
+    pub(crate) fn are_enough(&self, id: &ConversationId, clock: &ServiceClock, now: Instant) -> bool {
+        let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_recent = |read: &Read| now.saturating_duration_since(read.at) < NEW_ITEM_WINDOW;
+        clock.dates_items() || reads.get(id).is_some_and(is_recent)
     }
 
     /// Returns the keys of new items in the latest read of this conversation.

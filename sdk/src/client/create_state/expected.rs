@@ -1,15 +1,24 @@
-//! Matches a create with the items of a timeline: which could be it, and which surely is if it has the right time.
+//! The item that a create is meant to make, and the items of a timeline that could be it or surely are.
+
+use serde::{Deserialize, Serialize};
 
 use super::same_text::{same, same_with_checklist};
-use crate::client::error::Expected;
 use crate::{Direction, Me, Message, MessageStatus, Team, TimelineItem};
+
+/// The item that was meant to be created.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Expected {
+    Note { body: String },
+    Message { body: String, labels: Vec<String>, send: bool },
+}
 
 impl Expected {
     /// Returns whether the item can be this create, however the service may have changed it: an item of its kind that is not
     /// known to be another's, or of an unknown kind.
-    pub(super) fn could_be(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
+    pub(crate) fn could_be(&self, item: &TimelineItem, own: &OwnNames<'_>) -> bool {
         match (self, item) {
-            (Self::Note { .. }, TimelineItem::Note(note)) => !us.is_another(&note.author),
+            (Self::Note { .. }, TimelineItem::Note(note)) => !own.is_known_other(&note.author),
             (Self::Message { .. }, TimelineItem::Message(message)) => message.direction != Direction::Inbound,
             (_, TimelineItem::Unknown(_)) => true,
             _ => false,
@@ -17,9 +26,11 @@ impl Expected {
     }
 
     /// Returns whether the item is surely this create, if it has the right time.
-    pub(super) fn matches(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
+    pub(crate) fn matches(&self, item: &TimelineItem, own: &OwnNames<'_>) -> bool {
         match (self, item) {
-            (Self::Note { body }, TimelineItem::Note(note)) => us.are(&note.author) && same(body, &note.body),
+            (Self::Note { body }, TimelineItem::Note(note)) => {
+                own.includes(&note.author) && same(body, &note.body)
+            }
             (Self::Message { body, labels, send }, TimelineItem::Message(message)) => {
                 let words = match labels.is_empty() {
                     true => same(body, &message.text),
@@ -44,7 +55,7 @@ fn fits(message: &Message, send: bool) -> bool {
 }
 
 /// The names under which this key's notes show, and those of others.
-pub(super) struct Us<'a> {
+pub(crate) struct OwnNames<'a> {
     /// Not needed for a message.
     me: Option<&'a Me>,
     team: &'a Team,
@@ -52,20 +63,20 @@ pub(super) struct Us<'a> {
     listed: Option<&'a str>,
 }
 
-impl<'a> Us<'a> {
-    pub(super) fn new(me: Option<&'a Me>, team: &'a Team) -> Self {
+impl<'a> OwnNames<'a> {
+    pub(crate) fn new(me: Option<&'a Me>, team: &'a Team) -> Self {
         let own = me.map(|me| format!("agent:{}", me.agent.id));
         let listed = team.agents.iter().find(|agent| Some(agent.id.to_string()) == own);
         Self { me, team, listed: listed.map(|agent| agent.name.as_str()) }
     }
 
-    fn are(&self, author: &str) -> bool {
+    fn includes(&self, author: &str) -> bool {
         self.listed == Some(author) || self.me.is_some_and(|me| me.agent.name == author)
     }
 
     /// Returns whether this is surely someone else: the team lists us under one name, and them under another.
-    fn is_another(&self, author: &str) -> bool {
+    fn is_known_other(&self, author: &str) -> bool {
         let mut team = self.team.people.iter().chain(&self.team.agents);
-        self.listed.is_some() && !self.are(author) && team.any(|member| member.name == author)
+        self.listed.is_some() && !self.includes(author) && team.any(|member| member.name == author)
     }
 }

@@ -1,12 +1,17 @@
 //! A create whose effect is unknown, to be looked up later.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::baseline::Baseline;
+use super::expected::Expected;
+use super::service_clock::ServiceClock;
 use crate::{ConversationId, Timestamp};
+
+/// How long a call may take, and how much the clocks of machines may differ, together.
+const MAX_CALL_TIME: Duration = Duration::from_secs(3_600);
 
 /// A create whose effect is unknown, with what is needed to find out later.
 ///
@@ -18,35 +23,10 @@ use crate::{ConversationId, Timestamp};
 pub struct UnconfirmedCreate {
     pub(crate) conversation: ConversationId,
     pub(crate) expected: Expected,
-    pub(crate) before: Before,
+    pub(crate) baseline: Baseline,
     /// When it was sent at the latest, by the service's clock. `None` if that is not known.
     #[serde(default)]
     pub(crate) sent_by: Option<Timestamp>,
-}
-
-/// The state of the conversation before a create.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Before {
-    /// The keys of the items in it.
-    pub(crate) keys: BTreeSet<String>,
-    /// Whether these are all items, the moment before the create was sent.
-    pub(crate) whole: bool,
-    /// When it was sent, by the service's clock.
-    pub(crate) window: Option<SentWindow>,
-    /// When it was sent by the clock of this process, until the service's was observed afterwards.
-    #[serde(skip)]
-    pub(crate) sent: Option<Instant>,
-}
-
-/// From when on, by the service's clock, a request may have made an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SentWindow {
-    /// Items that are dated earlier were there before.
-    pub(crate) possible_from: Timestamp,
-    /// Items that are dated from here on came with the request, or too few seconds before it for the clock to tell.
-    pub(crate) certain_from: Timestamp,
 }
 
 impl UnconfirmedCreate {
@@ -61,6 +41,19 @@ impl UnconfirmedCreate {
     pub fn is_note(&self) -> bool {
         matches!(self.expected, Expected::Note { .. })
     }
+
+    /// Returns whether another create that was begun at this moment, by the clock of its machine, may have made its item after this one
+    /// was sent.
+    pub(crate) fn may_be_as_late_as(&self, begun: Timestamp) -> bool {
+        self.baseline.sent_at_local.is_none_or(|sent| begun + MAX_CALL_TIME >= sent)
+    }
+
+    /// Returns how long ago it was sent at least, as far as the service's clock tells.
+    pub(crate) fn since_sent(&self, clock: &ServiceClock, now: Instant) -> Duration {
+        let earliest = clock.reading().map(|reading| reading.earliest(now));
+        let passed = earliest.zip(self.sent_by).map(|(now, sent)| now.as_millis() - sent.as_millis());
+        Duration::from_millis(passed.and_then(|passed| u64::try_from(passed).ok()).unwrap_or_default())
+    }
 }
 
 impl fmt::Debug for UnconfirmedCreate {
@@ -70,12 +63,4 @@ impl fmt::Debug for UnconfirmedCreate {
             .field("is_note", &self.is_note())
             .finish_non_exhaustive()
     }
-}
-
-/// The item that was meant to be created.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Expected {
-    Note { body: String },
-    Message { body: String, labels: Vec<String>, send: bool },
 }

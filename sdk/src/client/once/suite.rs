@@ -1,0 +1,227 @@
+//! The rules of a store as tests that any implementation can run: feature `suite`, for the tests of a store.
+//!
+//! ```
+//! use shared_inbox::once::{MemoryStore, suite};
+//! use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
+//! use std::time::Duration;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let hand = Arc::new(AtomicU64::new(0));
+//! let clock = hand.clone();
+//! let store = MemoryStore::new().clock(move || Duration::from_millis(clock.load(Ordering::SeqCst)));
+//! // A store of its own time really waits.
+//! let pass = async |time: Duration| {
+//!     hand.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
+//! };
+//! suite::check(&store, Duration::from_secs(60), &pass).await;
+//! # }
+//! ```
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::record::{CreateResult, Fingerprint, OnceRecord};
+use super::store::{Begun, LeaseStatus, OnceStore};
+use crate::client::create_state::{Baseline, Expected, UnconfirmedCreate};
+use crate::{ConversationId, Timestamp, operation::Operation};
+
+/// Checks every rule of [`OnceStore`] but what a crash leaves behind. `lease` is how long the leases of the suite run, `pass` lets
+/// that much time go by, by the store's own clock. Uses keys of its own, and may be run on a store that holds others.
+///
+/// # Panics
+///
+/// When the store breaks a rule; the message names it.
+pub async fn check<S: OnceStore + ?Sized>(store: &S, lease: Duration, pass: &impl AsyncFn(Duration)) {
+    let rules = Rules { store, lease };
+    rules.of_many_at_once_one_is_granted().await;
+    rules.another_fingerprint_changes_nothing().await;
+    rules.a_record_keeps_every_character().await;
+    rules.a_removed_record_is_gone().await;
+    rules.a_lease_ends_and_not_before(pass).await;
+    rules.an_owner_that_was_overtaken_can_change_nothing(pass).await;
+    rules.a_result_is_kept_for_its_time(pass).await;
+}
+
+struct Rules<'a, S: ?Sized> {
+    store: &'a S,
+    lease: Duration,
+}
+
+fn record(key: &str, text: &str) -> OnceRecord {
+    let conversation: ConversationId = "cnv_suite".parse().expect("it is an id");
+    let expected = Expected::Note { body: text.to_owned() };
+    let create = UnconfirmedCreate {
+        conversation: conversation.clone(),
+        expected,
+        baseline: Baseline::default(),
+        sent_by: None,
+    };
+    OnceRecord {
+        key: format!("suite/{key}"),
+        fingerprint: Fingerprint::new(Operation::AddNote, &conversation, text.as_bytes()),
+        conversation,
+        since: Timestamp::now(),
+        owner: "the suite".to_owned(),
+        create: Some(create),
+        result: None,
+    }
+}
+
+fn finished(record: &OnceRecord, item: &str) -> OnceRecord {
+    let result = CreateResult { item: Some(item.to_owned()), response: json!({ "ok": true }) };
+    OnceRecord { create: None, result: Some(result), ..record.clone() }
+}
+
+impl<S: OnceStore + ?Sized> Rules<'_, S> {
+    async fn begin(&self, record: &OnceRecord) -> Begun {
+        self.store.begin(record, self.lease).await.expect("the store responds to `begin`")
+    }
+
+    async fn granted(&self, record: &OnceRecord) -> (u64, Option<OnceRecord>) {
+        match self.begin(record).await {
+            Begun::Granted { fence, previous } => (fence, previous),
+            Begun::Exists(found) => panic!("{}: not granted, there is {found:?}", record.key),
+        }
+    }
+
+    /// Asserts that the key is taken, and returns the record.
+    async fn exists(&self, record: &OnceRecord, rule: &str) -> OnceRecord {
+        match self.begin(record).await {
+            Begun::Exists(found) => found,
+            Begun::Granted { .. } => panic!("{}: {rule}", record.key),
+        }
+    }
+
+    async fn renew(&self, record: &OnceRecord, fence: u64, lease: Duration, expected: LeaseStatus) {
+        let status = self.store.renew(&record.key, fence, lease, Some(record)).await;
+        assert_eq!(status.expect("the store responds to `renew`"), expected, "{}: renew", record.key);
+    }
+
+    async fn finish(&self, record: &OnceRecord, fence: u64, expected: LeaseStatus) {
+        let status = self.store.finish(record, fence, self.lease * 4).await;
+        assert_eq!(status.expect("the store responds to `finish`"), expected, "{}: finish", record.key);
+    }
+
+    async fn remove(&self, record: &OnceRecord, fence: u64, expected: LeaseStatus) {
+        let status = self.store.remove(&record.key, fence).await;
+        assert_eq!(status.expect("the store responds to `remove`"), expected, "{}: remove", record.key);
+    }
+
+    /// Returns fence and whether it is held, of the record in the list.
+    async fn listed(&self, record: &OnceRecord) -> Option<(u64, bool)> {
+        let list = self.store.list().await.expect("the store responds to `list`");
+        let stored = list.into_iter().find(|stored| stored.record.key == record.key);
+        stored.map(|stored| (stored.fence, stored.is_held))
+    }
+
+    async fn of_many_at_once_one_is_granted(&self) {
+        let record = record("at_once", "x");
+        let all = join_all((0..16).map(|_| self.begin(&record))).await;
+        let mut fences = all.iter().filter_map(|begun| match begun {
+            Begun::Granted { fence, .. } => Some(*fence),
+            Begun::Exists(_) => None,
+        });
+        let fence = fences.next().expect("one is granted");
+        assert_eq!(fences.next(), None, "of many at once one is granted");
+        assert_eq!(self.listed(&record).await, Some((fence, true)), "it is in the list");
+        self.remove(&record, fence, LeaseStatus::Held).await;
+    }
+
+    async fn another_fingerprint_changes_nothing(&self) {
+        let (one, other) = (record("fingerprint", "x"), record("fingerprint", "y"));
+        let (fence, _) = self.granted(&one).await;
+        self.renew(&one, fence, Duration::ZERO, LeaseStatus::Held).await;
+        let found = self.exists(&other, "another fingerprint is never granted").await;
+        assert_eq!(found.fingerprint, one.fingerprint);
+        assert_eq!(self.listed(&one).await, Some((fence, false)), "a lease of no time has ended");
+        self.finish(&finished(&one, "not_1"), fence, LeaseStatus::Held).await;
+        let found = self.exists(&other, "nor when there is a result").await;
+        assert!(found.is_finished() && found.fingerprint == one.fingerprint);
+        self.remove(&one, fence, LeaseStatus::Held).await;
+    }
+
+    async fn a_record_keeps_every_character(&self) {
+        for key in ["ü/}{:'\"\\\n", "a b", "../../x", &"k".repeat(2_000)] {
+            let record = record(key, "text '\"\\ \u{1F642} \n {} $1 %s");
+            let (fence, _) = self.granted(&record).await;
+            let found = self.exists(&record, "its lease runs").await;
+            assert_eq!((&found.key, found.since), (&record.key, record.since));
+            let json = |record: &OnceRecord| serde_json::to_value(record).expect("a record is JSON");
+            assert_eq!(json(&found), json(&record), "{key}");
+            self.remove(&record, fence, LeaseStatus::Held).await;
+        }
+    }
+
+    async fn a_removed_record_is_gone(&self) {
+        let record = record("removed", "x");
+        let (fence, _) = self.granted(&record).await;
+        self.remove(&record, fence + 1, LeaseStatus::Lost).await;
+        self.remove(&record, fence, LeaseStatus::Held).await;
+        self.remove(&record, fence, LeaseStatus::Lost).await;
+        self.renew(&record, fence, self.lease, LeaseStatus::Lost).await;
+        self.finish(&finished(&record, "not_1"), fence, LeaseStatus::Lost).await;
+        assert_eq!(self.listed(&record).await, None);
+        let (next, previous) = self.granted(&record).await;
+        assert!(previous.is_none() && next > fence, "{fence}, {next}: fences grow also then");
+        self.remove(&record, next, LeaseStatus::Held).await;
+    }
+
+    async fn a_lease_ends_and_not_before(&self, pass: &impl AsyncFn(Duration)) {
+        let record = record("lease", "x");
+        let (fence, _) = self.granted(&record).await;
+        pass(self.lease * 6 / 10).await;
+        self.exists(&record, "its lease runs").await;
+        self.renew(&record, fence, self.lease, LeaseStatus::Held).await;
+        pass(self.lease * 6 / 10).await;
+        self.exists(&record, "it was renewed").await;
+        pass(self.lease * 6 / 10).await;
+        self.renew(&record, fence, self.lease, LeaseStatus::Held).await;
+        self.exists(&record, "a late renewal is one, when nobody came between").await;
+        self.renew(&record, fence, Duration::ZERO, LeaseStatus::Held).await;
+        let (next, previous) = self.granted(&record).await;
+        assert!(next > fence && previous.is_some_and(|previous| previous.since == record.since));
+        self.remove(&record, next, LeaseStatus::Held).await;
+    }
+
+    async fn an_owner_that_was_overtaken_can_change_nothing(&self, pass: &impl AsyncFn(Duration)) {
+        let record = record("overtaken", "x");
+        let (first, _) = self.granted(&record).await;
+        pass(self.lease * 11 / 10).await;
+        let (second, _) = self.granted(&record).await;
+        assert!(second > first, "fences grow");
+        self.renew(&record, first, self.lease, LeaseStatus::Lost).await;
+        self.finish(&finished(&record, "not_1"), first, LeaseStatus::Lost).await;
+        self.remove(&record, first, LeaseStatus::Lost).await;
+        assert_eq!(self.listed(&record).await, Some((second, true)), "it is the second one's");
+        self.finish(&finished(&record, "not_2"), second, LeaseStatus::Held).await;
+        self.finish(&finished(&record, "not_2"), second, LeaseStatus::Held).await;
+        self.finish(&finished(&record, "not_1"), first, LeaseStatus::Lost).await;
+        self.renew(&record, second, self.lease, LeaseStatus::Lost).await;
+        let result = self.exists(&record, "it has a result").await.result.expect("a result");
+        assert_eq!(result.item.as_deref(), Some("not_2"));
+        self.remove(&record, second, LeaseStatus::Held).await;
+    }
+
+    async fn a_result_is_kept_for_its_time(&self, pass: &impl AsyncFn(Duration)) {
+        let (kept, open) = (record("kept", "x"), record("open", "x"));
+        let (fence, _) = self.granted(&kept).await;
+        let (open_fence, _) = self.granted(&open).await;
+        self.finish(&finished(&kept, "not_1"), fence, LeaseStatus::Held).await;
+        pass(self.lease * 3).await;
+        self.store.purge().await.expect("the store responds to `purge`");
+        assert!(self.exists(&kept, "a result is kept for its time").await.is_finished());
+        pass(self.lease * 2).await;
+        self.store.purge().await.expect("the store responds to `purge`");
+        assert_eq!(
+            self.listed(&open).await,
+            Some((open_fence, false)),
+            "no record without a result is forgotten"
+        );
+        let (next, previous) = self.granted(&kept).await;
+        assert!(previous.is_none() && next > fence, "a result whose time is over is forgotten");
+        self.remove(&kept, next, LeaseStatus::Held).await;
+        self.remove(&open, open_fence, LeaseStatus::Held).await;
+    }
+}
