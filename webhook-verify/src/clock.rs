@@ -6,11 +6,6 @@ use std::time::{Duration, SystemTime};
 /// Whether the standard library has clocks here.
 const HAS_CLOCKS: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
-/// There is no clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no clock on this platform: set one with `.clock(…)`")]
-pub(crate) struct NoClock;
-
 /// Returns the time of day.
 pub(crate) fn wall() -> Option<SystemTime> {
     HAS_CLOCKS.then(SystemTime::now)

@@ -10,7 +10,7 @@ use crate::key::signatures::Signatures;
 use crate::verifier::{Verifier, matching};
 
 /// The most bytes of a body whose likely originals are tried: fifty times a large event.
-pub(crate) const MAX_BODY_BYTES: usize = 1 << 16;
+const MAX_BODY_BYTES: usize = 1 << 16;
 
 /// Says what is likely wrong with a secret's text, or with a request that it should have verified.
 ///
@@ -39,44 +39,33 @@ pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8])
 impl Verifier {
     /// Says what is likely wrong with a request that this verifier rejects; for logs, never for the response.
     ///
-    /// It costs six hashes of the body at most, and one of a body over 64 KiB.
+    /// For each secret it costs five hashes of the body at most, and one of a body over 64 KiB, which whoever can send requests can
+    /// make happen: call it while a webhook is being set up, in a route that takes the headers and the bytes.
     #[must_use]
     pub fn diagnose<'a>(&self, headers: impl WebhookHeaders<'a>, body: &[u8]) -> Diagnosis {
-        self.diagnose_read(headers.parts(), Some(body))
-    }
-
-    /// Returns the same for a request whose body may not have been read.
-    pub(crate) fn diagnose_read(
-        &self,
-        parts: Result<RawHeaders<'_>, VerifyError>,
-        body: Option<&[u8]>,
-    ) -> Diagnosis {
-        let verdict = parts.and_then(|parts| match body {
-            Some(body) => self.verify(parts, body).map(|verified| verified.matched_signature().secret()),
-            None => self.check(parts).and(Err(VerifyError::Mismatch)),
-        });
+        let parts = headers.parts();
+        let verified = parts.and_then(|parts| self.verify(parts, body));
+        let verdict = verified.map(|verified| verified.matched_signature().secret());
         let mut hints = Vec::new();
         match verdict {
             Ok(_) | Err(VerifyError::Mismatch) => {}
-            Err(VerifyError::TooOld { age: off }) => {
-                hints.push(Hint::TimestampOutsideTolerance { seconds: off.as_secs(), behind: false });
-            }
-            Err(VerifyError::TooNew { ahead: off }) => {
-                hints.push(Hint::TimestampOutsideTolerance { seconds: off.as_secs(), behind: true });
+            Err(VerifyError::TooOld { age: off } | VerifyError::TooNew { ahead: off }) => {
+                let behind = matches!(verdict, Err(VerifyError::TooNew { .. }));
+                hints.push(Hint::TimestampOutsideTolerance { seconds: off.as_secs(), behind });
             }
             Err(error) => hints.push(Hint::Headers(error)),
         }
         // A wrong clock may hide that the signature is wrong too.
-        if let (Err(error), Ok(parts), Some(body)) = (verdict, parts, body)
+        if let (Err(error), Ok(parts)) = (verdict, parts)
             && error.status() == 401
         {
-            hints.extend(self.signature_hint(parts, body));
+            hints.extend(self.signature_hint(parts, body, error));
         }
         Diagnosis { verdict, hints }
     }
 
-    /// Why no signature fits, if none does.
-    fn signature_hint(&self, parts: RawHeaders<'_>, body: &[u8]) -> Option<Hint> {
+    /// Returns why no signature fits, if none does. `error` is what verification said.
+    fn signature_hint(&self, parts: RawHeaders<'_>, body: &[u8], error: VerifyError) -> Option<Hint> {
         if self.keys.is_empty() {
             return Some(Hint::NoSecrets);
         }
@@ -85,7 +74,8 @@ impl Verifier {
             Err(error) => return Some(Hint::Headers(error)),
         };
         let fits = |body: &[u8]| matching(&self.keys, parts, &signatures, body).is_some();
-        if fits(body) {
+        // After a mismatch the body has been hashed already.
+        if error != VerifyError::Mismatch && fits(body) {
             return None;
         }
         let rewritten = body.len() <= MAX_BODY_BYTES && originals(body).iter().any(|original| fits(original));

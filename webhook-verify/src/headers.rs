@@ -5,9 +5,6 @@ use std::fmt;
 use crate::error::{Header, VerifyError};
 
 /// The values of the three headers, as they came in.
-///
-/// Made from three values or any list of headers, or from a tuple `(id, timestamp, signature)`; with the features `http` and `http02` also from a
-/// reference to a header map, through [`WebhookHeaders`].
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct RawHeaders<'a> {
@@ -17,13 +14,15 @@ pub struct RawHeaders<'a> {
     pub timestamp: &'a [u8],
     /// `webhook-signature`
     pub signature: &'a [u8],
+    /// `traceparent`, if the request has one: not signed, and for logs and spans only.
+    pub traceparent: Option<&'a [u8]>,
 }
 
 impl<'a> RawHeaders<'a> {
     /// Takes the three values as they came in.
     #[must_use]
     pub fn new(id: &'a [u8], timestamp: &'a [u8], signature: &'a [u8]) -> Self {
-        Self { id, timestamp, signature }
+        Self { id, timestamp, signature, traceparent: None }
     }
 
     /// Picks the three headers out of any list of names and values. Names compare without regard to case.
@@ -42,22 +41,27 @@ impl<'a> RawHeaders<'a> {
     /// # Errors
     /// When one of the three is missing, or is there more than once with different values.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, VerifyError> {
-        // One pass over everything, so that all values of a name are seen.
-        let mut found = [Found::Nowhere; 3];
-        for (name, value) in pairs {
-            if let Some(header) = Header::named(name) {
-                found[header as usize] = found[header as usize].and(value);
-            }
+        // The three, and `traceparent`. One pass over everything, so that all values of a name are seen.
+        let (mut found, mut differs) = ([None; 4], [false; 4]);
+        // Most headers of a request begin otherwise.
+        for (name, value) in pairs.into_iter().filter(|(name, _)| name.starts_with(['w', 'W', 't', 'T'])) {
+            let place = match Header::named(name) {
+                Some(header) => header as usize,
+                None if name.eq_ignore_ascii_case("traceparent") => 3,
+                None => continue,
+            };
+            // Which of two values another program on the way went by cannot be known.
+            differs[place] |= found[place].replace(value).is_some_and(|other| other != value);
         }
-        let only = |header| match found[header as usize] {
-            Found::Once(value) => Ok(value),
-            Found::Nowhere => Err(VerifyError::Missing(header)),
-            Found::Differing => Err(VerifyError::Conflicting(header)),
+        let only = |header: Header| match found[header as usize] {
+            _ if differs[header as usize] => Err(VerifyError::Conflicting(header)),
+            value => value.ok_or(VerifyError::Missing(header)),
         };
         Ok(Self {
             id: only(Header::Id)?,
             timestamp: only(Header::Timestamp)?,
             signature: only(Header::Signature)?,
+            traceparent: found[3].filter(|_| !differs[3]),
         })
     }
 }
@@ -71,28 +75,8 @@ impl fmt::Debug for RawHeaders<'_> {
     }
 }
 
-/// What is known of one header.
-#[derive(Clone, Copy)]
-enum Found<'a> {
-    Nowhere,
-    /// Once, or more often with the same value.
-    Once(&'a [u8]),
-    /// Which of two values another program on the way went by cannot be known.
-    Differing,
-}
-
-impl<'a> Found<'a> {
-    fn and(self, value: &'a [u8]) -> Self {
-        match self {
-            Self::Nowhere => Self::Once(value),
-            Self::Once(first) if first == value => self,
-            Self::Once(_) | Self::Differing => Self::Differing,
-        }
-    }
-}
-
 /// Anything in which the three headers can be found: [`RawHeaders`], a tuple of three texts, [`SignedHeaders`](crate::SignedHeaders),
-/// and references to the header maps of `http`, `http02` and `actix-web` with the features of these names. For those of any other
+/// and references to the header maps of `http` and `actix-web` with the features of these names. For those of any other
 /// framework there is [`RawHeaders::from_pairs`].
 pub trait WebhookHeaders<'a>: Sealed {
     /// Returns the three values.
@@ -117,7 +101,7 @@ impl Sealed for (&str, &str, &str) {}
 
 impl<'a> WebhookHeaders<'a> for (&'a str, &'a str, &'a str) {
     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
-        Ok(RawHeaders { id: self.0.as_bytes(), timestamp: self.1.as_bytes(), signature: self.2.as_bytes() })
+        Ok(RawHeaders::new(self.0.as_bytes(), self.1.as_bytes(), self.2.as_bytes()))
     }
 }
 
@@ -137,6 +121,5 @@ macro_rules! header_maps {
 
 header_maps! {
     "http": http::HeaderMap;
-    "http02": http02::HeaderMap;
     "actix-web": actix_web::http::header::HeaderMap;
 }

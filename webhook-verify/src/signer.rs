@@ -1,7 +1,5 @@
 //! Signing, for tests of receivers and for servers that send webhooks.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -20,7 +18,7 @@ use crate::key::secret::Secret;
 /// assert_eq!(headers.signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Signer {
     keys: Vec<Key>,
 }
@@ -44,22 +42,9 @@ impl Signer {
     /// Like [`sign`](Self::sign), with the timestamp as any text: for tests of what a receiver has to reject.
     #[must_use]
     pub fn sign_text(&self, id: &str, timestamp: &str, body: &[u8]) -> SignedHeaders {
-        let mut signature = String::new();
-        for key in &self.keys {
-            if !signature.is_empty() {
-                signature.push(' ');
-            }
-            signature.push_str("v1,");
-            let tag = key.sign(id.as_bytes(), timestamp.as_bytes(), body);
-            STANDARD.encode_string(tag.as_bytes(), &mut signature);
-        }
-        SignedHeaders { id: id.to_owned(), timestamp: timestamp.to_owned(), signature }
-    }
-}
-
-impl fmt::Debug for Signer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signer").field("secrets", &self.keys.len()).finish()
+        let tags = self.keys.iter().map(|key| key.sign(id.as_bytes(), timestamp.as_bytes(), body));
+        let entries: Vec<_> = tags.map(|tag| format!("v1,{}", STANDARD.encode(tag.as_bytes()))).collect();
+        SignedHeaders { id: id.to_owned(), timestamp: timestamp.to_owned(), signature: entries.join(" ") }
     }
 }
 

@@ -3,15 +3,20 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
+use std::sync::Arc;
 
+use derive_where::derive_where;
 use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use shared_inbox::__spec::replace_lone_surrogates;
 
+use crate::endpoint::{Endpoint, SoleEndpoint};
 use crate::replay::Delivery;
+use crate::trace_context::TraceContext;
 
 /// That one request was verified: who signed it (which secret), when, under which id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +43,6 @@ impl<'a> MatchedSignature<'a> {
         self.timestamp
     }
 
-    /// This event at one of your endpoints, for a [guard](crate::replay) to remember.
-    #[must_use]
-    pub fn delivery(&self, endpoint: &str) -> Delivery {
-        Delivery::new(endpoint, self.id)
-    }
-
     /// Returns which secret matched: its place in the list given to [`Verifier::new`](crate::Verifier::new), from 0.
     ///
     /// With the new secret first and the old one second, a rotation is complete when this is never 1 any more.
@@ -55,14 +54,18 @@ impl<'a> MatchedSignature<'a> {
 
 /// A body that was verified, still as bytes.
 #[derive(Clone, Copy)]
+#[derive_where(Debug)]
 pub struct VerifiedBody<'a> {
     matched: MatchedSignature<'a>,
+    #[derive_where(skip)]
+    traceparent: Option<&'a [u8]>,
+    #[derive_where(skip)]
     body: &'a [u8],
 }
 
 impl<'a> VerifiedBody<'a> {
-    pub(crate) fn new(matched: MatchedSignature<'a>, body: &'a [u8]) -> Self {
-        Self { matched, body }
+    pub(crate) fn new(matched: MatchedSignature<'a>, traceparent: Option<&'a [u8]>, body: &'a [u8]) -> Self {
+        Self { matched, traceparent, body }
     }
 
     /// Returns what was proven.
@@ -79,22 +82,35 @@ impl<'a> VerifiedBody<'a> {
 
     /// Reads the envelope, usually into an [`Event`](crate::Event); any type that reads the envelope's JSON will do.
     ///
-    /// Whatever has the id is an [`Event`](crate::Event), not an error: a kind or version that is not known, or a known
-    /// one of another shape, is [`EventKind::Unknown`](crate::EventKind::Unknown).
-    ///
-    /// [`Event`](crate::Event) takes whatever JSON can say, at any depth and with any number, and keeps it. Another type takes
-    /// what `serde_json` reads into it. Half a surrogate pair in a text, as `"\\ud83d"`, is read as U+FFFD in either case.
+    /// Whatever has the id, and no field twice, is an [`Event`](crate::Event), not an error: a kind or version that is not known, or a known one of
+    /// another shape, is [`EventKind::Unknown`](crate::EventKind::Unknown), and keeps its JSON. Another type takes what `serde_json`
+    /// reads into it. Half a surrogate pair in a text, as `"\\ud83d"`, is read as U+FFFD in either case.
     ///
     /// # Errors
     /// When the body is not JSON, not of that shape, or has another id than the header `webhook-id`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<Verified<T>, ParseError> {
+        self.parse_from(Origin { trace: self.trace_context(), ..Origin::default() })
+    }
+
+    /// Returns the trace that the request belongs to, if it says so.
+    #[must_use]
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        TraceContext::parse(std::str::from_utf8(self.traceparent?).ok()?)
+    }
+
+    pub(crate) fn parse_from<T: DeserializeOwned, E>(
+        self,
+        origin: Origin,
+    ) -> Result<Verified<T, E>, ParseError> {
         // `Event` keeps its JSON without the blanks in front, and counts lines and columns from there.
         let blanks = self.body.iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
         let (blanks, json) = self.body.split_at(blanks);
-        self.read(json).map_err(|error| error.after_blanks(blanks))
+        let (event_type, value) = self.read(json).map_err(|error| error.after_blanks(blanks))?;
+        Ok(Verified { event_type, ..Verified::new(self.matched, origin, value) })
     }
 
-    fn read<T: DeserializeOwned>(&self, json: &[u8]) -> Result<Verified<T>, ParseError> {
+    /// Returns the event's type, where it can be logged, and the value.
+    fn read<T: DeserializeOwned>(&self, json: &[u8]) -> Result<(Option<String>, T), ParseError> {
         let read = || match serde_json::from_slice(json) {
             Ok(value) => Ok(value),
             Err(error) => match std::str::from_utf8(json).map(replace_lone_surrogates) {
@@ -103,24 +119,18 @@ impl<'a> VerifiedBody<'a> {
             },
         };
         // The id is what a replay guard goes by, so an envelope that says another one cannot be told apart from a mistake.
-        let MatchedSignature { id, timestamp, secret } = self.matched;
+        let id = self.matched.id;
         let event_type = match after_id(json, id) {
             Some(rest) => leading_type(rest),
             None => {
-                let head = Head::read(json)?;
+                let head = Head::read(json, false)?;
                 if head.id.as_deref() != Some(id) {
                     return Err(ParseError::IdMismatch);
                 }
                 head.event_type
             }
         };
-        Ok(Verified {
-            id: id.to_owned(),
-            timestamp,
-            secret,
-            event_type: event_type.filter(|event_type| loggable(event_type)),
-            value: read()?,
-        })
+        Ok((event_type.filter(|event_type| loggable(event_type)), read()?))
     }
 }
 
@@ -144,21 +154,29 @@ fn loggable(event_type: &str) -> bool {
     (1..=64).contains(&event_type.len()) && event_type.bytes().all(named)
 }
 
-/// The envelope's first `id` and `type`, read no further than that.
+/// Returns what a body says of its mode.
+#[cfg(any(feature = "http", feature = "actix-web"))]
+pub(crate) fn livemode(body: &[u8]) -> Result<Option<bool>, ParseError> {
+    Ok(Head::read(body, true)?.livemode)
+}
+
+/// The envelope's first `id`, `type` and, where it is needed, `livemode`, read no further than that.
 #[derive(Default)]
 struct Head {
     id: Option<String>,
     event_type: Option<String>,
+    livemode: Option<bool>,
+    needs_livemode: bool,
 }
 
 impl Head {
-    fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
+    fn read(body: &[u8], needs_livemode: bool) -> Result<Self, serde_json::Error> {
         // What is not UTF-8 is not JSON; the reader says where.
         let text = std::str::from_utf8(body).map(replace_lone_surrogates);
         let body = text.as_ref().map_or(body, |text| text.as_bytes());
-        let mut head = Self::default();
+        let mut head = Self { needs_livemode, ..Self::default() };
         let read = serde_json::Deserializer::from_slice(body).deserialize_map(&mut head);
-        // Once both are found, reading ends with a complaint about the rest.
+        // Once all are found, reading ends with a complaint about the rest.
         if head.id.is_some() { Ok(head) } else { read.map(|()| head) }
     }
 }
@@ -176,9 +194,13 @@ impl<'de> Visitor<'de> for &mut Head {
                 "id" if self.id.is_none() => self.id = Some(map.next_value()?),
                 // Of another form, it is for the reader of the whole to judge.
                 "type" => self.event_type = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok(),
+                "livemode" if self.livemode.is_none() => {
+                    self.livemode = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok();
+                }
                 _ => _ = map.next_value::<IgnoredAny>()?,
             }
-            if self.id.is_some() && self.event_type.is_some() {
+            let has_mode = !self.needs_livemode || self.livemode.is_some();
+            if self.id.is_some() && self.event_type.is_some() && has_mode {
                 return Ok(());
             }
         }
@@ -190,30 +212,38 @@ impl<'de> Visitor<'de> for &mut Head {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl fmt::Debug for VerifiedBody<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VerifiedBody")
-            .field("matched", &self.matched)
-            .field("bytes", &self.body.len())
-            .finish()
-    }
+/// Where a value came from, as far as a receiver knows.
+#[derive(Clone, Default)]
+pub(crate) struct Origin {
+    /// The id of the receiver's endpoint.
+    pub(crate) endpoint: Option<Arc<str>>,
+    pub(crate) trace: Option<TraceContext>,
+    /// The body, to be kept should the event's handler fail too often.
+    #[cfg(any(feature = "http", feature = "actix-web"))]
+    pub(crate) body: Option<bytes::Bytes>,
 }
 
 /// A value out of a verified request. Reads like the value itself; only verification can make one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified<T> {
+///
+/// `E` is the endpoint that it came to, for apps with [several](Endpoint).
+#[derive_where(Clone, Debug, PartialEq, Eq; T)]
+pub struct Verified<T, E = SoleEndpoint> {
     id: String,
     timestamp: u64,
     secret: usize,
+    #[derive_where(skip(Debug, EqHashOrd))]
     event_type: Option<String>,
+    #[derive_where(skip(Debug, EqHashOrd))]
+    origin: Origin,
     value: T,
+    #[derive_where(skip(Debug))]
+    endpoint: PhantomData<fn() -> E>,
 }
 
-impl<T> Verified<T> {
-    #[cfg(feature = "http")]
-    pub(crate) fn new(matched: MatchedSignature<'_>, value: T) -> Self {
+impl<T, E> Verified<T, E> {
+    pub(crate) fn new(matched: MatchedSignature<'_>, origin: Origin, value: T) -> Self {
         let MatchedSignature { id, timestamp, secret } = matched;
-        Self { id: id.to_owned(), timestamp, secret, event_type: None, value }
+        Self { id: id.to_owned(), timestamp, secret, event_type: None, origin, value, endpoint: PhantomData }
     }
 
     /// Returns what was proven about the request.
@@ -222,14 +252,10 @@ impl<T> Verified<T> {
         MatchedSignature::new(&self.id, self.timestamp, self.secret)
     }
 
-    /// This event at one of your endpoints, for a [guard](crate::replay) to remember. Knows the event's type, for logs.
+    /// Returns the trace that the request belongs to, if it says so.
     #[must_use]
-    pub fn delivery(&self, endpoint: &str) -> Delivery {
-        let delivery = self.matched_signature().delivery(endpoint);
-        match &self.event_type {
-            Some(event_type) => delivery.with_event_type(event_type.as_str()),
-            None => delivery,
-        }
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        self.origin.trace
     }
 
     /// Returns the value alone.
@@ -237,9 +263,58 @@ impl<T> Verified<T> {
     pub fn into_inner(self) -> T {
         self.value
     }
+
+    fn delivery_at(&self, endpoint: &str) -> Delivery {
+        let mut delivery = Delivery::new(endpoint, self.id.as_str());
+        if let Some(event_type) = &self.event_type {
+            delivery = delivery.with_event_type(event_type.as_str());
+        }
+        if let Some(trace) = self.origin.trace {
+            delivery = delivery.with_trace_context(trace);
+        }
+        #[cfg(any(feature = "http", feature = "actix-web"))]
+        if let Some(body) = &self.origin.body {
+            delivery = delivery.with_body(&**body);
+        }
+        delivery
+    }
 }
 
-impl<T> Deref for Verified<T> {
+#[cfg(any(feature = "http", feature = "actix-web"))]
+impl<E> Verified<bytes::Bytes, E> {
+    /// Reads the envelope, usually into an [`Event`](crate::Event), as [`VerifiedBody::parse`] does.
+    ///
+    /// # Errors
+    /// When the body is not JSON, not of that shape, or has another id than the header `webhook-id`.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<Verified<T, E>, ParseError> {
+        VerifiedBody::new(self.matched_signature(), None, self).parse_from(self.origin.clone())
+    }
+}
+
+impl<T> Verified<T> {
+    /// This event at one of your endpoints, for a [guard](crate::replay) to remember. Knows the event's type, for logs, and its
+    /// body where a [`Receiver`](crate::Receiver) has read it, for dead letters.
+    #[must_use]
+    pub fn delivery(&self, endpoint: &str) -> Delivery {
+        self.delivery_at(endpoint)
+    }
+}
+
+impl<T, E: Endpoint> Verified<T, E> {
+    /// This event at the endpoint that it came to, for a [guard](crate::replay) to remember: the endpoint's id is the receiver's.
+    #[must_use]
+    pub fn delivery(&self) -> Delivery {
+        self.delivery_at(self.endpoint_id())
+    }
+
+    /// Returns the id of the endpoint that it came to, as the receiver has it.
+    #[must_use]
+    pub fn endpoint_id(&self) -> &str {
+        self.origin.endpoint.as_deref().unwrap_or_default()
+    }
+}
+
+impl<T, E> Deref for Verified<T, E> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -278,6 +353,12 @@ pub enum ParseError {
 }
 
 impl ParseError {
+    /// Returns the HTTP status for the sender.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        400
+    }
+
     /// Returns the same error in a body that begins with these blanks.
     fn after_blanks(mut self, blanks: &[u8]) -> Self {
         if let Self::NotJson { line, column } | Self::Shape { line, column } = &mut self {
@@ -297,12 +378,6 @@ impl ParseError {
             Self::Shape { .. } => "body_shape",
             Self::IdMismatch => "body_id_mismatch",
         }
-    }
-
-    /// Returns the HTTP status for the sender.
-    #[must_use]
-    pub fn status(&self) -> u16 {
-        400
     }
 }
 

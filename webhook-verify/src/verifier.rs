@@ -1,11 +1,9 @@
 //! The verifier: headers first, then the body, one hash for each secret.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use derive_where::derive_where;
 
 use crate::clock;
 use crate::error::VerifyError;
@@ -13,6 +11,7 @@ use crate::headers::{RawHeaders, WebhookHeaders};
 use crate::key::Key;
 use crate::key::secret::Secret;
 use crate::key::signatures::Signatures;
+use crate::setters::setters;
 use crate::verified::{MatchedSignature, VerifiedBody};
 
 /// How old or how far ahead a timestamp may be, by default.
@@ -43,9 +42,11 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
+#[derive_where(Debug)]
 pub struct Verifier {
     pub(crate) keys: Vec<Key>,
     pub(crate) tolerance: Duration,
+    #[derive_where(skip)]
     clock: Option<Clock>,
 }
 
@@ -57,12 +58,10 @@ impl Verifier {
         Self { keys, tolerance: DEFAULT_TOLERANCE, clock: None }
     }
 
-    /// Sets how old or how far ahead a timestamp may be; 5 minutes unless set. A longer one gives whoever has
-    /// recorded a request more time to send it again.
-    #[must_use]
-    pub fn tolerance(mut self, tolerance: Duration) -> Self {
-        self.tolerance = tolerance;
-        self
+    setters! {
+        /// Sets how old or how far ahead a timestamp may be; 5 minutes unless set. A longer one gives whoever has
+        /// recorded a request more time to send it again.
+        tolerance(tolerance): Duration;
     }
 
     /// Takes the time from `clock` instead of the system's: for tests, and for WebAssembly in a browser or a Worker, which has no
@@ -82,19 +81,25 @@ impl Verifier {
         headers: impl WebhookHeaders<'a>,
         body: &'a [u8],
     ) -> Result<VerifiedBody<'a>, VerifyError> {
-        self.check(headers)?.verify(body)
+        self.check(headers)?.verify(self, body)
     }
 
     /// Checks all that the headers alone can show, so that a bad request costs no reading of its body.
-    ///
-    /// # Errors
-    /// The first thing found wrong.
-    pub fn check<'a>(&self, headers: impl WebhookHeaders<'a>) -> Result<Checked<'_, 'a>, VerifyError> {
+    pub(crate) fn check<'a>(
+        &self,
+        headers: impl WebhookHeaders<'a>,
+    ) -> Result<CheckedHeaders<'a>, VerifyError> {
         let parts = headers.parts()?;
         let (id, seconds) = (id(parts.id)?, seconds(parts.timestamp)?);
         self.in_time(seconds)?;
         let signatures = Signatures::parse(parts.signature)?;
-        Ok(Checked { keys: &self.keys, parts, signatures, id, seconds })
+        Ok(CheckedHeaders { parts, signatures, id, seconds })
+    }
+
+    /// Returns the same verifier with other secrets.
+    #[cfg(any(feature = "http", feature = "actix-web"))]
+    pub(crate) fn with_secrets(&self, secrets: impl IntoIterator<Item = Secret>) -> Self {
+        Self { tolerance: self.tolerance, clock: self.clock.clone(), ..Self::new(secrets) }
     }
 
     /// Returns the time since 1970 by the verifier's clock.
@@ -119,109 +124,21 @@ impl Verifier {
     }
 }
 
-impl fmt::Debug for Verifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Verifier")
-            .field("secrets", &self.keys.len())
-            .field("tolerance", &self.tolerance)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A request whose headers are in order and whose body has not been looked at: nothing is proven yet.
-#[derive(Clone)]
-pub struct Checked<'v, 'h> {
-    keys: &'v [Key],
+/// The headers of a request, in order as far as they show. Nothing is proven before the body has been verified.
+pub(crate) struct CheckedHeaders<'h> {
     parts: RawHeaders<'h>,
     signatures: Signatures<'h>,
     id: &'h str,
     seconds: u64,
 }
 
-impl<'h> Checked<'_, 'h> {
-    #[cfg(any(feature = "http", feature = "actix-web"))]
-    pub(crate) fn parts(&self) -> RawHeaders<'h> {
-        self.parts
-    }
-
-    /// Checks the body, in one piece.
-    ///
-    /// # Errors
-    /// [`VerifyError::Mismatch`] when no signature fits.
-    pub fn verify<'a>(self, body: &'a [u8]) -> Result<VerifiedBody<'a>, VerifyError>
-    where
-        'h: 'a,
-    {
-        let secret = matching(self.keys, self.parts, &self.signatures, body).ok_or(VerifyError::Mismatch)?;
-        Ok(VerifiedBody::new(MatchedSignature::new(self.id, self.seconds, secret), body))
-    }
-
-    /// Checks a body that arrives in pieces, without keeping it.
-    ///
-    /// ```
-    /// # use std::time::{Duration, UNIX_EPOCH};
-    /// # use shared_inbox_webhooks::{Secret, Verifier};
-    /// # let verifier = Verifier::new([Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?])
-    /// #     .clock(|| UNIX_EPOCH + Duration::from_secs(1614265330));
-    /// # let headers = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-    /// let mut stream = verifier.check(headers)?.stream();
-    /// for piece in [&br#"{"test": "#[..], b"2432232314}"] {
-    ///     stream.update(piece);
-    /// }
-    /// let matched = stream.finish()?;
-    /// assert_eq!(matched.timestamp(), 1614265330);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn stream(self) -> Stream<'h> {
-        let hashing = self.keys.iter().map(|key| key.start(self.parts.id, self.parts.timestamp)).collect();
-        Stream { hashing, signatures: self.signatures, id: self.id, seconds: self.seconds }
-    }
-}
-
-impl fmt::Debug for Checked<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Checked")
-            .field("id", &self.id)
-            .field("timestamp", &self.seconds)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A verification under way, fed piece by piece. Nothing that came in may be acted on before [`finish`](Self::finish).
-#[must_use = "nothing is verified until `finish` has been called"]
-pub struct Stream<'h> {
-    hashing: Vec<Hmac<Sha256>>,
-    signatures: Signatures<'h>,
-    id: &'h str,
-    seconds: u64,
-}
-
-impl<'h> Stream<'h> {
-    /// Takes the next piece of the body.
-    pub fn update(&mut self, piece: &[u8]) {
-        for hashing in &mut self.hashing {
-            hashing.update(piece);
-        }
-    }
-
-    /// Ends the body and compares.
-    ///
-    /// # Errors
-    /// [`VerifyError::Mismatch`] when no signature fits.
-    pub fn finish(self) -> Result<MatchedSignature<'h>, VerifyError> {
-        let Self { hashing, signatures, id, seconds } = self;
-        let is_right = |hashing: Hmac<Sha256>| signatures.contain(&hashing.finalize());
-        let matched = hashing.into_iter().position(is_right);
-        matched.map(|index| MatchedSignature::new(id, seconds, index)).ok_or(VerifyError::Mismatch)
-    }
-}
-
-impl fmt::Debug for Stream<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream")
-            .field("id", &self.id)
-            .field("timestamp", &self.seconds)
-            .finish_non_exhaustive()
+impl<'h> CheckedHeaders<'h> {
+    /// Checks the body with the secrets of `verifier`.
+    pub(crate) fn verify(self, verifier: &Verifier, body: &'h [u8]) -> Result<VerifiedBody<'h>, VerifyError> {
+        let Self { parts, signatures, id, seconds } = self;
+        let secret = matching(&verifier.keys, parts, &signatures, body).ok_or(VerifyError::Mismatch)?;
+        let trace = parts.traceparent;
+        Ok(VerifiedBody::new(MatchedSignature::new(id, seconds, secret), trace, body))
     }
 }
 

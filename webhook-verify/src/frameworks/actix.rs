@@ -14,21 +14,23 @@ use serde::de::DeserializeOwned;
 
 use crate::receiver::{Receiver, Rejection, Webhook};
 use crate::replay::{HandleError, Handled};
+use crate::verified::VerifiedBody;
 
-impl<T: DeserializeOwned + 'static> FromRequest for Webhook<T> {
+impl<T: DeserializeOwned + 'static, E: 'static> FromRequest for Webhook<T, E> {
     type Error = Rejection;
     type Future = Pin<Box<dyn Future<Output = Result<Self, Rejection>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let receiver = request.app_data::<Receiver>();
-        let receiver = receiver.or_else(|| request.app_data::<Data<Receiver>>().map(Data::get_ref)).cloned();
+        let receiver = request.app_data::<Receiver<E>>();
+        let receiver =
+            receiver.or_else(|| request.app_data::<Data<Receiver<E>>>().map(Data::get_ref)).cloned();
         let (request, payload) = (request.clone(), payload.take());
         Box::pin(async move {
             let receiver = receiver.ok_or(Rejection::NoReceiver)?;
             let checked = receiver.check(request.headers())?;
             let body = receiver.in_time(read(&request, payload, receiver.limit())).await;
             let body = body.map_err(|rejection| receiver.reject(rejection))?;
-            receiver.parse(receiver.verify(checked, &body)?).map(Webhook)
+            receiver.verify(checked, &body, VerifiedBody::parse_from).map(Webhook)
         })
     }
 }

@@ -8,16 +8,17 @@ use serde::de::DeserializeOwned;
 use crate::receiver::{Receiver, Rejection, Webhook};
 use crate::replay::{HandleError, Handled};
 
-impl<S, T> FromRequest<S> for Webhook<T>
+impl<S, T, E> FromRequest<S> for Webhook<T, E>
 where
     S: Send + Sync,
     T: DeserializeOwned,
-    Receiver: FromRef<S>,
+    E: 'static,
+    Receiver<E>: FromRef<S>,
 {
     type Rejection = Rejection;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Rejection> {
-        Receiver::from_ref(state).receive(request).await.map(Webhook)
+        Receiver::<E>::from_ref(state).receive(request).await.map(Webhook)
     }
 }
 

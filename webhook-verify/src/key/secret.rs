@@ -1,7 +1,6 @@
 //! The shared secret: the one value here that must never be printed, logged or left in memory.
 
 use std::fmt;
-use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -60,14 +59,6 @@ impl Secret {
         Self::sized(bytes, Self::MIN_BYTES)
     }
 
-    /// Like [`from_bytes`](Self::from_bytes), but takes secrets from one byte up. Short secrets can be guessed.
-    ///
-    /// # Errors
-    /// When there is no byte at all, or too many.
-    pub fn from_bytes_allowing_short(bytes: &[u8]) -> Result<Self, SecretError> {
-        Self::sized(bytes, 1)
-    }
-
     /// Returns the secret's text, `whsec_` and base64, for the one moment it is shown to its owner. Wiped when dropped.
     #[must_use]
     pub fn reveal(&self) -> Zeroizing<String> {
@@ -118,14 +109,6 @@ impl Secret {
             length if length > Self::MAX_BYTES => Err(SecretError::TooLong),
             _ => Ok(Self(Zeroizing::new(Box::from(bytes)))),
         }
-    }
-}
-
-impl FromStr for Secret {
-    type Err = SecretError;
-
-    fn from_str(text: &str) -> Result<Self, SecretError> {
-        Self::parse(text)
     }
 }
 

@@ -1,21 +1,30 @@
 //! The trait of replay guards: a record of events with claims that expire, in this process or in a shared store.
 
-use std::cmp::Ordering;
 use std::error::Error;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One event at one endpoint, the key of a replay guard. Clones are cheap.
+use derive_where::derive_where;
+
+use crate::trace_context::TraceContext;
+
+/// One event at one endpoint, the key of a replay guard. Clones are cheap, and what else it knows of the event is ignored in
+/// comparisons.
 ///
 /// [`Verified::delivery`](crate::Verified::delivery) makes one from a verified request.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
+#[derive_where(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Delivery {
+    // The event first, because it decides most comparisons.
     event: Arc<str>,
     endpoint: Arc<str>,
+    #[derive_where(skip(EqHashOrd))]
     event_type: Option<Arc<str>>,
+    #[derive_where(skip)]
+    trace: Option<TraceContext>,
+    #[derive_where(skip)]
+    body: Option<Arc<[u8]>>,
 }
 
 impl Delivery {
@@ -23,13 +32,28 @@ impl Delivery {
     /// event; `event` is the event's id, from [`MatchedSignature::id`](crate::MatchedSignature::id).
     #[must_use]
     pub fn new(endpoint: impl Into<Arc<str>>, event: impl Into<Arc<str>>) -> Self {
-        Self { event: event.into(), endpoint: endpoint.into(), event_type: None }
+        let (event, endpoint) = (event.into(), endpoint.into());
+        Self { event, endpoint, event_type: None, trace: None, body: None }
     }
 
-    /// Sets the event's type, such as `client.replied`, for logs. It is ignored when deliveries are compared.
+    /// Sets the event's type, such as `client.replied`, for logs.
     #[must_use]
     pub fn with_event_type(mut self, event_type: impl Into<Arc<str>>) -> Self {
         self.event_type = Some(event_type.into());
+        self
+    }
+
+    /// Sets the trace that the request belongs to, for spans.
+    #[must_use]
+    pub fn with_trace_context(mut self, trace: TraceContext) -> Self {
+        self.trace = Some(trace);
+        self
+    }
+
+    /// Sets the body, to be kept should the event's handler fail too often.
+    #[must_use]
+    pub fn with_body(mut self, body: impl Into<Arc<[u8]>>) -> Self {
+        self.body = Some(body.into());
         self
     }
 
@@ -51,35 +75,16 @@ impl Delivery {
         self.event_type.as_deref()
     }
 
-    /// Returns what it is compared by: the event first, because it decides most comparisons.
-    fn key(&self) -> (&str, &str) {
-        (&self.event, &self.endpoint)
+    /// Returns the trace that the request belongs to, where it is known.
+    #[must_use]
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        self.trace
     }
-}
 
-impl PartialEq for Delivery {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Delivery {}
-
-impl PartialOrd for Delivery {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Delivery {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl Hash for Delivery {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key().hash(state);
+    /// Returns the body, where it is known.
+    #[must_use]
+    pub fn body(&self) -> Option<&[u8]> {
+        self.body.as_deref()
     }
 }
 
@@ -114,6 +119,8 @@ pub enum Claim {
     InProgress,
     /// The event has been handled.
     Done,
+    /// The event's handler failed too often: it is a dead letter, and only a retry runs it again.
+    DeadLettered,
 }
 
 /// Whether a claim is still held by the owner of its fencing token.
@@ -125,6 +132,12 @@ pub enum ClaimStatus {
     Held,
     /// You do not hold it, or no longer: it expired and another attempt took it, or it was released. Nothing was changed.
     Lost,
+}
+
+impl ClaimStatus {
+    pub(super) fn held_if(is_held: bool) -> Self {
+        if is_held { Self::Held } else { Self::Lost }
+    }
 }
 
 /// The boxed future that a guard's methods return, so that a guard can be an `Arc<dyn ReplayGuard>`.
@@ -140,74 +153,6 @@ pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>>
 /// - Fencing tokens of one delivery grow. A step with an older one returns [`ClaimStatus::Lost`] and changes nothing.
 /// - A commit is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
 /// - After an error the step may or may not have happened. Every step may be repeated.
-///
-/// ```
-/// use std::collections::HashMap;
-/// use std::sync::{Mutex, PoisonError};
-/// use std::time::Duration;
-/// use shared_inbox_webhooks::replay::{GuardFuture, Claim, Delivery, FencingToken, ReplayGuard, ClaimStatus};
-///
-/// /// A sketch: a real store also lets its claims expire, and forgets in the end.
-/// #[derive(Default)]
-/// struct Table(Mutex<HashMap<Delivery, (FencingToken, State)>>);
-///
-/// #[derive(Clone, Copy, PartialEq)]
-/// enum State { Claimed, Released, Done }
-///
-/// impl Table {
-///     /// Changes the state for the holder of the latest fence.
-///     fn step(&self, delivery: &Delivery, fence: FencingToken, from: &[State], to: State) -> ClaimStatus {
-///         match self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(delivery) {
-///             Some((latest, state)) if *latest == fence && from.contains(state) => {
-///                 *state = to;
-///                 ClaimStatus::Held
-///             }
-///             _ => ClaimStatus::Lost,
-///         }
-///     }
-/// }
-///
-/// impl ReplayGuard for Table {
-///     fn lease_time(&self) -> Duration {
-///         Duration::from_secs(60)
-///     }
-///
-///     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
-///         Box::pin(async move {
-///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-///             let (fence, state) = table.entry(delivery.clone()).or_insert((FencingToken::new(0), State::Released));
-///             Ok(match state {
-///                 State::Done => Claim::Done,
-///                 State::Claimed => Claim::InProgress,
-///                 State::Released => {
-///                     (*fence, *state) = (FencingToken::new(fence.number() + 1), State::Claimed);
-///                     Claim::Granted(*fence)
-///                 }
-///             })
-///         })
-///     }
-///
-///     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Claimed)) })
-///     }
-///
-///     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed, State::Done], State::Done)) })
-///     }
-///
-///     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Released)) })
-///     }
-///
-///     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-///         Box::pin(async move {
-///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-///             let done = table.get_mut(delivery).filter(|(_, state)| *state == State::Done);
-///             Ok(done.map(|(_, state)| *state = State::Released).is_some())
-///         })
-///     }
-/// }
-/// ```
 pub trait ReplayGuard: Send + Sync {
     /// Returns how long a claim lasts unless it is renewed.
     fn lease_time(&self) -> Duration;
@@ -233,44 +178,39 @@ pub trait ReplayGuard: Send + Sync {
     fn abandon(&self, _delivery: &Delivery, _fence: FencingToken) {}
 }
 
-macro_rules! passes_on {
-    ($($pointer:ty),*) => {$(
-        impl<G: ReplayGuard + ?Sized> ReplayGuard for $pointer {
-            fn lease_time(&self) -> Duration {
-                (**self).lease_time()
-            }
+impl<G: ReplayGuard + ?Sized> ReplayGuard for Arc<G> {
+    fn lease_time(&self) -> Duration {
+        (**self).lease_time()
+    }
 
-            fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
-                (**self).claim(delivery)
-            }
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
+        (**self).claim(delivery)
+    }
 
-            fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-                (**self).renew(delivery, fence)
-            }
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
+        (**self).renew(delivery, fence)
+    }
 
-            fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-                (**self).commit(delivery, fence)
-            }
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
+        (**self).commit(delivery, fence)
+    }
 
-            fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-                (**self).release(delivery, fence)
-            }
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
+        (**self).release(delivery, fence)
+    }
 
-            fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-                (**self).forget(delivery)
-            }
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
+        (**self).forget(delivery)
+    }
 
-            fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
-                (**self).abandon(delivery, fence);
-            }
-        }
-    )*};
+    fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
+        (**self).abandon(delivery, fence);
+    }
 }
 
-passes_on!(&G, Arc<G>, Box<G>);
-
 /// An error returned when the store behind a guard could not be reached or could not respond, or the guard panicked.
-#[derive(Clone)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the replay guard's store failed: {0}")]
 pub struct GuardError(Arc<dyn Error + Send + Sync>);
 
 impl GuardError {
@@ -283,23 +223,5 @@ impl GuardError {
     #[must_use]
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
-    }
-}
-
-impl fmt::Display for GuardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the replay guard's store failed: {}", self.0)
-    }
-}
-
-impl fmt::Debug for GuardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("GuardError").field(&self.0).finish()
-    }
-}
-
-impl Error for GuardError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
     }
 }

@@ -4,15 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use derive_where::derive_where;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use super::guard::{Claim, Delivery, FencingToken, ReplayGuard};
+use super::dead_letter::{CountedClaim, DeadLetter, DeadLetterGuard};
+use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, ReplayGuard};
 use super::heartbeat::Heartbeat;
-use super::run::{ClaimGuard, HandleError, Handled};
-use super::supervise::{self, Held};
+use super::run::{ClaimHandle, HandleError, Handled};
+use super::supervise::{Failure, LastRun, OnExhausted, RenewingClaim, log_dead_letter, run_task, step, warn};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
+use crate::meter;
+use crate::setters::setters;
 
 /// Far longer than any handler should run, and short enough that the service still repeats the event for most of a day.
 const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
@@ -24,47 +28,62 @@ const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 /// renewed until its end has been recorded, but no longer than [`max_run_time`](Self::max_run_time).
 /// [`shutdown`](Self::shutdown) waits for running handlers. The README of this crate has a complete server.
 ///
-/// ```no_run
-/// use std::time::Duration;
-/// use shared_inbox_webhooks::replay::{Delivery, Handlers, MemoryGuard};
-///
-/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let handlers = Handlers::new(MemoryGuard::new());
-/// // For each verified event; `event.delivery("/hook")` makes the delivery.
-/// let handled = handlers.once(Delivery::new("/hook", "evt_1"), async |_| Ok::<_, std::io::Error>(())).await?;
-/// assert_eq!(handled.status(), 200);
-/// handlers.shutdown(Duration::from_secs(30)).await?;
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Logs
 ///
-/// Each run that fails, panics or is cancelled is an error in `tracing`, with the endpoint, the event's id and type and the
-/// handler's error. Each step of the guard that fails is a warning. Handlers and these lines are in the span of the call.
+/// Each run that fails, panics or is cancelled is an error in `tracing`, with the handler's error, and each step of the guard that
+/// fails is a warning, both with the endpoint, the event's id and its type.
 ///
 /// # Handlers that block
 ///
 /// A handler should not block its thread: use `tokio::task::spawn_blocking`. One that does keeps its claim as long as the
-/// runtime has another thread to renew it on, which a thread of `Handlers` wakes six times in a lease. On a runtime of one
-/// thread, or with all threads blocked, a handler that blocks for longer than the lease can be overtaken. A late renewal is
-/// logged as a warning.
+/// runtime has another thread to renew it on; without one it can be overtaken. A late renewal is logged as a warning.
+#[derive_where(Clone, Debug)]
 pub struct Handlers<G> {
-    shared: Arc<Shared<G>>,
-    away: OnStoreError,
-    max_run_time: Duration,
+    #[derive_where(skip(Debug))]
+    pub(super) shared: Arc<Shared<G>>,
+    #[derive_where(skip(Debug))]
+    pub(super) settings: Settings,
 }
 
-struct Shared<G> {
-    guard: Arc<G>,
-    tasks: TaskTracker,
+#[derive(Clone)]
+pub(super) struct Settings {
+    on_store_error: OnStoreError,
+    pub(super) max_run_time: Duration,
+    pub(super) max_attempts: Option<MaxAttempts>,
+    pub(super) on_exhausted: OnExhausted,
+}
+
+pub(super) struct Shared<G> {
+    pub(super) guard: Arc<G>,
+    pub(super) tasks: TaskTracker,
     runtime: Option<Handle>,
     heartbeat: Heartbeat,
 }
 
-impl<G> Clone for Handlers<G> {
-    fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), ..*self }
+/// The limit, and the guard that counts.
+#[derive(Clone)]
+pub(super) struct MaxAttempts {
+    pub(super) runs: u32,
+    pub(super) guard: Arc<dyn DeadLetterGuard>,
+}
+
+impl MaxAttempts {
+    /// Counts a run that had no claim. Returns whether its event is a dead letter now.
+    async fn count(&self, delivery: &Delivery, text: &str) -> bool {
+        let counting = step(delivery, "count", async {
+            let counted = self.guard.claim_run(delivery).await?;
+            let Claim::Granted(fence) = counted.claim else { return Ok(false) };
+            if counted.run < self.runs {
+                return self.guard.release(delivery, fence).await.map(|_: ClaimStatus| false);
+            }
+            let letter = DeadLetter::new(delivery.clone(), counted.run, text);
+            let is_buried = self.guard.bury(&letter, fence).await? == ClaimStatus::Held;
+            if is_buried {
+                log_dead_letter(&letter);
+            }
+            Ok(is_buried)
+        });
+        counting.await.unwrap_or(false)
     }
 }
 
@@ -75,9 +94,8 @@ pub enum OnStoreError {
     /// Does not handle it: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
     #[default]
     Reject,
-    /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. Its attempts may be handled at the same
-    /// time or again, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fencing token 0, which is smaller
-    /// than any of a store.
+    /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. For handlers that may run twice, or at the
+    /// same time. Their [`ClaimHandle`] has the fencing token 0, which is smaller than any of a store.
     LetThrough,
 }
 
@@ -91,25 +109,27 @@ impl<G> Handlers<G> {
         let runtime = Handle::try_current().ok();
         let tasks = TaskTracker::new();
         let shared = Shared { guard: Arc::new(guard), tasks, runtime, heartbeat: Heartbeat::default() };
-        let (away, max_run_time) = (OnStoreError::default(), DEFAULT_MAX_RUN_TIME);
-        Self { shared: Arc::new(shared), away, max_run_time }
+        let settings = Settings {
+            on_store_error: OnStoreError::default(),
+            max_run_time: DEFAULT_MAX_RUN_TIME,
+            max_attempts: None,
+            on_exhausted: OnExhausted::default(),
+        };
+        Self { shared: Arc::new(shared), settings }
     }
 
-    /// Sets what to do with an event while the guard's store is unavailable; rejected by default. For [`once`](Self::once) only: a
-    /// transaction needs its store.
-    #[must_use]
-    pub fn on_store_error(mut self, away: OnStoreError) -> Self {
-        self.away = away;
-        self
-    }
+    setters! {
+        /// Sets what to do with an event while the guard's store is unavailable; rejected by default. For [`once`](Self::once) only: a
+        /// transaction needs its store.
+        on_store_error(settings.on_store_error): OnStoreError;
 
-    /// Sets how long a handler may run: an hour by default. A slower one is cancelled at its next `await`, its claim is released
-    /// ([`HandleError::TimedOut`], 500), and the service's next attempt runs it again. Without a limit, a handler that never ends
-    /// would get every attempt a 409, and after a day the service pauses the webhook.
-    #[must_use]
-    pub fn max_run_time(mut self, time: Duration) -> Self {
-        self.max_run_time = time;
-        self
+        /// Sets how long a handler may run: an hour by default. A slower one is cancelled at its next `await`, its claim is released
+        /// ([`HandleError::TimedOut`], 500), and the service's next attempt runs it again. Without a limit, a handler that never ends
+        /// would get every attempt a 409, and after a day the service pauses the webhook.
+        max_run_time(settings.max_run_time): Duration;
+
+        /// Sets how an event is answered that has become a dead letter: with a success by default.
+        on_exhausted(settings.on_exhausted): OnExhausted;
     }
 
     /// Returns the guard.
@@ -136,8 +156,9 @@ impl<G> Handlers<G> {
     }
 
     /// Runs `work` to its end in a task of its own.
-    async fn spawn<T, E>(
+    pub(super) async fn spawn<T, E>(
         &self,
+        delivery: &Delivery,
         work: impl Future<Output = Result<Handled<T>, HandleError<E>>> + Send + 'static,
     ) -> Result<Handled<T>, HandleError<E>>
     where
@@ -153,7 +174,7 @@ impl<G> Handlers<G> {
             let _counted = counted;
             work.await
         }
-        .in_current_span();
+        .instrument(span(delivery));
         let task = match &self.shared.runtime {
             Some(runtime) => runtime.spawn(work),
             None => tokio::spawn(work),
@@ -166,48 +187,109 @@ impl<G> Handlers<G> {
 impl<G: ReplayGuard + 'static> Handlers<G> {
     /// Runs `handler` unless the event has been handled or is being handled. Dropping the returned future does not stop it.
     ///
-    /// The handler gets its [`ClaimGuard`] and must own what it works on.
+    /// The handler gets its [`ClaimHandle`] and must own what it works on.
     ///
     /// # Errors
     /// When the handler fails, panics or takes too long, the guard cannot be reached, or the program is shutting down.
     pub async fn once<T, E, F>(
         &self,
         delivery: Delivery,
-        handler: impl FnOnce(ClaimGuard) -> F + Send + 'static,
+        handler: impl FnOnce(ClaimHandle) -> F + Send + 'static,
     ) -> Result<Handled<T>, HandleError<E>>
     where
         T: Send + 'static,
         E: fmt::Display + Send + 'static,
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let Self { shared, away, max_run_time } = self.clone();
-        let lease = shared.guard.lease_time();
-        let start = move |claim| tokio::spawn(async move { handler(claim).await }.in_current_span());
+        let Self { shared, settings } = self.clone();
+        let about = delivery.clone();
         let work = async move {
-            let fence = match supervise::step(async { shared.guard.claim(&delivery).await }).await {
-                Ok(Claim::Granted(fence)) => fence,
-                Ok(Claim::InProgress) => return Ok(Handled::InProgress),
-                Ok(Claim::Done) => return Ok(Handled::AlreadyDone),
+            let claiming = step(&delivery, "claim", async {
+                match &settings.max_attempts {
+                    Some(limit) => limit.guard.claim_run(&delivery).await,
+                    None => shared.guard.claim(&delivery).await.map(CountedClaim::from),
+                }
+            });
+            let CountedClaim { claim, run, has_lapsed } = match claiming.await {
+                Ok(claim) => claim,
+                Err(error) if settings.on_store_error == OnStoreError::Reject => {
+                    return Err(HandleError::Guard(error));
+                }
                 Err(error) => {
-                    supervise::warn(&delivery, "claim", &error);
-                    if away == OnStoreError::Reject {
-                        return Err(HandleError::Guard(error));
-                    }
-                    let run =
-                        supervise::end(start(ClaimGuard::new(FencingToken::new(0))), &delivery, max_run_time)
-                            .await;
-                    return run.map(|value| Handled::RanUnrecorded(value, error));
+                    let unclaimed = ClaimHandle::new(FencingToken::new(0));
+                    let running = async move { handler(unclaimed).await };
+                    let ended = run_task(running, &delivery, settings.max_run_time).await;
+                    let value = ended.map_err(|failure| failure.error)?;
+                    return Ok(Handled::RanUnrecorded(value, error));
                 }
             };
-            shared.heartbeat.start(Handle::current(), &shared.tasks, lease);
-            let claim = ClaimGuard::new(fence);
-            let mut held = Held::new(Arc::clone(&shared.guard), delivery.clone(), claim.clone(), lease);
-            match held.renewed_during(supervise::end(start(claim), &delivery, max_run_time)).await {
-                Ok(value) => Ok(held.commit(value, shared.tasks.token()).await),
-                Err(error) => Err(held.release(error).await),
+            let Claim::Granted(fence) = claim else {
+                meter::duplicate(Some(delivery.endpoint()));
+                return match claim {
+                    Claim::DeadLettered => settings.on_exhausted.answer(HandleError::DeadLettered),
+                    Claim::Done => Ok(Handled::AlreadyDone),
+                    _ => Ok(Handled::InProgress),
+                };
+            };
+            let claim = ClaimHandle::new(fence);
+            let limit = settings.max_attempts.filter(|limit| run >= limit.runs);
+            let has_run_last = has_lapsed && limit.as_ref().is_some_and(|limit| run > limit.runs);
+            let answer = settings.on_exhausted;
+            let last = |run| limit.map(|MaxAttempts { guard, .. }| LastRun { guard, run, answer });
+            // The last run that was allowed never ended: its process may have been killed by the event.
+            if has_run_last {
+                let text = Some(NEVER_ENDED.to_owned());
+                let ended = Err(Failure { error: HandleError::DeadLettered, text });
+                return shared.hold(delivery, claim).settle(ended, last(run - 1)).await;
             }
+            shared.run(delivery, claim, handler, settings.max_run_time, last(run)).await
         };
-        self.spawn(work).await
+        self.spawn(&about, work).await
+    }
+}
+
+/// What a dead letter says when no run has said anything.
+const NEVER_ENDED: &str =
+    "its last run never ended: the process was killed or stood still for longer than its lease";
+
+/// Returns the span in which an event is handled. Links to the trace of the request by its ids.
+fn span(delivery: &Delivery) -> tracing::Span {
+    let trace = delivery.trace_context();
+    tracing::info_span!(
+        "webhook",
+        endpoint = delivery.endpoint(),
+        event = delivery.event(),
+        event_type = delivery.event_type(),
+        trace_id = trace.as_ref().map(|trace| trace.trace_id()),
+        parent_span_id = trace.as_ref().map(|trace| trace.parent_span_id()),
+    )
+}
+
+impl<G: ReplayGuard + 'static> Shared<G> {
+    /// Keeps a claim that was granted.
+    fn hold(&self, delivery: Delivery, claim: ClaimHandle) -> RenewingClaim<G> {
+        RenewingClaim::new(Arc::clone(&self.guard), self.tasks.clone(), delivery, claim)
+    }
+
+    /// Runs a handler to its end, renews its claim meanwhile, and records how it ended.
+    pub(super) async fn run<T, E, F>(
+        &self,
+        delivery: Delivery,
+        claim: ClaimHandle,
+        handler: impl FnOnce(ClaimHandle) -> F + Send + 'static,
+        max_run_time: Duration,
+        last: Option<LastRun>,
+    ) -> Result<Handled<T>, HandleError<E>>
+    where
+        T: Send + 'static,
+        E: fmt::Display + Send + 'static,
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.heartbeat.start(Handle::current(), &self.tasks, self.guard.lease_time());
+        let mut claimed = self.hold(delivery.clone(), claim.clone());
+        let running = async move { handler(claim).await };
+        let ended = claimed.renewed_during(run_task(running, &delivery, max_run_time)).await;
+        claimed.settle(ended, last).await
     }
 }
 
@@ -226,7 +308,8 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
         T: Send + 'static,
         E: fmt::Display + Send + 'static,
     {
-        let Self { shared, max_run_time, .. } = self.clone();
+        let Self { shared, settings } = self.clone();
+        let about = delivery.clone();
         let work = async move {
             let within = delivery.clone();
             let transaction = async move {
@@ -237,20 +320,28 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
                     other => Ok(other),
                 }
             };
-            let task = tokio::spawn(transaction.in_current_span());
-            let outcome = supervise::end(task, &delivery, max_run_time).await?;
-            if let Err(error) = &outcome {
-                supervise::warn(&delivery, "transaction", error);
+            let answer = settings.on_exhausted;
+            match run_task(transaction, &delivery, settings.max_run_time).await {
+                Ok(outcome) => {
+                    match &outcome {
+                        Ok(Handled::AlreadyDone | Handled::InProgress | Handled::DeadLettered) => {
+                            meter::duplicate(Some(delivery.endpoint()));
+                        }
+                        Ok(_) => {}
+                        Err(error) => warn(&delivery, "transaction", error),
+                    }
+                    match outcome {
+                        Ok(Handled::DeadLettered) => answer.answer(HandleError::DeadLettered),
+                        outcome => outcome,
+                    }
+                }
+                Err(Failure { error, text }) => match (&settings.max_attempts, text) {
+                    (Some(limit), Some(text)) if limit.count(&delivery, &text).await => answer.answer(error),
+                    _ => Err(error),
+                },
             }
-            outcome
         };
-        self.spawn(work).await
-    }
-}
-
-impl<G> fmt::Debug for Handlers<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handlers").field("running", &self.running()).finish_non_exhaustive()
+        self.spawn(&about, work).await
     }
 }
 

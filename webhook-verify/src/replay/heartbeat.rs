@@ -1,8 +1,7 @@
 //! Keeps the timers of a runtime going while a handler blocks one of its threads.
 //!
-//! One thread of a runtime waits for its timers and sockets, and the others for tasks. When a handler's turn comes, it may be
-//! that one thread which runs it, and as long as the handler blocks, no timer fires, although other threads are free. A task
-//! that is spawned from outside wakes one of those, which waits for timers from then on.
+//! One thread of a runtime waits for its timers and sockets, the others for tasks. If that one runs a handler that blocks, no timer
+//! fires, although others are free. A task that is spawned from outside wakes one of those, which waits for timers from then on.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

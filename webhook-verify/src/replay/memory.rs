@@ -1,14 +1,21 @@
 //! A replay guard in the memory of one process, with a bounded size.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use derive_where::derive_where;
+
+use super::dead_letter::{ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard};
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 use super::{LEASE, RETRY_WINDOW};
 use crate::clock;
+use crate::setters::setters;
+
+const NO_CLOCK: &str = "there is no clock on this platform: set one with `.clock(…)`";
+const TOO_MANY_DEAD_LETTERS: &str =
+    "there are too many dead letters in memory: retry or discard some, or keep them in a store";
 
 type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
@@ -17,20 +24,15 @@ type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A handler whose effects
 /// must not be repeated even then needs a guard on a persistent store, or a [transaction](super::TransactionalInbox). A full
 /// guard forgets handled events early, oldest first ([`forgotten_early`](Self::forgotten_early) counts them), and rejects a claim
-/// only when none is left to forget.
-///
-/// ```
-/// use std::time::Duration;
-/// use shared_inbox_webhooks::replay::MemoryGuard;
-///
-/// let guard = MemoryGuard::new().capacity(10_000).lease(Duration::from_secs(30));
-/// assert!(guard.is_empty());
-/// ```
+/// only when none is left to forget. Dead letters are kept in memory too, and are gone when the process ends.
+#[derive_where(Debug)]
 pub struct MemoryGuard {
     lease: Duration,
     retention: Duration,
     capacity: usize,
+    #[derive_where(skip)]
     clock: Option<Clock>,
+    #[derive_where(skip)]
     events: Mutex<Events>,
 }
 
@@ -39,16 +41,14 @@ pub struct MemoryGuard {
 #[derive(Default)]
 struct Events {
     entries: BTreeMap<Key, Entry>,
-    /// Those in progress, by when their claims expire.
-    claimed: Queue,
-    /// Those that were handled, by when they are forgotten.
-    handled: Queue,
+    /// For each state the events in it, by when their claims expire or they are forgotten.
+    queues: [BTreeMap<(Duration, FencingToken), Key>; 3],
+    /// Dead letters, with the number of the claim that first made each.
+    dead: BTreeMap<Key, (FencingToken, DeadLetter)>,
     /// The number of the last claim.
     last: u64,
     forgotten_early: u64,
 }
-
-type Queue = BTreeMap<(Duration, FencingToken), Key>;
 
 /// An event at an endpoint, as one text. With one for each part, the longest claim took 20 ms when a million events had expired:
 /// it seems that the allocator merges freed small pieces all at once.
@@ -63,13 +63,24 @@ fn key(delivery: &Delivery) -> Key {
 #[derive(Clone, Copy)]
 struct Entry {
     fence: FencingToken,
-    done: bool,
+    state: State,
+    /// How many runs were counted.
+    runs: u32,
     until: Duration,
 }
 
+/// The states of an event, in the order in which events are forgotten when the guard is full.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Claimed,
+    /// Its claim was released, and its runs are counted.
+    Released,
+    Done,
+}
+
 impl Entry {
-    fn is_over(&self, now: Duration) -> bool {
-        self.until <= now
+    fn is(&self, state: State, now: Duration) -> bool {
+        self.state == state && self.until > now
     }
 }
 
@@ -77,38 +88,46 @@ impl Events {
     /// Adds an entry, in the place of the one that was there.
     fn insert(&mut self, key: &Key, entry: Entry) {
         self.remove(key);
-        self.queue(entry).insert((entry.until, entry.fence), Arc::clone(key));
+        self.queues[entry.state as usize].insert((entry.until, entry.fence), Arc::clone(key));
         self.entries.insert(Arc::clone(key), entry);
     }
 
     fn remove(&mut self, key: &Key) {
         if let Some(entry) = self.entries.remove(key) {
-            self.queue(entry).remove(&(entry.until, entry.fence));
+            self.queues[entry.state as usize].remove(&(entry.until, entry.fence));
         }
-    }
-
-    fn queue(&mut self, entry: Entry) -> &mut Queue {
-        if entry.done { &mut self.handled } else { &mut self.claimed }
     }
 
     /// Makes room for one entry. Forgets two at most that have expired, so that no claim pays for all of them, and the oldest
-    /// one where there are as many as `capacity`: an expired claim, or else an event that was handled.
-    fn make_room(&mut self, capacity: usize, retention: Duration, now: Duration) -> Result<(), MemoryFull> {
+    /// one where there are as many as `capacity`.
+    fn make_room(&mut self, capacity: usize, retention: Duration, now: Duration) -> Result<(), GuardError> {
         for _ in 0..2 {
             let is_full = self.entries.len() >= capacity;
-            // Otherwise an expired claim is kept for a while: its holder may still commit it.
-            let kept = if is_full { Duration::ZERO } else { retention };
-            let claimed = self.claimed.first_key_value();
-            let claimed = claimed.filter(|((until, _), _)| until.saturating_add(kept) <= now);
-            let handled = self.handled.first_key_value().filter(|((until, _), _)| is_full || *until <= now);
-            let Some(((until, _), key)) = claimed.or(handled) else {
-                return if is_full { Err(MemoryFull) } else { Ok(()) };
+            let next = [State::Claimed, State::Released, State::Done].into_iter().find_map(|state| {
+                let ((until, _), key) = self.queues[state as usize].first_key_value()?;
+                let may_go = match state {
+                    State::Claimed if is_full => *until <= now,
+                    // Its holder may still commit it.
+                    State::Claimed => until.saturating_add(retention) <= now,
+                    State::Released | State::Done => is_full || *until <= now,
+                };
+                may_go.then(|| (state == State::Done && *until > now, Arc::clone(key)))
+            });
+            let Some((is_early, key)) = next else {
+                return if is_full { Err(GuardError::new(MemoryFull)) } else { Ok(()) };
             };
-            self.forgotten_early += u64::from(*until > now);
-            let key = Arc::clone(key);
+            self.forgotten_early += u64::from(is_early);
             self.remove(&key);
         }
         Ok(())
+    }
+
+    /// Claims an event that is free.
+    fn grant(&mut self, key: &Key, runs: u32, until: Duration) -> FencingToken {
+        self.last += 1;
+        let fence = FencingToken::new(self.last);
+        self.insert(key, Entry { fence, state: State::Claimed, runs, until });
+        fence
     }
 }
 
@@ -129,19 +148,13 @@ impl MemoryGuard {
         }
     }
 
-    /// Sets how long a claim lasts unless it is renewed. [`once`](super::once) does not renew it, and then it should be longer
-    /// than the slowest handler: when it has expired, another attempt is handled at the same time.
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
+    setters! {
+        /// Sets how long a claim lasts unless it is renewed. [`once`](super::once) does not renew it, and then it should be longer
+        /// than the slowest handler: when it has expired, another attempt is handled at the same time.
+        lease(lease): Duration;
 
-    /// Sets how long a handled event is remembered.
-    #[must_use]
-    pub fn retention(mut self, retention: Duration) -> Self {
-        self.retention = retention;
-        self
+        /// Sets how long a handled event is remembered.
+        retention(retention): Duration;
     }
 
     /// Sets how many events are remembered at most, one at least. An event takes some 400 bytes.
@@ -163,7 +176,8 @@ impl MemoryGuard {
     #[must_use]
     pub fn len(&self) -> usize {
         let Ok(now) = self.now() else { return 0 };
-        self.lock().entries.values().filter(|entry| !entry.is_over(now)).count()
+        let is_remembered = |entry: &&Entry| entry.is(State::Claimed, now) || entry.is(State::Done, now);
+        self.lock().entries.values().filter(is_remembered).count()
     }
 
     /// Returns whether no event is remembered.
@@ -180,7 +194,7 @@ impl MemoryGuard {
     }
 
     fn now(&self) -> Result<Duration, GuardError> {
-        let clock = self.clock.as_ref().ok_or_else(|| GuardError::new(clock::NoClock))?;
+        let clock = self.clock.as_ref().ok_or_else(|| GuardError::new(NO_CLOCK))?;
         Ok(clock())
     }
 
@@ -188,74 +202,48 @@ impl MemoryGuard {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn claimed(&self, fence: FencingToken, now: Duration) -> Entry {
-        Entry { fence, done: false, until: now.saturating_add(self.lease) }
-    }
-
-    fn claim_now(&self, delivery: &Delivery) -> Result<Claim, GuardError> {
+    fn claim_now(&self, delivery: &Delivery, is_counted: bool) -> Result<CountedClaim, GuardError> {
         let (now, key) = (self.now()?, key(delivery));
         let mut events = self.lock();
-        match events.entries.get(&key) {
-            Some(entry) if !entry.is_over(now) => {
-                return Ok(if entry.done { Claim::Done } else { Claim::InProgress });
+        let entry = events.entries.get(&key).copied();
+        let live = entry.filter(|entry| entry.until > now);
+        match live.map(|entry| entry.state) {
+            Some(State::Claimed) => return Ok(Claim::InProgress.into()),
+            Some(State::Done) => return Ok(Claim::Done.into()),
+            Some(State::Released) | None if events.dead.contains_key(&key) => {
+                return Ok(Claim::DeadLettered.into());
             }
-            Some(_) => {}
-            None => events.make_room(self.capacity, self.retention, now).map_err(GuardError::new)?,
+            Some(State::Released) | None => {}
         }
-        events.last += 1;
-        let fence = FencingToken::new(events.last);
-        events.insert(&key, self.claimed(fence, now));
-        Ok(Claim::Granted(fence))
+        if entry.is_none() {
+            events.make_room(self.capacity, self.retention, now)?;
+        }
+        let lapsed = entry.filter(|entry| entry.state == State::Claimed);
+        let runs = live.or(lapsed).map_or(0, |entry| entry.runs).saturating_add(u32::from(is_counted));
+        let fence = events.grant(&key, runs, now.saturating_add(self.lease));
+        Ok(CountedClaim::granted(fence, runs, lapsed.is_some()))
     }
 
     /// Changes the entry with this fence, if there is one and `change` returns true.
-    fn change(
+    fn change<'a>(
         &self,
         delivery: &Delivery,
         fence: FencingToken,
         change: impl FnOnce(&mut Events, &Key, Entry, Duration) -> bool,
-    ) -> Result<ClaimStatus, GuardError> {
-        let (now, key) = (self.now()?, key(delivery));
-        let mut events = self.lock();
-        let held = events.entries.get(&key).copied().filter(|entry| entry.fence == fence);
-        let changed = held.is_some_and(|entry| change(&mut events, &key, entry, now));
-        Ok(if changed { ClaimStatus::Held } else { ClaimStatus::Lost })
+    ) -> GuardFuture<'a, ClaimStatus> {
+        let changed = self.now().map(|now| {
+            let (key, mut events) = (key(delivery), self.lock());
+            let held = events.entries.get(&key).copied();
+            let held = held.filter(|entry| entry.fence == fence && entry.state != State::Released);
+            held.is_some_and(|entry| change(&mut events, &key, entry, now))
+        });
+        done(changed.map(ClaimStatus::held_if))
     }
+}
 
-    fn release_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
-        self.change(delivery, fence, |events, key, entry, _| {
-            if !entry.done {
-                events.remove(key);
-            }
-            !entry.done
-        })
-    }
-
-    fn renew_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
-        self.change(delivery, fence, |events, key, entry, now| {
-            if !entry.done {
-                events.insert(key, self.claimed(fence, now));
-            }
-            !entry.done
-        })
-    }
-
-    fn commit_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
-        self.change(delivery, fence, |events, key, _, now| {
-            events.insert(key, Entry { fence, done: true, until: now.saturating_add(self.retention) });
-            true
-        })
-    }
-
-    fn forget_now(&self, delivery: &Delivery) -> Result<bool, GuardError> {
-        let (now, key) = (self.now()?, key(delivery));
-        let mut events = self.lock();
-        let handled = events.entries.get(&key).is_some_and(|entry| entry.done && !entry.is_over(now));
-        if handled {
-            events.remove(&key);
-        }
-        Ok(handled)
-    }
+/// Returns the future of a step that has been taken.
+fn done<'a, T: Send + 'a>(outcome: Result<T, GuardError>) -> GuardFuture<'a, T> {
+    Box::pin(ready(outcome))
 }
 
 impl ReplayGuard for MemoryGuard {
@@ -264,44 +252,117 @@ impl ReplayGuard for MemoryGuard {
     }
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
-        Box::pin(ready(self.claim_now(delivery)))
+        done(self.claim_now(delivery, false).map(|counted| counted.claim))
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(ready(self.renew_now(delivery, fence)))
+        self.change(delivery, fence, |events, key, entry, now| {
+            if entry.state == State::Claimed {
+                events.insert(key, Entry { until: now.saturating_add(self.lease), ..entry });
+            }
+            entry.state == State::Claimed
+        })
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(ready(self.commit_now(delivery, fence)))
+        self.change(delivery, fence, |events, key, entry, now| {
+            let until = now.saturating_add(self.retention);
+            events.insert(key, Entry { state: State::Done, runs: 0, until, ..entry });
+            events.dead.remove(key);
+            true
+        })
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(ready(self.release_now(delivery, fence)))
+        self.change(delivery, fence, |events, key, entry, now| {
+            match entry.state {
+                State::Claimed if entry.runs == 0 => events.remove(key),
+                State::Claimed => {
+                    let until = now.saturating_add(self.retention);
+                    events.insert(key, Entry { state: State::Released, until, ..entry });
+                }
+                State::Released | State::Done => {}
+            }
+            entry.state == State::Claimed
+        })
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        Box::pin(ready(self.forget_now(delivery)))
+        done(self.now().map(|now| {
+            let (key, mut events) = (key(delivery), self.lock());
+            let is_handled = events.entries.get(&key).is_some_and(|entry| entry.is(State::Done, now));
+            if is_handled {
+                events.remove(&key);
+            }
+            is_handled
+        }))
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
-        // Without a clock no claim was granted.
-        _ = self.release_now(delivery, fence);
+        // The step is taken by the call, not by the future.
+        drop(self.release(delivery, fence));
+    }
+}
+
+impl DeadLetterGuard for MemoryGuard {
+    fn claim_run<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, CountedClaim> {
+        done(self.claim_now(delivery, true))
+    }
+
+    fn bury<'a>(&'a self, letter: &'a DeadLetter, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
+        let mut is_full = false;
+        let buried = self.change(letter.delivery(), fence, |events, key, entry, now| {
+            let known = events.dead.get(key).map(|(first, _)| *first);
+            is_full = known.is_none() && events.dead.len() >= self.capacity;
+            if entry.state != State::Claimed || is_full {
+                return false;
+            }
+            let until = now.saturating_add(self.retention);
+            events.insert(key, Entry { state: State::Released, until, ..entry });
+            events.dead.insert(Arc::clone(key), (known.unwrap_or(fence), letter.clone()));
+            true
+        });
+        if is_full { done(Err(GuardError::new(TOO_MANY_DEAD_LETTERS))) } else { buried }
+    }
+
+    fn claim_dead_letter<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, ClaimedLetter> {
+        let claim = |now| {
+            let (key, mut events) = (key(delivery), self.lock());
+            let Some((_, letter)) = events.dead.get(&key).cloned() else { return Ok(None) };
+            match events.entries.get(&key) {
+                Some(entry) if entry.is(State::Claimed, now) => return Ok(None),
+                Some(_) => {}
+                None => events.make_room(self.capacity, self.retention, now)?,
+            }
+            Ok(Some((events.grant(&key, letter.attempts(), now.saturating_add(self.lease)), letter)))
+        };
+        done(self.now().and_then(claim))
+    }
+
+    fn dead_letters(&self, limit: usize) -> GuardFuture<'_, Vec<DeadLetter>> {
+        let mut letters: Vec<_> = self.lock().dead.values().cloned().collect();
+        letters.sort_by_key(|(first, _)| *first);
+        done(Ok(letters.into_iter().take(limit).map(|(_, letter)| letter).collect()))
+    }
+
+    fn discard<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
+        done(self.now().map(|now| {
+            let (key, mut events) = (key(delivery), self.lock());
+            let is_claimed = events.entries.get(&key).is_some_and(|entry| entry.is(State::Claimed, now));
+            if is_claimed || events.dead.remove(&key).is_none() {
+                return false;
+            }
+            let fence = events.grant(&key, 0, now);
+            let until = now.saturating_add(self.retention);
+            events.insert(&key, Entry { fence, state: State::Done, runs: 0, until });
+            true
+        }))
     }
 }
 
 impl Default for MemoryGuard {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl fmt::Debug for MemoryGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryGuard")
-            .field("lease", &self.lease)
-            .field("retention", &self.retention)
-            .field("capacity", &self.capacity)
-            .finish_non_exhaustive()
     }
 }
 

@@ -16,10 +16,27 @@
 //! | in one process, until it ends | [`MemoryGuard`] |
 //! | on many machines | `RedisGuard` (feature `redis`), `PostgresGuard` (feature `sqlx`), or a [`ReplayGuard`] of yours |
 //!
+//! An event whose handler always fails comes again for about a day, and is then gone. With `Handlers::max_attempts` it becomes a
+//! [`DeadLetter`] instead, which the store keeps, and which `Handlers::retry` runs again.
+//!
+//! With the feature `metrics` receivers and `Handlers` count, under names that begin with `shared_inbox_webhooks_` and with the
+//! label `endpoint`:
+//!
+//! | metric | counts |
+//! |---|---|
+//! | `received_total`, `verified_total` | requests that arrived, and those that are genuine |
+//! | `rejected_total` | rejected requests, by `code` |
+//! | `duplicates_total` | deliveries of events that had been handled, were being handled, or are dead letters |
+//! | `handler_seconds` | a histogram of how long handlers ran, by `event_type` |
+//! | `handler_failures_total` | runs that failed, by `reason`: `error`, `panic`, `timeout` |
+//! | `claims_lost_total` | claims that another attempt took while their handler ran |
+//! | `dead_letters_total` | events that became dead letters, and retries that failed |
+//!
 //! No guard can rule out that a process dies between a handler's last effect and the commit: the event is handled again. Where
 //! that must not happen, effect and mark must commit together ([`TransactionalInbox`]), or the effect must use the event's id as
 //! a unique key.
 
+mod dead_letter;
 mod guard;
 #[cfg(feature = "tokio")]
 mod handlers;
@@ -30,6 +47,8 @@ mod memory;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "tokio")]
+mod retry;
 mod run;
 #[cfg(any(feature = "sqlx", feature = "redis"))]
 mod store;
@@ -41,6 +60,7 @@ mod transaction;
 
 use std::time::Duration;
 
+pub use dead_letter::{ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard};
 pub use guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 #[cfg(feature = "tokio")]
 pub use handlers::{Handlers, OnStoreError, StillRunning};
@@ -49,7 +69,9 @@ pub use memory::{MemoryFull, MemoryGuard};
 pub use postgres::PostgresGuard;
 #[cfg(feature = "redis")]
 pub use redis::RedisGuard;
-pub use run::{ClaimGuard, HandleError, Handled, once};
+pub use run::{ClaimHandle, HandleError, Handled, once};
+#[cfg(feature = "tokio")]
+pub use supervise::OnExhausted;
 pub use transaction::{InTransaction, Mark, TransactionalInbox, once_in_transaction};
 
 /// How long the service may repeat an event: its eight pauses, each a fifth longer than planned, and the attempts. A guard

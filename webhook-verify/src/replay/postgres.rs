@@ -1,14 +1,17 @@
 //! A replay guard on PostgreSQL, and the one form that is exactly once: the mark inside the handler's own transaction.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
-use sqlx::{Connection, PgConnection, Postgres, Transaction};
+use derive_where::derive_where;
+use futures_util::TryFutureExt;
+use sqlx::postgres::{PgArguments, PgPool, PgPoolOptions, PgRow};
+use sqlx::query::Query;
+use sqlx::{Connection, FromRow, PgConnection, PgExecutor, Postgres, Row, Transaction};
 
+use super::dead_letter::{ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard};
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
-use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, store_settings};
+use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, setters, store_settings};
 use super::transaction::{Mark, TransactionalInbox};
 
 mod statements;
@@ -21,29 +24,15 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a [`TransactionalInbox`] it
 /// writes the mark inside the transaction of the handler: what the handler does through it happens exactly once.
 ///
-/// ```no_run
-/// use shared_inbox_webhooks::replay::{Delivery, Handlers, PostgresGuard};
-///
-/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
-/// let guard = PostgresGuard::connect("postgres://app@127.0.0.1/app").await?;
-/// guard.create_table().await?; // or give `PostgresGuard::SCHEMA` to your migrations
-/// let handlers = Handlers::new(guard);
-///
-/// let delivery = Delivery::new("orders", "evt_1");
-/// let outcome = handlers.once_in_transaction(delivery, |transaction| Box::pin(async move {
-///     sqlx::query("insert into orders (id) values ($1)").bind(1042).execute(&mut **transaction).await?;
-///     Ok::<_, sqlx::Error>(())
-/// }));
-/// assert_eq!(outcome.await?.status(), 200);
-/// # Ok(())
-/// # }
-/// ```
-///
+/// Call [`create_table`](Self::create_table) first, or give [`SCHEMA`](Self::SCHEMA) to your migrations.
 /// `Handlers::on_store_error` sets what happens while the store is unavailable. A transaction always needs the store.
 #[derive(Clone)]
+#[derive_where(Debug)]
 pub struct PostgresGuard {
+    #[derive_where(skip)]
     pool: PgPool,
     settings: StoreSettings,
+    #[derive_where(skip)]
     swept: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -52,8 +41,9 @@ impl PostgresGuard {
     /// [version](Self::SCHEMA_VERSION).
     pub const SCHEMA: &'static str = include_str!("../../schema/postgres.sql");
 
-    /// The version of the table that this guard works with, which is also in the table's comment. Version 2 added namespaces.
-    pub const SCHEMA_VERSION: i32 = 2;
+    /// The version of the table that this guard works with, which is also in the table's comment. Version 2 added namespaces,
+    /// version 3 dead letters.
+    pub const SCHEMA_VERSION: i32 = 3;
 
     /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address turns on TLS.
     ///
@@ -99,7 +89,11 @@ impl PostgresGuard {
             sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
             let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
             if version > Self::SCHEMA_VERSION {
-                return Ok(Err(SchemaMismatch::Newer(version)));
+                return Ok(Err(format!(
+                    "the table `shared_inbox_webhooks` is of schema version {version}, and this release knows no later one than {}: \
+                     use the release that made it",
+                    Self::SCHEMA_VERSION
+                )));
             }
             sqlx::raw_sql(Self::SCHEMA).execute(&mut *transaction).await?;
             transaction.commit().await.map(Ok)
@@ -113,44 +107,36 @@ impl PostgresGuard {
             let database = error.cause::<sqlx::Error>().and_then(|error| error.as_database_error());
             // Undefined table, undefined column, no such key.
             match database.and_then(|error| error.code()).as_deref() {
-                Some("42P01" | "42703" | "42P10") => GuardError::new(SchemaMismatch::Older),
+                Some("42P01" | "42703" | "42P10") => GuardError::new(SCHEMA_IS_OLDER),
                 _ => error,
             }
         })
     }
 
-    async fn step(
-        &self,
+    /// Returns a statement about one delivery.
+    fn query<'q>(
+        &'q self,
         statement: &'static str,
-        delivery: &Delivery,
-        fence: Option<FencingToken>,
-        time: Duration,
-    ) -> Result<bool, GuardError> {
+        delivery: &'q Delivery,
+    ) -> Query<'q, Postgres, PgArguments> {
         let query = sqlx::query(statement).bind(&*self.settings.namespace);
-        let query = query.bind(delivery.endpoint()).bind(delivery.event());
-        let query = fence.into_iter().fold(query, |query, fence| query.bind(number(fence)));
-        let done: PgQueryResult = self.ask(query.bind(seconds(time)).execute(&self.pool)).await?;
-        Ok(done.rows_affected() == 1)
+        query.bind(delivery.endpoint()).bind(delivery.event())
     }
 
-    async fn held(
-        &self,
-        statement: &'static str,
-        delivery: &Delivery,
-        fence: FencingToken,
-        time: Duration,
-    ) -> Result<ClaimStatus, GuardError> {
-        let held = self.step(statement, delivery, Some(fence), time).await?;
-        Ok(if held { ClaimStatus::Held } else { ClaimStatus::Lost })
+    /// Runs a statement, and returns whether it changed the row.
+    async fn change(&self, query: Query<'_, Postgres, PgArguments>) -> Result<bool, GuardError> {
+        Ok(self.ask(query.execute(&self.pool)).await?.rows_affected() == 1)
     }
 
-    async fn is_done(
-        &self,
-        store: impl sqlx::PgExecutor<'_>,
-        delivery: &Delivery,
-    ) -> Result<bool, GuardError> {
-        let query = sqlx::query_scalar(statements::IS_DONE).bind(&*self.settings.namespace);
-        self.ask(query.bind(delivery.endpoint()).bind(delivery.event()).fetch_one(store)).await
+    /// Returns why an event was not granted.
+    async fn state(&self, store: impl PgExecutor<'_>, delivery: &Delivery) -> Result<Claim, GuardError> {
+        let row = self.ask(self.query(statements::STATE, delivery).fetch_optional(store)).await?;
+        let state: Option<String> = row.and_then(|row| row.try_get(0).ok());
+        Ok(match state.as_deref() {
+            Some("done") => Claim::Done,
+            Some("dead") => Claim::DeadLettered,
+            _ => Claim::InProgress,
+        })
     }
 
     /// Removes old marks now and then, in the background.
@@ -162,40 +148,17 @@ impl PostgresGuard {
             }
             *swept = Some(Instant::now());
         }
-        let (pool, retention) = (self.pool.clone(), self.settings.retention);
+        let (pool, retention) = (self.pool.clone(), self.settings.retention.as_secs_f64());
         tokio::spawn(async move {
             // A few at a time, so that no statement waits for it. A failure is tried again in a minute.
-            let sweep = async || -> Result<u64, sqlx::Error> {
-                Ok(sqlx::query(statements::SWEEP)
-                    .bind(seconds(retention))
-                    .execute(&pool)
-                    .await?
-                    .rows_affected())
-            };
-            while sweep().await.is_ok_and(|removed| removed == statements::SWEPT_AT_ONCE) {}
+            let sweep = async || sqlx::query(statements::SWEEP).bind(retention).execute(&pool).await;
+            while sweep().await.is_ok_and(|swept| swept.rows_affected() == statements::SWEPT_AT_ONCE) {}
         });
     }
 }
 
-/// An error returned when the table has another version than this guard works with.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-enum SchemaMismatch {
-    #[error(
-        "the table `shared_inbox_webhooks` is missing or of an older version: call `PostgresGuard::create_table`, or run \
-         `PostgresGuard::SCHEMA` (the file `schema/postgres.sql`), which brings it up to date"
-    )]
-    Older,
-    #[error(
-        "the table `shared_inbox_webhooks` is of schema version {0}, and this release knows no later one than {known}: use the \
-         release that made it",
-        known = PostgresGuard::SCHEMA_VERSION
-    )]
-    Newer(i32),
-}
-
-fn seconds(time: Duration) -> f64 {
-    time.as_secs_f64()
-}
+const SCHEMA_IS_OLDER: &str = "the table `shared_inbox_webhooks` is missing or of an older version: call \
+    `PostgresGuard::create_table`, or run `PostgresGuard::SCHEMA` (the file `schema/postgres.sql`), which brings it up to date";
 
 /// Converts a fence; one that does not fit was never granted.
 fn number(fence: FencingToken) -> i64 {
@@ -208,37 +171,88 @@ impl ReplayGuard for PostgresGuard {
     }
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
-        Box::pin(async move {
-            self.sweep();
-            let query = sqlx::query_as(statements::CLAIM).bind(&*self.settings.namespace);
-            let query =
-                query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.settings.lease));
-            Ok(match self.ask(query.fetch_optional(&self.pool)).await? {
-                Some((fence, taken_over)) => granted(delivery, fence, taken_over),
-                None if self.is_done(&self.pool, delivery).await? => Claim::Done,
-                None => Claim::InProgress,
-            })
-        })
+        Box::pin(async move { Ok(self.claim_run(delivery).await?.claim) })
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::RENEW, delivery, fence, self.settings.lease))
+        let renewal = self.query(statements::RENEW, delivery).bind(number(fence));
+        Box::pin(self.change(renewal.bind(self.settings.lease.as_secs_f64())).map_ok(ClaimStatus::held_if))
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::COMMIT, delivery, fence, self.settings.retention))
+        let commit = self.query(statements::COMMIT, delivery).bind(number(fence));
+        Box::pin(self.change(commit.bind(self.settings.retention.as_secs_f64())).map_ok(ClaimStatus::held_if))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::RELEASE, delivery, fence, self.settings.retention))
+        let release = self.query(statements::RELEASE, delivery).bind(number(fence));
+        Box::pin(
+            self.change(release.bind(self.settings.retention.as_secs_f64())).map_ok(ClaimStatus::held_if),
+        )
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        Box::pin(self.step(statements::FORGET, delivery, None, self.settings.retention))
+        let forgetting = self.query(statements::FORGET, delivery);
+        Box::pin(self.change(forgetting.bind(self.settings.retention.as_secs_f64())))
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
         release_later(self.clone(), delivery, fence);
+    }
+}
+
+/// A row that is a dead letter: fence, endpoint, event, type, body, runs, error.
+type LetterRow = (i64, String, String, Option<String>, Vec<u8>, i32, String);
+
+fn letter((_, endpoint, event, event_type, body, runs, error): LetterRow) -> DeadLetter {
+    let delivery = Delivery::new(endpoint, event).with_body(body);
+    let delivery = event_type.into_iter().fold(delivery, Delivery::with_event_type);
+    DeadLetter::new(delivery, runs.unsigned_abs(), &error)
+}
+
+impl DeadLetterGuard for PostgresGuard {
+    fn claim_run<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, CountedClaim> {
+        Box::pin(async move {
+            self.sweep();
+            let claim = self.query(statements::CLAIM, delivery).bind(self.settings.lease.as_secs_f64());
+            let claim = claim.try_map(|row: PgRow| FromRow::from_row(&row));
+            Ok(match self.ask(claim.fetch_optional(&self.pool)).await? {
+                Some((fence, run, has_lapsed)) => granted(delivery, fence, run, has_lapsed),
+                None => self.state(&self.pool, delivery).await?.into(),
+            })
+        })
+    }
+
+    fn bury<'a>(&'a self, letter: &'a DeadLetter, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
+        let delivery = letter.delivery();
+        let burial = self.query(statements::BURY, delivery).bind(number(fence));
+        let burial = burial.bind(self.settings.retention.as_secs_f64()).bind(delivery.event_type());
+        let burial = burial.bind(letter.body()).bind(i32::try_from(letter.attempts()).unwrap_or(i32::MAX));
+        Box::pin(self.change(burial.bind(letter.error())).map_ok(ClaimStatus::held_if))
+    }
+
+    fn claim_dead_letter<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, ClaimedLetter> {
+        Box::pin(async move {
+            let claim = self.query(statements::CLAIM_DEAD_LETTER, delivery);
+            let claim =
+                claim.bind(self.settings.lease.as_secs_f64()).try_map(|row: PgRow| FromRow::from_row(&row));
+            let row: Option<LetterRow> = self.ask(claim.fetch_optional(&self.pool)).await?;
+            Ok(row.map(|row| (FencingToken::new(row.0.unsigned_abs()), letter(row))))
+        })
+    }
+
+    fn dead_letters(&self, limit: usize) -> GuardFuture<'_, Vec<DeadLetter>> {
+        Box::pin(async move {
+            let query = sqlx::query_as(statements::DEAD_LETTERS).bind(&*self.settings.namespace);
+            let query = query.bind(i64::try_from(limit).unwrap_or(i64::MAX));
+            let rows: Vec<LetterRow> = self.ask(query.fetch_all(&self.pool)).await?;
+            Ok(rows.into_iter().map(letter).collect())
+        })
+    }
+
+    fn discard<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
+        let discard = self.query(statements::DISCARD, delivery);
+        Box::pin(self.change(discard.bind(self.settings.retention.as_secs_f64())))
     }
 }
 
@@ -257,15 +271,15 @@ impl TransactionalInbox for PostgresGuard {
         let connection: &mut PgConnection = transaction;
         Box::pin(async move {
             self.sweep();
-            let query = sqlx::query(statements::MARK).bind(&*self.settings.namespace);
-            let query = query.bind(delivery.endpoint()).bind(delivery.event());
-            let query = query
-                .bind(seconds(self.settings.retention))
-                .bind(self.settings.lease.as_millis().max(1).to_string());
-            let marked = self.ask(query.execute(&mut *connection)).await?;
-            Ok(match marked.rows_affected() {
-                1 => Mark::New,
-                _ if self.is_done(connection, delivery).await? => Mark::Done,
+            let mark = self.query(statements::MARK, delivery).bind(self.settings.retention.as_secs_f64());
+            let mark = mark.bind(self.settings.lease.as_millis().max(1).to_string());
+            let marked = self.ask(mark.execute(&mut *connection)).await?;
+            if marked.rows_affected() == 1 {
+                return Ok(Mark::New);
+            }
+            Ok(match self.state(connection, delivery).await? {
+                Claim::Done => Mark::Done,
+                Claim::DeadLettered => Mark::DeadLettered,
                 _ => Mark::InProgress,
             })
         })
@@ -273,11 +287,5 @@ impl TransactionalInbox for PostgresGuard {
 
     fn commit(&self, transaction: Self::Transaction) -> GuardFuture<'_, ()> {
         Box::pin(in_time(self.settings.timeout, transaction.commit()))
-    }
-}
-
-impl fmt::Debug for PostgresGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresGuard").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

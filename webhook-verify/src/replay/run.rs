@@ -1,7 +1,5 @@
 //! Claims, runs, and commits or releases in the caller's own future, for platforms on which nothing outlives a request.
 
-use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,6 +24,9 @@ pub enum Handled<T> {
     AlreadyDone,
     /// Another attempt is being handled: not a success yet.
     InProgress,
+    /// Its handler failed too often, now or before: it is a dead letter. Respond with success, so that the service does not
+    /// repeat it.
+    DeadLettered,
 }
 
 impl<T> Handled<T> {
@@ -34,83 +35,65 @@ impl<T> Handled<T> {
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
-            Self::Ran(_) | Self::RanUnrecorded(..) | Self::AlreadyDone => 200,
+            Self::Ran(_) | Self::RanUnrecorded(..) | Self::AlreadyDone | Self::DeadLettered => 200,
             Self::InProgress | Self::Overtaken(_) => 409,
         }
     }
 }
 
 /// An error returned when a delivery was not handled. Respond with [`status`](Self::status), so that the service tries again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandleError<E> {
     /// The handler failed; the claim was released.
-    Handler(E),
+    #[error("the handler of the event failed")]
+    Handler(#[source] E),
     /// The handler failed, and the claim could not be released: attempts get "in progress" until it expires.
-    HandlerUnreleased(E, GuardError),
+    #[error("the handler of the event failed, and its claim could not be given back: {1}")]
+    HandlerUnreleased(#[source] E, GuardError),
     /// The handler panicked; the claim was released, or expires.
+    #[error("the handler of the event panicked")]
     Panicked,
     /// The handler ran for longer than this limit and was cancelled; the claim was released, or expires.
+    #[error("the handler of the event was cancelled after {0:?}")]
     TimedOut(Duration),
     /// The store was unavailable; the handler did not run.
-    Guard(GuardError),
+    #[error("the event was not handled: {0}")]
+    Guard(#[source] GuardError),
+    /// The event is a dead letter, and its attempts are to fail; the handler did not run.
+    #[error("the event is a dead letter: its handler failed too often")]
+    DeadLettered,
+    /// There is no such dead letter to retry, or it is being retried now; the handler did not run.
+    #[error("there is no such dead letter, or it is being retried now")]
+    NoDeadLetter,
     /// The program is shutting down; the handler did not run, or ended with its runtime.
+    #[error("the event was not handled: the program is shutting down")]
     ShuttingDown,
 }
 
 impl<E> HandleError<E> {
-    /// Returns the HTTP status to respond with: 500 where a handler failed, 503 where none ran.
+    /// Returns the HTTP status to respond with: 500 where a handler failed, 503 where none ran, 404 where there is nothing to
+    /// retry.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
-            Self::Handler(_) | Self::HandlerUnreleased(..) | Self::Panicked | Self::TimedOut(_) => 500,
+            Self::NoDeadLetter => 404,
             Self::Guard(_) | Self::ShuttingDown => 503,
-        }
-    }
-}
-
-impl<E> fmt::Display for HandleError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Handler(_) => f.write_str("the handler of the event failed"),
-            Self::HandlerUnreleased(_, guard) => {
-                write!(f, "the handler of the event failed, and its claim could not be given back: {guard}")
-            }
-            Self::Panicked => f.write_str("the handler of the event panicked"),
-            Self::TimedOut(limit) => write!(f, "the handler of the event was cancelled after {limit:?}"),
-            Self::Guard(guard) => write!(f, "the event was not handled: {guard}"),
-            Self::ShuttingDown => f.write_str("the event was not handled: the program is shutting down"),
-        }
-    }
-}
-
-impl<E: Error + 'static> Error for HandleError<E> {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Handler(error) | Self::HandlerUnreleased(error, _) => Some(error),
-            Self::Guard(guard) => Some(guard),
-            Self::Panicked | Self::TimedOut(_) | Self::ShuttingDown => None,
+            _ => 500,
         }
     }
 }
 
 /// The claim of a running handler.
 #[derive(Clone, Debug)]
-pub struct ClaimGuard {
+pub struct ClaimHandle {
     fence: FencingToken,
     lost: Arc<AtomicBool>,
-    #[cfg(feature = "tokio")]
-    settled: Arc<AtomicBool>,
 }
 
-impl ClaimGuard {
+impl ClaimHandle {
     pub(super) fn new(fence: FencingToken) -> Self {
-        Self {
-            fence,
-            lost: Arc::default(),
-            #[cfg(feature = "tokio")]
-            settled: Arc::default(),
-        }
+        Self { fence, lost: Arc::default() }
     }
 
     /// Returns the number of this claim, larger than those of earlier claims of the same event.
@@ -126,20 +109,10 @@ impl ClaimGuard {
         self.lost.load(Ordering::Relaxed)
     }
 
+    /// Marks it as lost. Returns whether that was not known before.
     #[cfg(feature = "tokio")]
-    pub(super) fn lose(&self) {
-        self.lost.store(true, Ordering::Relaxed);
-    }
-
-    /// Records that the handler has ended.
-    #[cfg(feature = "tokio")]
-    pub(super) fn settle(&self) {
-        self.settled.store(true, Ordering::Relaxed);
-    }
-
-    #[cfg(feature = "tokio")]
-    pub(super) fn is_settled(&self) -> bool {
-        self.settled.load(Ordering::Relaxed)
+    pub(super) fn lose(&self) -> bool {
+        !self.lost.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -148,9 +121,6 @@ impl ClaimGuard {
 /// For platforms on which nothing outlives a request. On a server use [`Handlers`](super) instead: most frameworks drop the
 /// future when the sender hangs up, and this does not renew the claim of a slow handler. The claim is released when the handler
 /// fails, panics or is dropped.
-///
-/// With the features `axum` and `actix-web` the result is a response, the bare status of [`Handled::status`] or
-/// [`HandleError::status`]: a route's function returns it as it is.
 ///
 /// ```
 /// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Handled, once};
@@ -173,7 +143,7 @@ impl ClaimGuard {
 pub async fn once<G, T, E, F>(
     guard: &G,
     delivery: &Delivery,
-    handler: impl FnOnce(ClaimGuard) -> F,
+    handler: impl FnOnce(ClaimHandle) -> F,
 ) -> Result<Handled<T>, HandleError<E>>
 where
     G: ReplayGuard + ?Sized,
@@ -183,11 +153,12 @@ where
         Claim::Granted(fence) => fence,
         Claim::InProgress => return Ok(Handled::InProgress),
         Claim::Done => return Ok(Handled::AlreadyDone),
+        Claim::DeadLettered => return Ok(Handled::DeadLettered),
     };
-    let mut held = Held { guard, delivery, fence, ended: false };
-    let outcome = handler(ClaimGuard::new(fence)).await;
+    let mut abandon = AbandonOnDrop { guard, delivery, fence, ended: false };
+    let outcome = handler(ClaimHandle::new(fence)).await;
     // After the handler's success the claim must not be released, also when this future is dropped while the store is slow.
-    held.ended = outcome.is_ok();
+    abandon.ended = outcome.is_ok();
     let outcome = match outcome {
         Ok(value) => Ok(match guard.commit(delivery, fence).await {
             Ok(ClaimStatus::Held) => Handled::Ran(value),
@@ -199,19 +170,19 @@ where
             Err(guard) => HandleError::HandlerUnreleased(error, guard),
         }),
     };
-    held.ended = true;
+    abandon.ended = true;
     outcome
 }
 
 /// Abandons the claim when dropped before the end.
-struct Held<'a, G: ReplayGuard + ?Sized> {
+struct AbandonOnDrop<'a, G: ReplayGuard + ?Sized> {
     guard: &'a G,
     delivery: &'a Delivery,
     fence: FencingToken,
     ended: bool,
 }
 
-impl<G: ReplayGuard + ?Sized> Drop for Held<'_, G> {
+impl<G: ReplayGuard + ?Sized> Drop for AbandonOnDrop<'_, G> {
     fn drop(&mut self) {
         if !self.ended {
             self.guard.abandon(self.delivery, self.fence);

@@ -4,16 +4,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::guard::{Claim, Delivery, FencingToken, GuardError, ReplayGuard};
+use super::dead_letter::CountedClaim;
+use super::guard::{Delivery, FencingToken, GuardError, ReplayGuard};
+use super::supervise::log;
 use super::{LEASE, RETRY_WINDOW};
+pub(super) use crate::setters::setters;
 
 /// How long one step may take by default.
 pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The store did not respond in time.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("no response within {0:?}")]
-struct TooSlow(Duration);
 
 /// The settings of a guard on a store, in its field `settings`.
 #[derive(Clone, Debug)]
@@ -40,27 +38,17 @@ macro_rules! store_settings {
             self
         }
 
-        /// Sets how long a claim lasts unless it is renewed: a minute by default ([`LEASE`](super::LEASE)). PostgreSQL also
-        /// ends a transaction that is idle for this long.
-        #[must_use]
-        pub fn lease(mut self, lease: Duration) -> Self {
-            self.settings.lease = lease;
-            self
-        }
+        setters! {
+            /// Sets how long a claim lasts unless it is renewed: a minute by default ([`LEASE`](super::LEASE)). PostgreSQL also
+            /// ends a transaction that is idle for this long.
+            lease(settings.lease): Duration;
 
-        /// Sets how long a handled event is remembered: 28 hours by default ([`RETRY_WINDOW`](super::RETRY_WINDOW)).
-        #[must_use]
-        pub fn retention(mut self, retention: Duration) -> Self {
-            self.settings.retention = retention;
-            self
-        }
+            /// Sets how long a handled event is remembered: 28 hours by default ([`RETRY_WINDOW`](super::RETRY_WINDOW)).
+            retention(settings.retention): Duration;
 
-        /// Sets how long a step may take before the store counts as unavailable: 2 seconds by default. The service waits 10
-        /// seconds for a response, and an event takes two steps. A handler's own statements are not steps.
-        #[must_use]
-        pub fn timeout(mut self, timeout: Duration) -> Self {
-            self.settings.timeout = timeout;
-            self
+            /// Sets how long a step may take before the store counts as unavailable: 2 seconds by default. The service waits 10
+            /// seconds for a response, and an event takes two steps. A handler's own statements are not steps.
+            timeout(settings.timeout): Duration;
         }
     };
 }
@@ -81,21 +69,17 @@ pub(super) async fn in_time<T, E: Error + Send + Sync + 'static>(
 ) -> Result<T, GuardError> {
     match tokio::time::timeout(time, step).await {
         Ok(answer) => answer.map_err(GuardError::new),
-        Err(_) => Err(GuardError::new(TooSlow(time))),
+        Err(_) => Err(GuardError::new(format!("no response within {time:?}"))),
     }
 }
 
 /// Returns a granted claim. Logs where an earlier claim had expired: its holder may have had an effect before it was killed
 /// or stood still, so that the event takes effect twice.
-pub(super) fn granted(delivery: &Delivery, fence: i64, taken_over: bool) -> Claim {
-    if taken_over {
-        let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
-        tracing::warn!(
-            endpoint,
-            event,
-            event_type,
-            "a webhook's claim ran out before its end was noted: the event is handled again"
-        );
+pub(super) fn granted(delivery: &Delivery, fence: i64, run: i64, has_lapsed: bool) -> CountedClaim {
+    if has_lapsed {
+        let text = "a webhook's claim ran out before its end was noted: the event is handled again";
+        log!(WARN, delivery, "{text}");
     }
-    Claim::Granted(FencingToken::new(fence.unsigned_abs()))
+    let run = u32::try_from(run).unwrap_or(u32::MAX);
+    CountedClaim::granted(FencingToken::new(fence.unsigned_abs()), run, has_lapsed)
 }

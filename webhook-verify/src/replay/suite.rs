@@ -19,9 +19,21 @@
 //! # }
 //! ```
 
+use std::fmt::Debug;
 use std::time::Duration;
 
-use super::{Claim, ClaimStatus, Delivery, FencingToken, ReplayGuard};
+use futures_util::future::join_all;
+
+use super::{
+    Claim, ClaimStatus, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken, GuardError,
+    RETRY_WINDOW, ReplayGuard,
+};
+use Claim::{DeadLettered, Done, InProgress};
+use ClaimStatus::{Held, Lost};
+use Step::{
+    Abandon, Bury, Commit, Discard, Forget, Granted, Listed, Pass, PassRetryWindows, Rejected, Release,
+    Renew, Retry, Run,
+};
 
 /// Checks every rule of [`ReplayGuard`] but how long a handled event is kept. `pass` lets that much time go by, by the
 /// guard's own clock. Uses deliveries of its own names, and may be run on a store that holds others.
@@ -29,18 +41,29 @@ use super::{Claim, ClaimStatus, Delivery, FencingToken, ReplayGuard};
 /// # Panics
 /// When the guard breaks a rule; the message names it.
 pub async fn check<G: ReplayGuard + ?Sized>(guard: &G, pass: &impl AsyncFn(Duration)) {
-    let rules = Rules { guard, pass };
-    rules.one_claim_is_granted_and_the_next_waits().await;
-    rules.a_handled_event_is_done().await;
-    rules.a_claim_given_back_can_be_taken_again_with_a_larger_fence().await;
-    rules.a_claim_runs_out_and_not_before().await;
-    rules.a_renewed_claim_lasts_another_lease().await;
-    rules.a_claim_that_ran_out_is_its_holders_until_another_takes_it().await;
-    rules.a_holder_that_was_overtaken_can_change_nothing().await;
-    rules.every_step_may_be_repeated().await;
-    rules.a_handled_event_is_handled_again_once_it_is_forgotten().await;
-    rules.endpoints_and_events_are_told_apart().await;
-    rules.of_many_claims_at_once_one_is_granted().await;
+    for (rule, steps) in RULES {
+        let mut trial = Trial::new(guard, pass, rule);
+        for step in *steps {
+            trial.take(*step).await;
+        }
+    }
+    endpoints_and_events_are_told_apart(guard).await;
+    of_many_claims_at_once_one_is_granted(guard).await;
+}
+
+/// Checks every rule of [`DeadLetterGuard`], as [`check`] does those of [`ReplayGuard`]. The guard must hold no dead letter, and holds
+/// none afterwards.
+///
+/// # Panics
+/// When the guard breaks a rule; the message names it.
+pub async fn check_dead_letters<G: DeadLetterGuard + ?Sized>(guard: &G, pass: &impl AsyncFn(Duration)) {
+    for (rule, steps) in DEAD_LETTER_RULES {
+        let mut trial = Trial::new(guard, pass, rule);
+        for step in *steps {
+            trial.take_with_dead_letters(*step).await;
+        }
+    }
+    dead_letters_are_listed_oldest_first(guard, pass).await;
 }
 
 /// Checks that a handled event is remembered for `retention`, and forgotten after it.
@@ -52,227 +75,241 @@ pub async fn check_retention<G: ReplayGuard + ?Sized>(
     retention: Duration,
     pass: &impl AsyncFn(Duration),
 ) {
-    let rules = Rules { guard, pass };
-    let event = delivery("retention");
-    let fence = rules.granted(&event).await;
-    rules.commit(&event, fence, ClaimStatus::Held).await;
+    let mut trial =
+        Trial::new(guard, pass, "a handled event is remembered for as long as the service repeats it");
+    trial.take(Granted).await;
+    trial.take(Commit(0, Held)).await;
     pass(retention * 9 / 10).await;
-    rules.expect(&event, Claim::Done, "it is remembered for as long as the service repeats it").await;
+    trial.take(Rejected(Done)).await;
     pass(retention / 5).await;
-    let again = rules.granted(&event).await;
-    rules.release(&event, again, ClaimStatus::Held).await;
+    trial.take(Granted).await;
+    trial.take(Release(1, Held)).await;
 }
 
-struct Rules<'a, G: ?Sized, P> {
+/// A step of a rule, with its result. Claims are named by the order in which they were granted, from 0; one that was not granted
+/// has a fence that no guard grants.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A claim, which is granted with a larger fence than any before it.
+    Granted,
+    Rejected(Claim),
+    Renew(usize, ClaimStatus),
+    Commit(usize, ClaimStatus),
+    Release(usize, ClaimStatus),
+    Abandon(usize),
+    Forget(bool),
+    /// Time passes, in percent of the lease.
+    Pass(u32),
+    PassRetryWindows(u32),
+    /// A claim that counts, granted as this run, after one that lapsed or not.
+    Run(u32, bool),
+    /// Makes the event a dead letter after this many attempts.
+    Bury(usize, u32, ClaimStatus),
+    /// A retry, which is granted like a claim, or not.
+    Retry(bool),
+    /// There is one dead letter, of this event after this many attempts; of none, there is none.
+    Listed(u32),
+    Discard(bool),
+}
+
+type Rules = &'static [(&'static str, &'static [Step])];
+
+#[rustfmt::skip]
+const RULES: Rules = &[
+    ("one claim is granted, and another attempt waits", &[Granted, Rejected(InProgress), Release(0, Held)]),
+    ("a handled event is done, for longer than a lease",
+        &[Granted, Commit(0, Held), Rejected(Done), Pass(150), Rejected(Done)]),
+    ("a released claim can be taken again, with a larger fence",
+        &[Granted, Release(0, Held), Granted, Release(1, Held), Granted, Release(2, Held), Granted, Release(3, Held)]),
+    ("a claim runs out, and not before",
+        &[Granted, Pass(60), Rejected(InProgress), Pass(60), Granted, Release(1, Held)]),
+    ("a renewed claim lasts another lease",
+        &[Granted, Pass(60), Renew(0, Held), Pass(60), Renew(0, Held), Pass(60), Renew(0, Held), Pass(60),
+        Rejected(InProgress), Pass(60), Granted, Renew(0, Lost), Release(1, Held)]),
+    ("a claim that ran out is its holder's until another takes it",
+        &[Granted, Pass(150), Renew(0, Held), Rejected(InProgress), Pass(150), Commit(0, Held), Rejected(Done)]),
+    ("a holder that was overtaken can change nothing",
+        &[Granted, Pass(150), Granted, Renew(0, Lost), Commit(0, Lost), Release(0, Lost), Abandon(0),
+        Rejected(InProgress), Release(1, Held), Commit(0, Lost), Commit(1, Lost), Granted, Commit(1, Lost),
+        Commit(2, Held), Commit(0, Lost), Release(0, Lost), Rejected(Done)]),
+    ("every step may be repeated, and a release does not undo a commit",
+        &[Granted, Renew(0, Held), Renew(0, Held), Commit(0, Held), Commit(0, Held), Renew(0, Lost), Release(0, Lost),
+        Rejected(Done)]),
+    ("a claim is released once", &[Granted, Release(0, Held), Release(0, Lost)]),
+    ("a claim that was never granted changes nothing",
+        &[Commit(0, Lost), Granted, Commit(1, Lost), Rejected(InProgress), Release(0, Held)]),
+    ("a handled event is handled again once it is forgotten",
+        &[Forget(false), Granted, Forget(false), Rejected(InProgress), Commit(0, Held), Forget(true), Forget(false),
+        Granted, Commit(0, Lost), Commit(1, Held), Rejected(Done)]),
+];
+
+#[rustfmt::skip]
+const DEAD_LETTER_RULES: Rules = &[
+    ("runs are counted until one succeeds or is forgotten",
+        &[Run(1, false), Release(0, Held), Run(2, false), Pass(150), Run(3, true), Rejected(InProgress),
+        Release(2, Held), Run(4, false), Commit(3, Held), Forget(true), Run(1, false), Release(4, Held)]),
+    ("a dead letter is kept whole, and its event is granted to a retry alone",
+        &[Run(1, false), Bury(0, 1, Held), Rejected(DeadLettered), PassRetryWindows(2), Rejected(DeadLettered), Listed(1),
+        Retry(true), Rejected(InProgress), Retry(false), Renew(1, Held), Commit(1, Held), Commit(1, Held), Rejected(Done),
+        Listed(0), Retry(false)]),
+    ("a retry that does not succeed leaves the dead letter",
+        &[Run(1, false), Bury(0, 1, Held), Retry(true), Release(1, Held), Rejected(DeadLettered), Retry(true), Pass(150),
+        Rejected(DeadLettered), Retry(true), Bury(2, 7, Lost), Commit(2, Lost), Release(2, Lost), Bury(3, 2, Held), Bury(3, 7, Lost),
+        Listed(2), Discard(true)]),
+    ("a dead letter can be discarded, and its event is not handled again",
+        &[Run(1, false), Bury(0, 1, Held), Retry(true), Discard(false), Release(1, Held), Discard(true), Discard(false),
+        Rejected(Done), Listed(0), Forget(true), Run(1, false), Release(2, Held)]),
+];
+
+/// One rule, tried on an event of its own.
+struct Trial<'a, G: ?Sized, P> {
     guard: &'a G,
     pass: &'a P,
+    event: Delivery,
+    fences: Vec<FencingToken>,
+    letter: DeadLetter,
 }
 
-fn delivery(event: &str) -> Delivery {
-    Delivery::new("suite", format!("suite_{event}"))
+impl<'a, G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Trial<'a, G, P> {
+    fn new(guard: &'a G, pass: &'a P, rule: &str) -> Self {
+        let event = Delivery::new("suite", rule).with_event_type("suite.test").with_body(*b"{\"id\":\0\xff}");
+        Self { guard, pass, letter: DeadLetter::new(event.clone(), 1, ""), event, fences: Vec::new() }
+    }
+
+    fn expect<T: PartialEq + Debug>(&self, step: Step, result: Result<T, GuardError>, expected: T) {
+        let rule = self.event.event();
+        let result = result.unwrap_or_else(|error| panic!("{rule}: {step:?}: {error}"));
+        assert_eq!(result, expected, "{rule}: {step:?}, after these claims: {:?}", self.fences);
+    }
+
+    fn grant(&mut self, step: Step, fence: Option<FencingToken>) {
+        let rule = self.event.event();
+        let fence = fence.unwrap_or_else(|| panic!("{rule}: {step:?} is not granted"));
+        assert!(self.fences.last() < Some(&fence), "{rule}: fences grow, and {fence:?} is {:?}", self.fences);
+        self.fences.push(fence);
+    }
+
+    async fn take(&mut self, step: Step) {
+        let (guard, event) = (self.guard, &self.event);
+        let fence =
+            |place: usize| self.fences.get(place).copied().unwrap_or(FencingToken::new(u64::from(u32::MAX)));
+        match step {
+            Granted => {
+                let claim = guard.claim(event).await;
+                let fence = if let Ok(Claim::Granted(fence)) = claim { Some(fence) } else { None };
+                self.grant(step, fence);
+            }
+            Rejected(claim) => self.expect(step, guard.claim(event).await, claim),
+            Renew(place, status) => self.expect(step, guard.renew(event, fence(place)).await, status),
+            Commit(place, status) => self.expect(step, guard.commit(event, fence(place)).await, status),
+            Release(place, status) => self.expect(step, guard.release(event, fence(place)).await, status),
+            Abandon(place) => guard.abandon(event, fence(place)),
+            Forget(known) => self.expect(step, guard.forget(event).await, known),
+            Pass(percent) => (self.pass)(guard.lease_time() / 100 * percent).await,
+            PassRetryWindows(times) => (self.pass)(RETRY_WINDOW * times).await,
+            Run(..) | Bury(..) | Retry(_) | Listed(_) | Discard(_) => {
+                unreachable!("a step of dead letters")
+            }
+        }
+    }
 }
 
-impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
-    async fn claim(&self, event: &Delivery) -> Claim {
-        self.guard.claim(event).await.expect("the store responds to a claim")
-    }
-
-    async fn granted(&self, event: &Delivery) -> FencingToken {
-        match self.claim(event).await {
-            Claim::Granted(fence) => fence,
-            other => panic!("{}: the claim should be granted, and is {other:?}", event.event()),
-        }
-    }
-
-    async fn expect(&self, event: &Delivery, claim: Claim, rule: &str) {
-        assert_eq!(self.claim(event).await, claim, "{}: {rule}", event.event());
-    }
-
-    async fn commit(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
-        let standing = self.guard.commit(event, fence).await.expect("the store responds to a commit");
-        assert_eq!(standing, expected, "{}: commit", event.event());
-    }
-
-    async fn release(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
-        let standing = self.guard.release(event, fence).await.expect("the store responds to a release");
-        assert_eq!(standing, expected, "{}: release", event.event());
-    }
-
-    async fn renew(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
-        let standing = self.guard.renew(event, fence).await.expect("the store responds to a renewal");
-        assert_eq!(standing, expected, "{}: renew", event.event());
-    }
-
-    async fn forget(&self, event: &Delivery, expected: bool) {
-        let forgotten = self.guard.forget(event).await.expect("the store responds");
-        assert_eq!(forgotten, expected, "{}: forget", event.event());
-    }
-
-    /// Lets a share of the lease pass, in percent.
-    async fn pass(&self, percent: u32) {
-        (self.pass)(self.guard.lease_time() / 100 * percent).await;
-    }
-
-    async fn one_claim_is_granted_and_the_next_waits(&self) {
-        let event = delivery("in_progress");
-        let fence = self.granted(&event).await;
-        self.expect(&event, Claim::InProgress, "another try must wait").await;
-        self.release(&event, fence, ClaimStatus::Held).await;
-    }
-
-    async fn a_handled_event_is_done(&self) {
-        let event = delivery("done");
-        let fence = self.granted(&event).await;
-        self.commit(&event, fence, ClaimStatus::Held).await;
-        self.expect(&event, Claim::Done, "it was handled").await;
-        self.pass(150).await;
-        self.expect(&event, Claim::Done, "a mark outlives the lease").await;
-    }
-
-    async fn a_claim_given_back_can_be_taken_again_with_a_larger_fence(&self) {
-        let event = delivery("released");
-        let mut last = self.granted(&event).await;
-        for _ in 0..3 {
-            self.release(&event, last, ClaimStatus::Held).await;
-            let next = self.granted(&event).await;
-            assert!(next > last, "{}: fences grow, and {next:?} came after {last:?}", event.event());
-            last = next;
-        }
-        self.release(&event, last, ClaimStatus::Held).await;
-    }
-
-    async fn a_claim_runs_out_and_not_before(&self) {
-        let event = delivery("lapsed");
-        let first = self.granted(&event).await;
-        self.pass(60).await;
-        self.expect(&event, Claim::InProgress, "its lease is not over").await;
-        self.pass(60).await;
-        let second = self.granted(&event).await;
-        assert!(second > first, "{}: fences grow", event.event());
-        self.release(&event, second, ClaimStatus::Held).await;
-    }
-
-    async fn a_renewed_claim_lasts_another_lease(&self) {
-        let event = delivery("renewed");
-        let fence = self.granted(&event).await;
-        for _ in 0..3 {
-            self.pass(60).await;
-            self.renew(&event, fence, ClaimStatus::Held).await;
-        }
-        self.pass(60).await;
-        self.expect(&event, Claim::InProgress, "it was renewed").await;
-        self.pass(60).await;
-        let next = self.granted(&event).await;
-        self.renew(&event, fence, ClaimStatus::Lost).await;
-        self.release(&event, next, ClaimStatus::Held).await;
-    }
-
-    async fn a_claim_that_ran_out_is_its_holders_until_another_takes_it(&self) {
-        let event = delivery("late");
-        let fence = self.granted(&event).await;
-        self.pass(150).await;
-        self.renew(&event, fence, ClaimStatus::Held).await;
-        self.expect(&event, Claim::InProgress, "a late renewal is a renewal").await;
-        self.pass(150).await;
-        self.commit(&event, fence, ClaimStatus::Held).await;
-        self.expect(&event, Claim::Done, "a late commit counts when nobody came between").await;
-    }
-
-    async fn a_holder_that_was_overtaken_can_change_nothing(&self) {
-        let event = delivery("overtaken");
-        let first = self.granted(&event).await;
-        self.pass(150).await;
-        let second = self.granted(&event).await;
-        self.renew(&event, first, ClaimStatus::Lost).await;
-        self.commit(&event, first, ClaimStatus::Lost).await;
-        self.release(&event, first, ClaimStatus::Lost).await;
-        self.guard.abandon(&event, first);
-        self.expect(&event, Claim::InProgress, "it is the second one's").await;
-        self.release(&event, second, ClaimStatus::Held).await;
-        self.commit(&event, first, ClaimStatus::Lost).await;
-        self.commit(&event, second, ClaimStatus::Lost).await;
-        let third = self.granted(&event).await;
-        self.commit(&event, second, ClaimStatus::Lost).await;
-        self.commit(&event, third, ClaimStatus::Held).await;
-        self.commit(&event, first, ClaimStatus::Lost).await;
-        self.release(&event, first, ClaimStatus::Lost).await;
-        self.expect(&event, Claim::Done, "what is done stays done").await;
-    }
-
-    async fn every_step_may_be_repeated(&self) {
-        let event = delivery("repeated");
-        let fence = self.granted(&event).await;
-        self.renew(&event, fence, ClaimStatus::Held).await;
-        self.renew(&event, fence, ClaimStatus::Held).await;
-        self.commit(&event, fence, ClaimStatus::Held).await;
-        self.commit(&event, fence, ClaimStatus::Held).await;
-        self.renew(&event, fence, ClaimStatus::Lost).await;
-        self.release(&event, fence, ClaimStatus::Lost).await;
-        self.expect(&event, Claim::Done, "a release after the commit does not undo it").await;
-        let event = delivery("released_twice");
-        let fence = self.granted(&event).await;
-        self.release(&event, fence, ClaimStatus::Held).await;
-        self.release(&event, fence, ClaimStatus::Lost).await;
-        self.commit(&event, FencingToken::new(u64::from(u32::MAX)), ClaimStatus::Lost).await;
-        self.commit(&delivery("never_claimed"), FencingToken::new(1), ClaimStatus::Lost).await;
-    }
-
-    async fn a_handled_event_is_handled_again_once_it_is_forgotten(&self) {
-        let event = delivery("forgotten");
-        self.forget(&event, false).await;
-        let first = self.granted(&event).await;
-        self.forget(&event, false).await;
-        self.expect(&event, Claim::InProgress, "what is in progress is left alone").await;
-        self.commit(&event, first, ClaimStatus::Held).await;
-        self.forget(&event, true).await;
-        self.forget(&event, false).await;
-        let second = self.granted(&event).await;
-        assert!(second > first, "{}: fences grow", event.event());
-        self.commit(&event, first, ClaimStatus::Lost).await;
-        self.commit(&event, second, ClaimStatus::Held).await;
-        self.expect(&event, Claim::Done, "it was handled again").await;
-    }
-
-    async fn endpoints_and_events_are_told_apart(&self) {
-        let names = [
-            ("a", "bc"),
-            ("b", "bc"),
-            ("ab", "c"),
-            ("", "abc"),
-            ("abc", ""),
-            ("1:a", "bc"),
-            ("a:b", "c"),
-            ("a", "b:c"),
-            ("ü}{", "'\"\\"),
-        ];
-        let deliveries = names.map(|(endpoint, event)| Delivery::new(format!("suite{endpoint}"), event));
-        let mut fences = Vec::new();
-        for event in &deliveries {
-            fences.push(self.granted(event).await);
-        }
-        for (event, fence) in deliveries.iter().zip(fences) {
-            self.release(event, fence, ClaimStatus::Held).await;
-        }
-    }
-
-    async fn of_many_claims_at_once_one_is_granted(&self) {
-        let event = delivery("at_once");
-        let mut waiting: Vec<_> = (0..32).map(|_| self.guard.claim(&event)).collect();
-        let mut granted = Vec::new();
-        std::future::poll_fn(|context| {
-            waiting.retain_mut(|claim| match claim.as_mut().poll(context) {
-                std::task::Poll::Pending => true,
-                std::task::Poll::Ready(answer) => {
-                    if let Claim::Granted(fence) = answer.expect("the store responds to a claim") {
-                        granted.push(fence);
-                    }
-                    false
+impl<G: DeadLetterGuard + ?Sized, P: AsyncFn(Duration)> Trial<'_, G, P> {
+    async fn take_with_dead_letters(&mut self, step: Step) {
+        let (guard, event) = (self.guard, &self.event);
+        match step {
+            Run(run, has_lapsed) => {
+                let counted = guard.claim_run(event).await.unwrap_or(InProgress.into());
+                let Claim::Granted(fence) = counted.claim else { return self.grant(step, None) };
+                self.expect(step, Ok(counted), CountedClaim::granted(fence, run, has_lapsed));
+                self.grant(step, Some(fence));
+            }
+            Bury(place, attempts, status) => {
+                let error = format!("failure {attempts}: \u{1f4a5}");
+                let letter = DeadLetter::new(event.clone(), attempts, &error);
+                self.expect(step, guard.bury(&letter, self.fences[place]).await, status);
+                if status == Held {
+                    self.letter = letter;
                 }
-            });
-            if waiting.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-        })
-        .await;
-        assert_eq!(granted.len(), 1, "{}: of many claims at once one is granted", event.event());
-        self.release(&event, granted[0], ClaimStatus::Held).await;
+            }
+            Retry(true) => {
+                let granted = guard.claim_dead_letter(event).await.ok().flatten();
+                let (fence, letter) = granted.unzip();
+                self.expect_letters(step, Ok(letter.into_iter().collect()));
+                self.grant(step, fence);
+            }
+            Retry(false) => self.expect(step, guard.claim_dead_letter(event).await, None),
+            Listed(0) => self.expect(step, guard.dead_letters(100).await, Vec::new()),
+            Listed(_) => self.expect_letters(step, guard.dead_letters(100).await),
+            Discard(known) => self.expect(step, guard.discard(event).await, known),
+            Rejected(claim) => {
+                let counted = guard.claim_run(event).await;
+                self.expect(step, counted.map(|counted| counted.claim), claim);
+                self.take(step).await;
+            }
+            other => self.take(other).await,
+        }
+    }
+
+    /// Expects the dead letter that was kept last, whole, and no other.
+    fn expect_letters(&self, step: Step, letters: Result<Vec<DeadLetter>, GuardError>) {
+        let whole = |letter: DeadLetter| {
+            let (event_type, body) =
+                (letter.delivery().event_type().map(str::to_owned), letter.body().to_vec());
+            (letter, event_type, body)
+        };
+        let letters = letters.map(|letters| letters.into_iter().map(whole).collect());
+        self.expect(step, letters, vec![whole(self.letter.clone())]);
+    }
+}
+
+async fn endpoints_and_events_are_told_apart<G: ReplayGuard + ?Sized>(guard: &G) {
+    let names =
+        [("a", "bc"), ("b", "bc"), ("ab", "c"), ("", "abc"), ("abc", ""), ("1:a", "bc"), ("a:b", "c")];
+    let names = names.into_iter().chain([("a", "b:c"), ("ü}{", "'\"\\")]);
+    let events: Vec<_> =
+        names.map(|(endpoint, event)| Delivery::new(format!("suite{endpoint}"), event)).collect();
+    let claims = join_all(events.iter().map(|event| guard.claim(event))).await;
+    for (event, claim) in events.iter().zip(claims) {
+        let Ok(Claim::Granted(fence)) = claim else { panic!("{event:?} is taken for another: {claim:?}") };
+        assert_eq!(guard.release(event, fence).await.ok(), Some(Held), "{event:?} is taken for another");
+    }
+}
+
+async fn of_many_claims_at_once_one_is_granted<G: ReplayGuard + ?Sized>(guard: &G) {
+    let event = Delivery::new("suite", "of many claims at once one is granted");
+    let claims = join_all((0..32).map(|_| guard.claim(&event))).await;
+    let (mut fences, mut rejected) = (Vec::new(), 0);
+    for claim in claims {
+        match claim {
+            Ok(Claim::Granted(fence)) => fences.push(fence),
+            other => rejected += usize::from(other.is_ok_and(|claim| claim == InProgress)),
+        }
+    }
+    assert_eq!((fences.len(), rejected), (1, 31), "{}", event.event());
+    assert_eq!(guard.release(&event, fences[0]).await.ok(), Some(Held), "{}", event.event());
+}
+
+async fn dead_letters_are_listed_oldest_first<G: DeadLetterGuard + ?Sized>(
+    guard: &G,
+    pass: &impl AsyncFn(Duration),
+) {
+    let mut trials =
+        ["dead letter c", "dead letter a", "dead letter b"].map(|name| Trial::new(guard, pass, name));
+    for trial in &mut trials {
+        for step in [Run(1, false), Bury(0, 1, Held)] {
+            trial.take_with_dead_letters(step).await;
+        }
+    }
+    // One whose retry fails keeps its place.
+    for step in [Retry(true), Bury(1, 2, Held)] {
+        trials[0].take_with_dead_letters(step).await;
+    }
+    let letters = trials.map(|trial| trial.letter).to_vec();
+    let listed = [guard.dead_letters(100).await, guard.dead_letters(2).await].map(|listed| listed.ok());
+    let expected = [Some(letters.clone()), Some(letters[..2].to_vec())];
+    assert_eq!(listed, expected, "dead letters are listed oldest first, and no more than were asked for");
+    for letter in letters {
+        assert_eq!(guard.discard(letter.delivery()).await.ok(), Some(true), "{letter:?} is discarded");
     }
 }

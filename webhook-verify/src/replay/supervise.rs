@@ -10,55 +10,75 @@ use std::future::{pending, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::task::JoinHandle;
+use tokio::task::JoinError;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::task::task_tracker::TaskTrackerToken;
+use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use super::RETRY_WINDOW;
+use super::dead_letter::{DeadLetter, DeadLetterGuard};
 use super::guard::{ClaimStatus, Delivery, GuardError, ReplayGuard};
-use super::run::{ClaimGuard, HandleError, Handled};
+use super::run::{ClaimHandle, HandleError, Handled};
+use crate::meter;
 
-/// The first and the longest pause between attempts to commit.
+/// Logs with the endpoint, the event and its type, as the span of a handler has them: a subscriber may filter that out.
+macro_rules! log {
+    ($level:ident, $delivery:expr, $($rest:tt)*) => {{
+        let (endpoint, event, event_type) = ($delivery.endpoint(), $delivery.event(), $delivery.event_type());
+        tracing::event!(tracing::Level::$level, endpoint, event, event_type, $($rest)*)
+    }};
+}
+#[cfg(any(feature = "redis", feature = "sqlx"))]
+pub(super) use log;
+
+/// The first and the longest pause between attempts to record an end.
 const COMMIT_BACKOFF: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
-/// How many leases long a commit is repeated.
+/// For how many leases that is repeated.
 const COMMIT_LEASES: u32 = 10;
 
-/// Waits for a handler's end, for `limit` at most, and logs its failure.
-pub(super) async fn end<T, E: fmt::Display>(
-    mut task: JoinHandle<Result<T, E>>,
+/// Why a run failed.
+pub(super) struct Failure<E> {
+    pub(super) error: HandleError<E>,
+    /// What the handler failed with; nothing when it is the program that ends.
+    pub(super) text: Option<String>,
+}
+
+/// Runs a handler in a task of its own, for `limit` at most. Measures the run, and logs its failure.
+pub(super) async fn run_task<T: Send + 'static, E: fmt::Display + Send + 'static>(
+    handler: impl Future<Output = Result<T, E>> + Send + 'static,
     delivery: &Delivery,
     limit: Duration,
-) -> Result<T, HandleError<E>> {
+) -> Result<T, Failure<E>> {
+    let start = Instant::now();
+    let mut task = tokio::spawn(handler.in_current_span());
     let joined = match timeout(limit, &mut task).await {
-        Ok(joined) => joined,
+        Ok(joined) => Some(joined),
         Err(_) => {
             task.abort();
-            match task.await {
-                Err(error) if error.is_cancelled() => {
-                    failed(delivery, &format_args!("it was cancelled after {limit:?}"));
-                    return Err(HandleError::TimedOut(limit));
-                }
-                ended => ended,
-            }
+            Some(task.await).filter(|ended| !ended.as_ref().is_err_and(JoinError::is_cancelled))
         }
     };
-    match joined {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => {
-            failed(delivery, &format_args!("{error:#}"));
-            Err(HandleError::Handler(error))
+    meter::handled(Some(delivery.endpoint()), delivery.event_type().unwrap_or_default(), start.elapsed());
+    let (error, reason, text) = match joined {
+        Some(Ok(Ok(value))) => return Ok(value),
+        Some(Ok(Err(error))) => {
+            let text = format!("{error:#}");
+            (HandleError::Handler(error), "error", text)
         }
-        Err(error) if error.is_panic() => {
-            failed(delivery, &format_args!("it panicked: {}", panic_text(&*error.into_panic())));
-            Err(HandleError::Panicked)
-        }
-        Err(_) => Err(HandleError::ShuttingDown),
-    }
+        Some(Err(ended)) => match ended.try_into_panic() {
+            Ok(panic) => (HandleError::Panicked, "panic", format!("it panicked: {}", panic_text(&*panic))),
+            Err(_) => return Err(Failure { error: HandleError::ShuttingDown, text: None }),
+        },
+        None => (HandleError::TimedOut(limit), "timeout", format!("it was cancelled after {limit:?}")),
+    };
+    meter::failed(Some(delivery.endpoint()), reason);
+    log!(ERROR, delivery, error = %text, "a webhook's handler failed");
+    Err(Failure { error, text: Some(text) })
 }
 
 fn panic_text(payload: &(dyn Any + Send)) -> &str {
@@ -67,27 +87,71 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
 }
 
 /// Runs a step of a guard. One that panics has failed, like one whose store is unavailable: the handler may have run.
-pub(super) async fn step<T>(step: impl Future<Output = Result<T, GuardError>>) -> Result<T, GuardError> {
+pub(super) async fn catch_panic<T>(
+    step: impl Future<Output = Result<T, GuardError>>,
+) -> Result<T, GuardError> {
     let outcome = AssertUnwindSafe(step).catch_unwind().await;
     outcome
         .unwrap_or_else(|panic| Err(GuardError::new(format!("the guard panicked: {}", panic_text(&*panic)))))
 }
 
+/// Runs a step of a guard, and logs its failure.
+pub(super) async fn step<T>(
+    delivery: &Delivery,
+    name: &'static str,
+    step: impl Future<Output = Result<T, GuardError>>,
+) -> Result<T, GuardError> {
+    catch_panic(step).await.inspect_err(|error| warn(delivery, name, error))
+}
+
 /// A claim that is renewed while something else is waited for.
-pub(super) struct Held<G> {
+pub(super) struct RenewingClaim<G> {
     guard: Arc<G>,
+    tasks: TaskTracker,
     delivery: Delivery,
-    claim: ClaimGuard,
+    claim: ClaimHandle,
+    /// Whether the handler has ended.
+    is_settled: Arc<AtomicBool>,
     lease: Duration,
     renewal: Pin<Box<dyn Future<Output = Infallible> + Send>>,
 }
 
-impl<G: ReplayGuard + 'static> Held<G> {
-    pub(super) fn new(guard: Arc<G>, delivery: Delivery, claim: ClaimGuard, lease: Duration) -> Self {
+/// How an event is answered that has become a dead letter, in the run that made it one and whenever it comes again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnExhausted {
+    /// With a success: [`Handled::DeadLettered`], 200. The service has delivered it and does not repeat it.
+    #[default]
+    Acknowledge,
+    /// With a failure, without another run: 500. The service shows it as failed, and pauses a webhook that has had nothing but
+    /// failures for a day.
+    Fail,
+}
+
+impl OnExhausted {
+    pub(super) fn answer<T, E>(self, failure: HandleError<E>) -> Result<Handled<T>, HandleError<E>> {
+        match self {
+            Self::Acknowledge => Ok(Handled::DeadLettered),
+            Self::Fail => Err(failure),
+        }
+    }
+}
+
+/// The last run that an event may have: its failure makes the event a dead letter.
+pub(super) struct LastRun {
+    pub(super) guard: Arc<dyn DeadLetterGuard>,
+    pub(super) run: u32,
+    pub(super) answer: OnExhausted,
+}
+
+impl<G: ReplayGuard + 'static> RenewingClaim<G> {
+    pub(super) fn new(guard: Arc<G>, tasks: TaskTracker, delivery: Delivery, claim: ClaimHandle) -> Self {
         // A longer one outlasts the event's last attempt, and could not be added to a time.
-        let lease = lease.clamp(Duration::from_millis(12), RETRY_WINDOW);
-        let renewal = Box::pin(renew(Arc::clone(&guard), delivery.clone(), claim.clone(), lease));
-        Self { guard, delivery, claim, lease, renewal }
+        let lease = guard.lease_time().clamp(Duration::from_millis(12), RETRY_WINDOW);
+        let is_settled = Arc::<AtomicBool>::default();
+        let renewal =
+            renew(Arc::clone(&guard), delivery.clone(), claim.clone(), Arc::clone(&is_settled), lease);
+        Self { guard, tasks, delivery, claim, is_settled, lease, renewal: Box::pin(renewal) }
     }
 
     /// Waits for `work` and renews the claim meanwhile.
@@ -104,69 +168,90 @@ impl<G: ReplayGuard + 'static> Held<G> {
         .await
     }
 
-    /// Records that the event has been handled. If the store cannot do it at once, it is repeated in the background, in a task
-    /// that `counted` counts, so that the response is not delayed.
-    pub(super) async fn commit<T>(mut self, value: T, counted: TaskTrackerToken) -> Handled<T> {
-        self.claim.settle();
-        match self.try_commit().await {
-            Ok(ClaimStatus::Held) => Handled::Ran(value),
-            Ok(ClaimStatus::Lost) => Handled::Overtaken(value),
-            Err(error) => {
-                let later = async move {
-                    let _counted = counted;
-                    self.commit_later().await;
-                };
-                tokio::spawn(later.in_current_span());
-                Handled::RanUnrecorded(value, error)
+    /// Records how a run ended.
+    pub(super) async fn settle<T, E>(
+        self,
+        ended: Result<T, Failure<E>>,
+        last: Option<LastRun>,
+    ) -> Result<Handled<T>, HandleError<E>> {
+        match (ended, last) {
+            (Ok(value), _) => Ok(match self.record(None).await {
+                Ok(ClaimStatus::Held) => Handled::Ran(value),
+                Ok(ClaimStatus::Lost) => Handled::Overtaken(value),
+                Err(error) => Handled::RanUnrecorded(value, error),
+            }),
+            (Err(Failure { error, text: Some(text) }), Some(LastRun { guard, run, answer })) => {
+                let letter = DeadLetter::new(self.delivery.clone(), run, &text);
+                match self.record(Some((guard, letter))).await {
+                    Ok(ClaimStatus::Held) => answer.answer(error),
+                    _ => Err(error),
+                }
             }
+            (Err(failure), _) => Err(self.release(failure.error).await),
         }
     }
 
-    async fn try_commit(&mut self) -> Result<ClaimStatus, GuardError> {
+    /// Records an end: as a commit, or as a dead letter. If the store cannot do it at once, it is repeated in the background, so that the response is not delayed.
+    async fn record(mut self, burial: Option<Burial>) -> Result<ClaimStatus, GuardError> {
+        self.is_settled.store(true, Ordering::Relaxed);
+        let recorded = self.try_record(burial.as_ref()).await;
+        if recorded.is_err() {
+            let counted = self.tasks.token();
+            let later = async move {
+                let _counted = counted;
+                self.record_later(burial).await;
+            };
+            tokio::spawn(later.in_current_span());
+        }
+        recorded
+    }
+
+    async fn try_record(&mut self, burial: Option<&Burial>) -> Result<ClaimStatus, GuardError> {
         let (guard, delivery) = (Arc::clone(&self.guard), self.delivery.clone());
         let fence = self.claim.fencing_token();
-        let commit = step(async { guard.commit(&delivery, fence).await });
-        let committed = self.renewed_during(commit).await;
-        match &committed {
-            Ok(ClaimStatus::Held) => {}
-            Ok(ClaimStatus::Lost) => warn(&delivery, "commit", &"another attempt has taken the claim"),
-            Err(error) => warn(&delivery, "commit", error),
+        let name = if burial.is_some() { "bury" } else { "commit" };
+        let recording = step(&delivery, name, async {
+            match burial {
+                Some((guard, letter)) => guard.bury(letter, fence).await,
+                None => guard.commit(&delivery, fence).await,
+            }
+        });
+        let recorded = self.renewed_during(recording).await;
+        match (&recorded, burial) {
+            (Ok(ClaimStatus::Held), Some((_, letter))) => log_dead_letter(letter),
+            (Ok(ClaimStatus::Lost), _) => log_lost(&self.claim, &delivery, name),
+            _ => {}
         }
-        committed
+        recorded
     }
 
-    /// Repeats the commit until the store has responded.
-    async fn commit_later(mut self) {
+    /// Repeats the step until the store has responded.
+    async fn record_later(mut self, burial: Option<Burial>) {
         let last = Instant::now() + self.lease * COMMIT_LEASES;
         let [mut pause, longest] = COMMIT_BACKOFF;
         while Instant::now() < last {
             self.renewed_during(sleep(pause)).await;
-            if self.try_commit().await.is_ok() {
+            if self.try_record(burial.as_ref()).await.is_ok() {
                 return;
             }
             pause = longest.min(pause * 2);
         }
-        warn(
-            &self.delivery,
-            "commit",
-            &"given up: once the claim has expired, the event's next attempt is handled again",
-        );
+        let given_up = "given up: once the claim has expired, the event's next attempt is handled again";
+        warn(&self.delivery, "record", &given_up);
     }
 
     /// Releases the claim, so that the next attempt is handled.
-    pub(super) async fn release<E>(self, failure: HandleError<E>) -> HandleError<E> {
+    async fn release<E>(self, failure: HandleError<E>) -> HandleError<E> {
         let Self { guard, delivery, claim, renewal, .. } = self;
         drop(renewal);
-        let released = step(async { guard.release(&delivery, claim.fencing_token()).await }).await;
+        let releasing = async { guard.release(&delivery, claim.fencing_token()).await };
+        let released = step(&delivery, "release", releasing).await;
+        if let Ok(ClaimStatus::Lost) = released {
+            log_lost(&claim, &delivery, "release");
+        }
         match (released, failure) {
-            (Ok(ClaimStatus::Held | ClaimStatus::Lost), failure) => failure,
-            (Err(error), failure) => {
-                warn(&delivery, "release", &error);
-                match failure {
-                    HandleError::Handler(failure) => HandleError::HandlerUnreleased(failure, error),
-                    other => other,
-                }
-            }
+            (Err(error), HandleError::Handler(failure)) => HandleError::HandlerUnreleased(failure, error),
+            (_, failure) => failure,
         }
     }
 }
@@ -175,7 +260,8 @@ impl<G: ReplayGuard + 'static> Held<G> {
 async fn renew<G: ReplayGuard>(
     guard: Arc<G>,
     delivery: Delivery,
-    claim: ClaimGuard,
+    claim: ClaimHandle,
+    is_settled: Arc<AtomicBool>,
     lease: Duration,
 ) -> Infallible {
     let mut pause = lease / 3;
@@ -184,42 +270,42 @@ async fn renew<G: ReplayGuard>(
         sleep(pause).await;
         let late = due.elapsed();
         if late > lease / 3 {
-            let (endpoint, event, event_type) =
-                (delivery.endpoint(), delivery.event(), delivery.event_type());
-            tracing::warn!(
-                endpoint,
-                event,
-                event_type,
-                ?late,
-                "a webhook's claim is renewed late: do handlers block all threads of their runtime?"
-            );
+            let text = "a webhook's claim is renewed late: do handlers block all threads of their runtime?";
+            log!(WARN, delivery, ?late, "{text}");
         }
-        match step(async { guard.renew(&delivery, claim.fencing_token()).await }).await {
+        let renewal = async { guard.renew(&delivery, claim.fencing_token()).await };
+        match step(&delivery, "renew", renewal).await {
             Ok(ClaimStatus::Held) => pause = lease / 3,
             Ok(ClaimStatus::Lost) => {
                 // A commit in flight may have been first, and reports the claim itself.
-                if !claim.is_settled() {
-                    claim.lose();
-                    warn(&delivery, "renew", &"another attempt has taken the claim");
+                if !is_settled.load(Ordering::Relaxed) {
+                    log_lost(&claim, &delivery, "renew");
                 }
                 return pending().await;
             }
-            Err(error) => {
-                warn(&delivery, "renew", &error);
-                pause = lease / 12;
-            }
+            Err(_) => pause = lease / 12,
         }
     }
 }
 
-/// Logs the failure of a handler.
-fn failed(delivery: &Delivery, error: &dyn fmt::Display) {
-    let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
-    tracing::error!(endpoint, event, event_type, %error, "a webhook's handler failed");
+/// A dead letter to be kept, and the guard that keeps it.
+type Burial = (Arc<dyn DeadLetterGuard>, DeadLetter);
+
+/// Logs a step that found that another attempt has taken the claim. The first one to find it counts it.
+fn log_lost(claim: &ClaimHandle, delivery: &Delivery, step: &'static str) {
+    if claim.lose() {
+        meter::claim_lost(Some(delivery.endpoint()));
+    }
+    warn(delivery, step, &"another attempt has taken the claim");
+}
+
+/// Counts and logs an event that has become a dead letter.
+pub(super) fn log_dead_letter(letter: &DeadLetter) {
+    meter::dead_letter(Some(letter.delivery().endpoint()));
+    log!(ERROR, letter.delivery(), attempts = letter.attempts(), "a webhook's event is a dead letter");
 }
 
 /// Logs a step of the guard that failed.
 pub(super) fn warn(delivery: &Delivery, step: &'static str, error: &dyn fmt::Display) {
-    let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
-    tracing::warn!(endpoint, event, event_type, step, %error, "a step of a webhook's replay guard failed");
+    log!(WARN, delivery, step, %error, "a step of a webhook's replay guard failed");
 }

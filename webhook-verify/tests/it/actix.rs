@@ -1,18 +1,20 @@
 //! The extractor for actix-web, through an app.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
 use actix_web::{App, HttpResponse, HttpServer, Responder, web};
 use futures_util::stream::{StreamExt, TryStreamExt};
+use shared_inbox_webhooks::event::ClientReplied;
 use shared_inbox_webhooks::replay::{Claim, ClaimStatus, Handlers, MemoryGuard, ReplayGuard};
-use shared_inbox_webhooks::{Event, Receiver, Webhook};
+use shared_inbox_webhooks::testing::{signed as signed_event, signed_at};
+use shared_inbox_webhooks::{Event, EventKind, Receiver, Webhook};
 use tokio::time::timeout;
 
 use crate::extractors::Post;
-use crate::fixture::{BODY, TEST_TIMEOUT, previous, receiver, signed_by};
+use crate::fixture::{BODY, TEST_TIMEOUT, builder, current, foreign, previous, receiver, signed_by};
 use crate::sockets::ten_bytes_of_a_thousand;
 
 async fn handler(Webhook(event): Webhook<Event>) -> String {
@@ -40,6 +42,26 @@ async fn the_receiver_may_be_wrapped_as_data() {
     let app = App::new().app_data(web::Data::new(receiver())).route("/", web::post().to(handler));
     let response = call_service(&init_service(app).await, signed().to_request()).await;
     assert_eq!(response.status(), 200);
+}
+
+#[tokio::test]
+async fn an_event_that_a_test_has_signed_reaches_the_handler_of_an_app() {
+    let receiver = Receiver::builder().secrets([current()]).require_test().build();
+    let app = init_service(App::new().app_data(receiver).route("/hook", web::post().to(handler))).await;
+    let reply =
+        ClientReplied::new("cnv_1".parse().unwrap(), "msg_1".parse().unwrap(), "mbx_1".parse().unwrap());
+    let mut event = Event::new("evt_1".parse().unwrap(), EventKind::ClientReplied(reply));
+    let response = call_service(&app, signed_event(&current(), &event).to_actix("/hook").to_request()).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(read_body(response).await, "client.replied by secret 0");
+    let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    let rejected = [signed_event(&foreign(), &event), signed_at(&current(), &event, an_hour_ago)];
+    event.livemode = Some(true);
+    let live = signed_event(&current(), &event);
+    for (request, status) in rejected.into_iter().zip([401, 401]).chain([(live, 403)]) {
+        let response = call_service(&app, request.to_actix("/hook").to_request()).await;
+        assert_eq!(response.status().as_u16(), status);
+    }
 }
 
 #[tokio::test]
@@ -94,7 +116,7 @@ async fn actix_answers_a_body_that_stops_short_when_its_time_is_over_and_hangs_u
         HttpResponse::Ok().finish()
     }
     // Its workers have runtimes of their own, whose time goes by itself.
-    let receiver = receiver().body_timeout(Duration::from_millis(20));
+    let receiver = builder().body_timeout(Duration::from_millis(20)).build();
     let app = move || App::new().app_data(receiver.clone()).route("/", web::post().to(ok));
     let server = HttpServer::new(app).workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
     let address = server.addrs()[0];

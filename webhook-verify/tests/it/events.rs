@@ -1,6 +1,6 @@
 //! From verified bytes to a typed event.
 
-use shared_inbox_webhooks::{Event, EventKind, ParseError, Signer, Verified, VerifiedBody};
+use shared_inbox_webhooks::{Event, EventKind, ParseError, Rejection, Signer, Verified, VerifiedBody};
 
 use crate::fixture::{BODY, ID, NOW, previous, signed_by, verifier};
 
@@ -136,9 +136,9 @@ fn a_parsed_event_still_says_what_was_proven() {
 }
 
 #[test]
-fn a_verified_body_is_shown_by_its_size() {
+fn a_verified_body_is_shown_without_its_text() {
     let shown = with_verified(BODY, |verified| format!("{verified:?}"));
-    assert!(shown.contains(&format!("bytes: {}", BODY.len())) && !shown.contains("webhook.test"), "{shown}");
+    assert!(shown.contains(ID) && !shown.contains("webhook.test"), "{shown}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_body_that_is_no_event_is_rejected_without_repeating_it() {
         (format!(r#"{{"id":"{secret_word}"}}"#), "body_id_mismatch"),
     ] {
         let error = parse(&body).unwrap_err();
-        assert_eq!((error.code(), error.status()), (code, 400), "{body}");
+        assert_eq!((error.code(), Rejection::from(error).status()), (code, 400), "{body}");
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains(secret_word), "{shown}");
     }

@@ -10,7 +10,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use shared_inbox_webhooks::{Receiver, SignedHeaders, Signer};
 use tokio::time::{Instant, timeout};
 
-use crate::fixture::{BODY, ID, NOW, TEST_TIMEOUT, current, foreign, previous, receiver, signed_by};
+use crate::fixture::{BODY, ID, NOW, TEST_TIMEOUT, builder, current, foreign, previous, receiver, signed_by};
 
 /// A request, whose body comes in pieces and does not announce its length.
 pub(crate) struct Post {
@@ -69,7 +69,7 @@ rules! {
 }
 
 async fn a_genuine_request_reaches_the_handler(answer: impl AsyncFn(Receiver, Post) -> (u16, String)) {
-    let receiver = receiver().on_rejected(|rejection| panic!("{rejection}"));
+    let receiver = builder().on_rejected(|rejection| panic!("{rejection}")).build();
     let (status, body) = answer(receiver, Post::signed(BODY.as_bytes())).await;
     assert_eq!((status, body.as_str()), (200, "webhook.test by secret 1"));
 }
@@ -95,7 +95,8 @@ async fn a_rejected_sender_gets_a_bare_status_and_the_operator_hears_why(
     ] {
         let codes = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&codes);
-        let receiver = receiver().on_rejected(move |rejection| log.lock().unwrap().push(rejection.code()));
+        let receiver =
+            builder().on_rejected(move |rejection| log.lock().unwrap().push(rejection.code())).build();
         assert_eq!(answer(receiver, request).await, (status, String::new()), "{code}");
         assert_eq!(*codes.lock().unwrap(), [code]);
     }
@@ -115,10 +116,10 @@ async fn a_body_over_the_limit_is_answered_with_413(answer: impl AsyncFn(Receive
     for (receiver, size, status) in [
         (receiver(), MIB, 200),
         (receiver(), MIB + 1, 413),
-        (receiver().body_limit(BODY.len()), BODY.len(), 200),
-        (receiver().body_limit(BODY.len()), BODY.len() + 1, 413),
+        (builder().body_limit(BODY.len()).build(), BODY.len(), 200),
+        (builder().body_limit(BODY.len()).build(), BODY.len() + 1, 413),
         // The framework's own limit does not get in the way.
-        (receiver().body_limit(4 * MIB), 3 * MIB, 200),
+        (builder().body_limit(4 * MIB).build(), 3 * MIB, 200),
     ] {
         let padded = format!("{BODY}{}", " ".repeat(size - BODY.len()));
         assert_eq!(answer(receiver, Post::signed(padded.as_bytes())).await.0, status, "{size} bytes");
@@ -131,7 +132,8 @@ async fn a_body_over_the_limit_is_answered_with_413(answer: impl AsyncFn(Receive
 async fn a_body_that_does_not_come_is_answered_with_408(
     answer: impl AsyncFn(Receiver, Post) -> (u16, String),
 ) {
-    for (receiver, seconds) in [(receiver(), 10), (receiver().body_timeout(Duration::from_secs(3)), 3)] {
+    for (receiver, seconds) in [(receiver(), 10), (builder().body_timeout(Duration::from_secs(3)).build(), 3)]
+    {
         let start = Instant::now();
         let first = stream::iter([Ok(Bytes::from_static(b"{\"id\":\"ev"))]);
         let request = Post { body: first.chain(stream::pending()).boxed(), ..Post::signed(BODY.as_bytes()) };

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, MemoryGuard, ReplayGuard,
+    Claim, ClaimStatus, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken, GuardError,
+    GuardFuture, MemoryGuard, ReplayGuard,
 };
 use tokio::time::{Instant, sleep};
 
@@ -121,5 +122,65 @@ impl ReplayGuard for FaultyGuard {
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
         self.calls.lock().unwrap().push("abandon");
         self.guard.abandon(delivery, fence);
+    }
+}
+
+impl DeadLetterGuard for FaultyGuard {
+    fn claim_run<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, CountedClaim> {
+        Box::pin(async {
+            let counted = self.guard.claim_run(delivery).await?;
+            Ok(match (counted.claim, self.broken_rule) {
+                (Claim::Granted(fence), "counts no runs") => {
+                    CountedClaim::granted(fence, 1, counted.has_lapsed)
+                }
+                (Claim::Granted(fence), "never tells of a run that lapsed") => {
+                    CountedClaim::granted(fence, counted.run, false)
+                }
+                (Claim::DeadLettered, "answers for a dead letter as if it were handled") => {
+                    Claim::Done.into()
+                }
+                _ => counted,
+            })
+        })
+    }
+
+    fn bury<'a>(&'a self, letter: &'a DeadLetter, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
+        Box::pin(async move {
+            self.call("bury").await?;
+            let status = match self.broken_rule {
+                "keeps dead letters in words alone" => self.guard.release(letter.delivery(), fence).await?,
+                "keeps no body" => {
+                    let bare = Delivery::new(letter.delivery().endpoint(), letter.delivery().event());
+                    let bare = DeadLetter::new(bare, letter.attempts(), letter.error());
+                    self.guard.bury(&bare, fence).await?
+                }
+                _ => self.guard.bury(letter, fence).await?,
+            };
+            Ok(if self.broken_rule == "buries for anyone" { ClaimStatus::Held } else { status })
+        })
+    }
+
+    fn claim_dead_letter<'a>(
+        &'a self,
+        delivery: &'a Delivery,
+    ) -> GuardFuture<'a, Option<(FencingToken, DeadLetter)>> {
+        self.guard.claim_dead_letter(delivery)
+    }
+
+    fn dead_letters(&self, limit: usize) -> GuardFuture<'_, Vec<DeadLetter>> {
+        Box::pin(async move {
+            let mut letters = self.guard.dead_letters(limit).await?;
+            if self.broken_rule == "lists the newest first" {
+                letters.reverse();
+            }
+            Ok(letters)
+        })
+    }
+
+    fn discard<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
+        match self.broken_rule {
+            "discards in words alone" => Box::pin(async { Ok(true) }),
+            _ => self.guard.discard(delivery),
+        }
     }
 }

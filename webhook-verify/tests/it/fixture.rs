@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use shared_inbox_webhooks::{Receiver, Secret, SignedHeaders, Signer, Verifier};
+use shared_inbox_webhooks::{Receiver, ReceiverBuilder, Secret, SignedHeaders, Signer, Verifier};
 
 /// The moment at which everything here happens.
 pub(crate) const NOW: u64 = 1_700_000_000;
@@ -34,7 +34,11 @@ pub(crate) fn at(verifier: Verifier, seconds: u64) -> Verifier {
 }
 
 pub(crate) fn receiver() -> Receiver {
-    Receiver::new(verifier())
+    builder().build()
+}
+
+pub(crate) fn builder() -> ReceiverBuilder {
+    Receiver::builder().verifier(verifier())
 }
 
 /// The headers of a good request with this body.

@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use axum::routing::post;
 use futures_util::FutureExt;
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimGuard, Delivery, GuardError, GuardFuture, HandleError, Handled, Handlers, Mark, MemoryGuard,
+    Claim, ClaimHandle, Delivery, GuardError, GuardFuture, HandleError, Handled, Handlers, Mark, MemoryGuard,
     ReplayGuard, StillRunning, TransactionalInbox, once_in_transaction,
 };
 use shared_inbox_webhooks::{Event, Receiver, Webhook};
@@ -30,7 +30,7 @@ use crate::replay::one;
 pub(crate) fn spawn_once<G, T, E, F>(
     handlers: &Handlers<G>,
     delivery: Delivery,
-    handler: impl FnOnce(ClaimGuard) -> F + Send + 'static,
+    handler: impl FnOnce(ClaimHandle) -> F + Send + 'static,
 ) -> JoinHandle<Result<Handled<T>, HandleError<E>>>
 where
     G: ReplayGuard + 'static,

@@ -3,15 +3,19 @@
 #[cfg(feature = "actix-web")]
 mod actix;
 mod axum;
+mod dead_letters;
 mod diagnosis;
 mod events;
 mod extractors;
 mod faulty_guard;
 mod fixture;
 mod handlers;
+mod metrics;
 mod properties;
+mod readme;
 mod replay;
 mod request;
+mod rotation;
 mod secrets;
 mod sockets;
 #[cfg(all(unix, feature = "redis", feature = "sqlx"))]

@@ -25,18 +25,11 @@ proptest! {
         id in id(),
         body in vec(any::<u8>(), 0..2000),
         timestamp in NOW - 300..=NOW + 300,
-        cut in any::<prop::sample::Index>(),
     ) {
         let headers = Signer::new([secret.clone()]).sign(&id, timestamp, &body);
         let verifier = at(Verifier::new([current(), secret]), NOW);
         let matched = verifier.verify(&headers, &body).unwrap().matched_signature();
         prop_assert_eq!((matched.id(), matched.timestamp(), matched.secret()), (id.as_str(), timestamp, 1));
-
-        let (first, second) = body.split_at(cut.index(body.len() + 1));
-        let mut stream = verifier.check(&headers).unwrap().stream();
-        stream.update(first);
-        stream.update(second);
-        prop_assert_eq!(stream.finish(), Ok(matched));
     }
 
     #[test]
@@ -46,7 +39,7 @@ proptest! {
         timestamp in "[0-9]{1,12}",
         body in vec(any::<u8>(), 0..1500),
     ) {
-        let secret = Secret::from_bytes_allowing_short(&key).unwrap();
+        let secret = Secret::parse_allowing_short(&format!("whsec_{}", STANDARD.encode(&key))).unwrap();
         let message = [format!("{id}.{timestamp}.").as_bytes(), &body].concat();
         let mac = ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &key), &message);
         let signature = Signer::new([secret]).sign_text(&id, &timestamp, &body).signature;

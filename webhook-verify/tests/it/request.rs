@@ -1,6 +1,7 @@
 //! Requests of any server: bodies of any kind, and a layer in front of any service.
 
 use std::convert::Infallible;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::extract::Extension;
@@ -8,8 +9,9 @@ use axum::routing::post;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
+use shared_inbox_webhooks::event::ClientReplied;
 use shared_inbox_webhooks::replay::Delivery;
-use shared_inbox_webhooks::{Event, EventKind, Receiver, Verified, VerifyLayer};
+use shared_inbox_webhooks::{Event, EventKind, Receiver, Verified, Verifier, VerifyLayer, testing};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::fixture::{BODY, ID, current, foreign, previous, receiver, signed_by};
@@ -32,11 +34,44 @@ async fn a_request_with_any_body_is_received() {
     assert!(matches!(event.kind, EventKind::WebhookTest(_)));
     assert_eq!(event.delivery("/hook"), Delivery::new("/hook", ID));
     let boxed = full().map_err(|never| -> std::io::Error { match never {} }).boxed_unsync();
-    let bytes = receiver().receive_bytes(signed(current(), boxed)).await.unwrap();
+    let (head, body) = signed(current(), boxed).into_parts();
+    let bytes = receiver().receive_bytes(&head.headers, body).await.unwrap();
     assert_eq!((&bytes[..], bytes.matched_signature().secret()), (BODY.as_bytes(), 0));
     assert_eq!(bytes.parse::<Event>().unwrap().id.as_str(), ID);
     let lost = receiver().receive::<Event, _>(signed(current(), Empty::<Bytes>::new())).await.unwrap_err();
     assert_eq!(lost.code(), "signature_mismatch");
+}
+
+#[tokio::test]
+async fn an_event_that_a_test_has_signed_is_what_the_service_would_send() {
+    let reply =
+        ClientReplied::new("cnv_1".parse().unwrap(), "msg_1".parse().unwrap(), "mbx_1".parse().unwrap());
+    let event = Event::new("evt_1".parse().unwrap(), EventKind::ClientReplied(reply));
+    let receiver = Receiver::builder().secrets([current()]).require_test().build();
+    let request = testing::signed(&current(), &event).to_http::<Full<Bytes>>("/hook");
+    assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/hook"));
+    let received: Verified<Event> = receiver.receive(request).await.unwrap();
+    assert_eq!((&received.id, &received.kind), (&event.id, &event.kind));
+    assert!(
+        received.created_at.is_some() && received.workspace.is_some() && received.livemode == Some(false)
+    );
+    // With plain values, for a server of any other kind.
+    let by_hand = testing::signed(&previous(), &event);
+    let verifier = Verifier::new([current(), previous()]);
+    let verified = verifier.verify(by_hand.headers(), by_hand.body()).unwrap();
+    assert_eq!((verified.matched_signature().id(), verified.matched_signature().secret()), ("evt_1", 1));
+
+    let mut live = event.clone();
+    live.livemode = Some(true);
+    let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    for (signed, code) in [
+        (testing::signed(&foreign(), &event), "signature_mismatch"),
+        (testing::signed_at(&current(), &event, an_hour_ago), "timestamp_too_old"),
+        (testing::signed(&current(), live), "wrong_mode"),
+    ] {
+        let rejected = receiver.receive::<Event, _>(signed.to_http::<Full<Bytes>>("/hook")).await;
+        assert_eq!(rejected.unwrap_err().code(), code);
+    }
 }
 
 #[test]
@@ -108,7 +143,7 @@ fn the_secrets_come_from_the_environment() {
         (format!("{} {}", *one, *two), 2),
     ] {
         let said = said(Some(&value));
-        assert!(said.contains(&format!("secrets: {secrets},")), "{said}");
+        assert_eq!(said.matches("Key").count(), secrets, "{said}");
     }
     for value in [None, Some(""), Some(" , ")] {
         let said = said(value);

@@ -1,11 +1,13 @@
 //! What is a secret, and that it stays one.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use shared_inbox_webhooks::{RawHeaders, Secret, SecretError, Signer, Verifier};
 
 use crate::fixture::{BODY, ID, NOW, at, current};
 
 fn base64(bytes: usize) -> String {
-    Secret::from_bytes_allowing_short(&vec![0x5a; bytes]).unwrap().reveal().to_string()
+    format!("whsec_{}", STANDARD.encode(vec![0x5a; bytes]))
 }
 
 #[test]
@@ -33,7 +35,7 @@ fn a_short_secret_needs_a_constructor_that_says_so() {
     let text = base64(4);
     assert!(Secret::parse(&text).is_err());
     let short = Secret::parse_allowing_short(&text).unwrap();
-    assert_eq!(short, Secret::from_bytes_allowing_short(&[0x5a; 4]).unwrap());
+    assert_eq!(*short.reveal(), text);
     let headers = Signer::new([short.clone()]).sign(ID, NOW, BODY.as_bytes());
     assert!(at(Verifier::new([short]), NOW).verify(&headers, BODY.as_bytes()).is_ok());
 }
@@ -45,7 +47,6 @@ fn an_empty_secret_is_never_taken() {
         assert_eq!(Secret::parse_allowing_short(text), Err(SecretError::Empty));
     }
     assert_eq!(Secret::from_bytes(&[]), Err(SecretError::Empty));
-    assert_eq!(Secret::from_bytes_allowing_short(&[]), Err(SecretError::Empty));
 }
 
 #[test]
@@ -98,11 +99,10 @@ fn nothing_prints_a_secret() {
     let headers = Signer::new([current()]).sign(ID, NOW, b"");
     let verifier = at(Verifier::new([current()]), NOW);
     let parts = RawHeaders::new(b"evt_1\nrejected: 0", b"1", headers.signature.as_bytes());
-    let checked = verifier.check(&headers).unwrap();
-    let shown = format!("{parts:?} {checked:?} {:?}", checked.clone().stream());
-    assert_eq!(format!("{:?}", Signer::new([current()])), "Signer { secrets: 1 }");
-    assert_eq!(format!("{verifier:?}"), "Verifier { secrets: 1, tolerance: 300s, .. }");
-    assert!(shown.contains(r"evt_1\nrejected") && shown.matches(ID).count() == 2, "{shown}");
+    let shown = format!("{parts:?} {:?}", verifier.verify(&headers, b"").unwrap());
+    assert_eq!(format!("{:?}", Signer::new([current()])), "Signer { keys: [Key] }");
+    assert_eq!(format!("{verifier:?}"), "Verifier { keys: [Key], tolerance: 300s, .. }");
+    assert!(shown.contains(r"evt_1\nrejected") && shown.matches(ID).count() == 1, "{shown}");
     assert!(!shown.contains(&headers.signature[3..]), "{shown}");
     for broken in [format!("{} ", *text), format!("v1,{}", *text), encoded.to_owned(), format!("{}*", *text)]
     {
@@ -121,7 +121,7 @@ fn secrets_wipe_themselves() {
 
 #[test]
 fn equal_secrets_are_equal_and_others_are_not() {
-    assert_eq!(current(), current().reveal().parse().unwrap());
+    assert_eq!(current(), Secret::parse(&current().reveal()).unwrap());
     assert_ne!(current(), Secret::from_bytes(&[0; 24]).unwrap());
     assert_ne!(current(), Secret::from_bytes(&[0; 25]).unwrap());
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{Claim, HandleError, Handled, Handlers, MemoryGuard, ReplayGuard};
-use shared_inbox_webhooks::{Event, Verified};
+use shared_inbox_webhooks::{Event, TraceContext, Verified};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tracing::Instrument;
@@ -242,4 +242,20 @@ async fn a_claim_that_is_renewed_late_because_a_thread_was_blocked_is_told() {
     assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
     let lines = trace.lines();
     assert!(matches!(&lines[..], [line] if line.contains("late") && line.contains("block")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn the_span_of_a_handler_names_the_endpoint_and_the_trace_of_the_request_and_no_text_of_the_event() {
+    let trace = Trace::start();
+    let handlers = Handlers::new(guard());
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let delivery = event().delivery("whk_1").with_trace_context(TraceContext::parse(parent).unwrap());
+    handlers.once(delivery, async |_| Err::<(), _>("database down")).await.unwrap_err();
+    let lines = trace.lines();
+    let [line] = &lines[..] else { panic!("one line: {lines:?}") };
+    let span = format!(
+        "webhook{{endpoint=\"whk_1\" event={ID:?} event_type=\"webhook.test\" \
+         trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\" parent_span_id=\"00f067aa0ba902b7\"}}"
+    );
+    assert!(line.contains(&span) && !line.contains("A test"), "{line}");
 }

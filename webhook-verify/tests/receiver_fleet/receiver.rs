@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
+    path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{Arc, Mutex, mpsc},
     thread::JoinHandle,
@@ -16,8 +17,8 @@ use axum::{
     routing::post,
 };
 use shared_inbox_webhooks::{
-    Event, Receiver, Secret, Verifier, Webhook,
-    replay::{FencingToken, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
+    Event, Receiver, Secret, SecretSource, Webhook,
+    replay::{ClaimHandle, DeadLetterGuard, Delivery, FencingToken, Handlers, PostgresGuard, RedisGuard},
 };
 
 use super::{SECRET, STORE_TIMEOUT, postgres_at, redis_at};
@@ -36,7 +37,19 @@ pub(crate) enum Role {
     CountsRuns,
     /// Handles events inside transactions.
     Transactions,
+    /// Counts every run, and fails with every third event; after three runs it is a dead letter.
+    Fails,
+    /// Retries the dead letter of the first event, says `begun` and waits.
+    Retries,
 }
+
+/// Whether this event fails whoever handles it.
+pub(crate) fn always_fails(event: &str) -> bool {
+    event.trim_start_matches("evt_").parse::<usize>().is_ok_and(|number| number % 3 == 0)
+}
+
+/// How many runs an event has before it is a dead letter.
+pub(crate) const MAX_ATTEMPTS: u32 = 3;
 
 /// What the receivers on each store said through `tracing`.
 static TRACED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
@@ -59,11 +72,17 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn start(role: Role, store: &str, lease: Duration) -> Self {
+        Self::start_with(role, store, lease, None)
+    }
+
+    /// Starts a receiver that takes its secrets from this file.
+    pub(crate) fn start_with(role: Role, store: &str, lease: Duration, secrets: Option<&Path>) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", "receiver::a_receiver_of_the_fleet", "--ignored", "--nocapture"])
             .env("RECEIVER_ROLE", format!("{role:?}"))
             .env("RECEIVER_STORE", store)
             .env("RECEIVER_LEASE_MS", lease.as_millis().to_string())
+            .envs(secrets.map(|file| ("RECEIVER_SECRETS", file)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -143,7 +162,7 @@ impl Drop for Process {
 struct App {
     receiver: Receiver,
     role: Role,
-    claims: Option<Handlers<Arc<dyn ReplayGuard>>>,
+    claims: Option<Handlers<Arc<dyn DeadLetterGuard>>>,
     transactions: Option<Handlers<PostgresGuard>>,
     effects: Effects,
     gate: Arc<tokio::sync::Mutex<tokio::sync::mpsc::UnboundedReceiver<()>>>,
@@ -206,16 +225,20 @@ async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> Respons
         return handling.await.into_response();
     }
     let Some(handlers) = app.claims.clone() else { return ().into_response() };
-    let handler = async move |claim: shared_inbox_webhooks::replay::ClaimGuard| {
+    let handler = async move |claim: ClaimHandle| {
         if app.role == Role::Waits {
             println!("begun {id}");
             app.gate.lock().await.recv().await;
         }
-        let fence = (app.role != Role::CountsRuns).then(|| claim.fencing_token());
+        let counts_runs = matches!(app.role, Role::CountsRuns | Role::Fails);
+        let fence = (!counts_runs).then(|| claim.fencing_token());
         app.effects.count(&id, fence).await?;
-        if app.role == Role::CountsRuns {
+        if counts_runs {
             // So that some are killed or stopped between the effect and its mark.
             tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        if app.role == Role::Fails && always_fails(&id) {
+            return Err(format!("{id} always fails").into());
         }
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
     };
@@ -231,7 +254,7 @@ fn a_receiver_of_the_fleet() {
     tracing_subscriber::fmt().with_ansi(false).init();
     let lease = std::env::var("RECEIVER_LEASE_MS").ok().and_then(|lease| lease.parse().ok());
     let lease = Duration::from_millis(lease.expect("a lease"));
-    let roles = [Role::Claims, Role::Waits, Role::CountsRuns, Role::Transactions];
+    let roles = [Role::Claims, Role::Waits, Role::CountsRuns, Role::Transactions, Role::Fails, Role::Retries];
     let role = roles.into_iter().find(|known| format!("{known:?}") == role).expect("a role");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -241,17 +264,37 @@ fn a_receiver_of_the_fleet() {
             std::io::stdin().lines().map_while(Result::ok).for_each(|_| _ = go.send(()));
             std::process::exit(0);
         });
-        let (guard, effects, postgres): (Arc<dyn ReplayGuard>, _, _) = if store.starts_with("redis") {
+        let (guard, effects, postgres): (Arc<dyn DeadLetterGuard>, _, _) = if store.starts_with("redis") {
             let guard = RedisGuard::new(redis_at(&store).await).lease(lease).timeout(STORE_TIMEOUT);
             (Arc::new(guard), Effects::Redis(redis_at(&store).await), None)
         } else {
             let guard = PostgresGuard::new(postgres_at(&store).await).lease(lease).timeout(STORE_TIMEOUT);
             (Arc::new(guard.clone()), Effects::Postgres(guard.pool().clone()), Some(guard))
         };
+        let receiver = match std::env::var_os("RECEIVER_SECRETS") {
+            Some(file) => {
+                let source = SecretSource::file(file).expect("secrets").interval(Duration::ZERO);
+                Receiver::builder().source(source)
+            }
+            None => Receiver::builder().secrets([Secret::parse(SECRET).expect("a secret")]),
+        };
+        let handlers = Handlers::new(guard);
+        let handlers = if role == Role::Fails { handlers.max_attempts(MAX_ATTEMPTS) } else { handlers };
+        if role == Role::Retries {
+            let handlers = handlers.clone();
+            tokio::spawn(async move {
+                let first = Delivery::new("fleet", "evt_0");
+                let retry = handlers.retry(&first, async |letter, _| {
+                    println!("begun {}", letter.delivery().event());
+                    std::future::pending::<Result<(), std::fmt::Error>>().await
+                });
+                _ = retry.await;
+            });
+        }
         let app = App {
-            receiver: Receiver::new(Verifier::new([Secret::parse(SECRET).expect("a secret")])),
+            receiver: receiver.build(),
             role,
-            claims: (role != Role::Transactions).then(|| Handlers::new(guard)),
+            claims: (role != Role::Transactions).then_some(handlers),
             transactions: postgres.filter(|_| role == Role::Transactions).map(Handlers::new),
             effects,
             gate: Arc::new(tokio::sync::Mutex::new(gate)),

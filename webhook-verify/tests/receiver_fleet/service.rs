@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, RwLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -24,24 +24,41 @@ const DISTURBANCES: usize = 10;
 /// How long an answer may take. A receiver that stands still answers when it goes on.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Signs an event, sends it, and says how it was answered.
+/// Signs an event, sends it, and says how it was answered. Clones share the secrets and what was answered.
 #[derive(Clone)]
-pub(crate) struct Service(reqwest::Client, Signer);
+pub(crate) struct Service {
+    client: reqwest::Client,
+    signer: Arc<RwLock<Signer>>,
+    rejected: Arc<AtomicUsize>,
+}
 
 impl Service {
     pub(crate) fn new() -> Self {
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).build().expect("a client");
-        Self(client, Signer::new([Secret::parse(SECRET).expect("a secret")]))
+        let signer = Signer::new([Secret::parse(SECRET).expect("a secret")]);
+        Self { client, signer: Arc::new(RwLock::new(signer)), rejected: Arc::default() }
+    }
+
+    /// Signs with these secrets from now on.
+    pub(crate) fn sign_with(&self, secrets: [Secret; 2]) {
+        *self.signer.write().expect("nobody panicked") = Signer::new(secrets);
+    }
+
+    /// How many requests were rejected as not genuine.
+    pub(crate) fn rejected(&self) -> usize {
+        self.rejected.load(Ordering::SeqCst)
     }
 
     /// The status; nothing when the receiver is gone.
     pub(crate) async fn send(&self, event: &str, url: &str) -> Option<u16> {
-        let body = format!(r#"{{"id":"{event}","type":"webhook.test"}}"#);
+        let body = body(event);
         let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-        let signed = self.1.sign(event, now, body.as_bytes());
+        let signed = self.signer.read().expect("nobody panicked").sign(event, now, body.as_bytes());
         let request =
-            signed.pairs().into_iter().fold(self.0.post(url), |r, (name, value)| r.header(name, value));
-        Some(request.body(body).send().await.ok()?.status().as_u16())
+            signed.pairs().into_iter().fold(self.client.post(url), |r, (name, value)| r.header(name, value));
+        let status = request.body(body).send().await.ok()?.status().as_u16();
+        self.rejected.fetch_add(usize::from(matches!(status, 400 | 401)), Ordering::SeqCst);
+        Some(status)
     }
 
     /// Tries again until it is taken, with any of these receivers. Whatever is not a success is repeated, as the service does.
@@ -67,8 +84,16 @@ pub(crate) struct Fleet(Arc<Mutex<Vec<Arc<Process>>>>);
 
 impl Fleet {
     pub(crate) fn start(role: Role, store: &str, lease: Duration) -> Self {
-        let processes = (0..RECEIVERS).map(|_| Arc::new(Process::start(role, store, lease)));
+        Self::of(|| Process::start(role, store, lease))
+    }
+
+    pub(crate) fn of(process: impl Fn() -> Process) -> Self {
+        let processes = (0..RECEIVERS).map(|_| Arc::new(process()));
         Self(Arc::new(Mutex::new(processes.collect())))
+    }
+
+    pub(crate) fn first_url(&self) -> String {
+        self.0.lock().expect("nobody panicked")[0].url.clone()
     }
 
     fn any(&self, random: &mut StdRng) -> Arc<Process> {
@@ -92,6 +117,11 @@ impl Fleet {
     }
 }
 
+/// What an event is sent with.
+pub(crate) fn body(event: &str) -> String {
+    format!(r#"{{"id":"{event}","type":"webhook.test"}}"#)
+}
+
 pub(crate) fn name(number: usize) -> String {
     format!("evt_{number}")
 }
@@ -99,6 +129,7 @@ pub(crate) fn name(number: usize) -> String {
 /// Delivers every event three times, in random order, to receivers at random. `disturb` is called `DISTURBANCES` times on the
 /// way, by whichever sender has come so far, with the number of the disturbance; the other senders go on meanwhile.
 pub(crate) async fn three_times_each(
+    service: &Service,
     fleet: &Fleet,
     events: usize,
     disturb: impl Fn(usize, &mut StdRng) + Send + Sync + 'static,
@@ -108,10 +139,10 @@ pub(crate) async fn three_times_each(
     let every = order.len().div_ceil(DISTURBANCES);
     let shared = Arc::new((order, AtomicUsize::new(0), disturb));
     let senders = (0..SENDERS).map(|number| {
-        let (shared, fleet) = (Arc::clone(&shared), fleet.clone());
+        let (shared, fleet, service) = (Arc::clone(&shared), fleet.clone(), service.clone());
         tokio::spawn(async move {
             let (order, next, disturb) = &*shared;
-            let (service, mut random) = (Service::new(), StdRng::seed_from_u64(number as u64));
+            let mut random = StdRng::seed_from_u64(number as u64);
             loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
                 let Some(event) = order.get(place) else { return };

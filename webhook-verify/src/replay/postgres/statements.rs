@@ -12,23 +12,25 @@ pub(super) const VERSION: &str = "
 select coalesce(substring(obj_description(to_regclass('shared_inbox_webhooks'), 'pg_class')
     from 'schema version ([0-9]+)')::int, 0)";
 
-/// `$1` namespace, `$2` endpoint, `$3` event, as in all that follow; `$4` lease in seconds. Gives the fence, and whether an
-/// earlier claim had run out, or nothing when it is not granted. What stands behind `returning` sees the row as it was
-/// before.
+/// `$1` namespace, `$2` endpoint, `$3` event, as in all that follow; `$4` lease in seconds. Gives the fence, the number of the run, and
+/// whether an earlier claim had run out, or nothing when it is not granted. What stands behind `returning` in parentheses sees the row
+/// as it was before. A run counts for as long as its event is remembered.
 pub(super) const CLAIM: &str = "
-insert into shared_inbox_webhooks as mark (namespace, endpoint, event, state, fence, until)
+insert into shared_inbox_webhooks as mark (namespace, endpoint, event, state, fence, until, runs)
 values ($1, $2, $3, 'claimed', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
-    clock_timestamp() + $4 * interval '1 second')
+    clock_timestamp() + $4 * interval '1 second', 1)
 on conflict (namespace, endpoint, event) do update
-set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
-where mark.state = 'free' or mark.until <= clock_timestamp()
-returning fence, exists (select from shared_inbox_webhooks
+set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until,
+    runs = case when mark.state = 'claimed' or mark.until > clock_timestamp() then mark.runs + 1 else 1 end
+where mark.dead_at is null and (mark.state = 'free' or mark.until <= clock_timestamp())
+returning fence, runs::bigint, exists (select from shared_inbox_webhooks
     where namespace = $1 and endpoint = $2 and event = $3 and state = 'claimed')";
 
-/// Whether an event that was not granted is done; otherwise it is in progress.
-pub(super) const IS_DONE: &str = "
-select exists (select from shared_inbox_webhooks
-    where namespace = $1 and endpoint = $2 and event = $3 and state = 'done')";
+/// The state of an event that was not granted: `done`, `dead`, or in progress.
+pub(super) const STATE: &str = "
+select case when state = 'claimed' and until > clock_timestamp() then state
+    when dead_at is not null then 'dead' else state end
+from shared_inbox_webhooks where namespace = $1 and endpoint = $2 and event = $3";
 
 /// `$4` fence, `$5` lease in seconds.
 pub(super) const RENEW: &str = "
@@ -37,7 +39,8 @@ where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state =
 
 /// `$4` fence, `$5` retention in seconds. Once more is as good as once.
 pub(super) const COMMIT: &str = "
-update shared_inbox_webhooks set state = 'done', until = clock_timestamp() + $5 * interval '1 second'
+update shared_inbox_webhooks set state = 'done', until = clock_timestamp() + $5 * interval '1 second',
+    dead_at = null, event_type = null, body = null, error = null
 where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state in ('claimed', 'done')";
 
 /// `$4` fence, `$5` retention in seconds. The row stays, so that fences grow.
@@ -47,7 +50,7 @@ where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state =
 
 /// `$4` retention in seconds.
 pub(super) const FORGET: &str = "
-update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $4 * interval '1 second'
+update shared_inbox_webhooks set state = 'free', runs = 0, until = clock_timestamp() + $4 * interval '1 second'
 where namespace = $1 and endpoint = $2 and event = $3 and state = 'done' and until > clock_timestamp()";
 
 /// `$4` retention in seconds, `$5` for how many milliseconds the transaction may stand idle. Writes no row when the mark is not
@@ -63,7 +66,33 @@ where set_config('idle_in_transaction_session_timeout', $5, true) is not null
     and pg_try_advisory_xact_lock(hashtextextended($3, hashtextextended($2, hashtextextended($1, 0))))
 on conflict (namespace, endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
-where mark.state = 'free' or mark.until <= clock_timestamp()";
+where mark.dead_at is null and (mark.state = 'free' or mark.until <= clock_timestamp())";
+
+/// `$4` fence, `$5` retention in seconds, `$6` type, `$7` body, `$8` attempts, `$9` error. A dead letter is the row itself.
+pub(super) const BURY: &str = "
+update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $5 * interval '1 second',
+    dead_at = coalesce(dead_at, clock_timestamp()), event_type = $6, body = $7, runs = $8, error = $9
+where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state = 'claimed'";
+
+/// `$4` lease in seconds. Gives the fence and what the dead letter is.
+pub(super) const CLAIM_DEAD_LETTER: &str = "
+update shared_inbox_webhooks set state = 'claimed', until = clock_timestamp() + $4 * interval '1 second',
+    fence = greatest(fence + 1, (date_part('epoch', clock_timestamp()) * 1000000)::bigint)
+where namespace = $1 and endpoint = $2 and event = $3 and dead_at is not null
+    and (state <> 'claimed' or until <= clock_timestamp())
+returning fence, endpoint, event, event_type, body, runs, error";
+
+/// `$1` namespace, `$2` how many.
+pub(super) const DEAD_LETTERS: &str = "
+select fence, endpoint, event, event_type, body, runs, error from shared_inbox_webhooks
+where namespace = $1 and dead_at is not null order by dead_at, endpoint, event limit $2";
+
+/// `$4` retention in seconds.
+pub(super) const DISCARD: &str = "
+update shared_inbox_webhooks set state = 'done', until = clock_timestamp() + $4 * interval '1 second',
+    dead_at = null, event_type = null, body = null, error = null
+where namespace = $1 and endpoint = $2 and event = $3 and dead_at is not null
+    and (state <> 'claimed' or until <= clock_timestamp())";
 
 /// How many rows one sweep removes at most.
 pub(super) const SWEPT_AT_ONCE: u64 = 1000;
@@ -76,7 +105,7 @@ pub(super) const SWEPT_AT_ONCE: u64 = 1000;
 pub(super) const SWEEP: &str = "
 delete from shared_inbox_webhooks where ctid = any (array(
     select ctid from shared_inbox_webhooks
-    where fence < ((date_part('epoch', now()) - $1) * 1000000)::bigint and until < now()
+    where fence < ((date_part('epoch', now()) - $1) * 1000000)::bigint and until < now() and dead_at is null
     and (state <> 'claimed' or until < now() - $1 * interval '1 second')
     order by fence limit 1000 for update skip locked
 ))";

@@ -1,0 +1,121 @@
+//! The guard on PostgreSQL, and what it keeps.
+
+use std::time::Duration;
+
+use shared_inbox_tests::stores;
+use shared_inbox_webhooks::replay::{
+    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, FencingToken, Mark, PostgresGuard, RETRY_WINDOW,
+    ReplayGuard, TransactionalInbox, suite,
+};
+
+use super::{pass_in_postgres, pool, postgres};
+use crate::replay::{delivery, granted, one};
+
+#[tokio::test]
+async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    let pass = async |time| pass_in_postgres(guard.pool(), time).await;
+    suite::check(&guard, &pass).await;
+    suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
+    suite::check_dead_letters(&guard, &pass).await;
+}
+
+#[tokio::test]
+async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_and_dead_letters_stay() {
+    let Some(store) = stores::postgres() else { return };
+    let first = postgres(&store).await;
+    let (old, lapsed, young) = (delivery("evt_old"), delivery("evt_lapsed"), delivery("evt_young"));
+    let fence = granted(&first, &old).await;
+    assert_eq!(ReplayGuard::commit(&first, &old, fence).await.unwrap(), ClaimStatus::Held);
+    let held = granted(&first, &lapsed).await;
+    let dead = delivery("evt_dead");
+    let fence = granted(&first, &dead).await;
+    let letter = DeadLetter::new(dead, 1, "database down");
+    assert_eq!(first.bury(&letter, fence).await.unwrap(), ClaimStatus::Held);
+    let passed = RETRY_WINDOW + Duration::from_secs(1);
+    pass_in_postgres(first.pool(), passed).await;
+    // Fences tell when an event was claimed.
+    let micros = passed.as_micros() as u64;
+    let older = "update shared_inbox_webhooks set fence = fence - $1";
+    sqlx::query(older).bind(micros as i64).execute(first.pool()).await.unwrap();
+    let held = FencingToken::new(held.number() - micros);
+    let fence = granted(&first, &young).await;
+    assert_eq!(ReplayGuard::commit(&first, &young, fence).await.unwrap(), ClaimStatus::Held);
+    // Another process, which has not looked yet.
+    let second = PostgresGuard::new(first.pool().clone());
+    granted(&second, &delivery("evt_next")).await;
+    let names = "select event from shared_inbox_webhooks order by event";
+    let left = loop {
+        let left: Vec<String> = sqlx::query_scalar(names).fetch_all(first.pool()).await.unwrap();
+        if !left.contains(&"evt_old".to_owned()) {
+            break left;
+        }
+        tokio::task::yield_now().await;
+    };
+    let expected = ["evt_dead", "evt_lapsed", "evt_next", "evt_young"];
+    assert_eq!(left, expected, "a claim's holder and whoever retries a dead letter may still come");
+    assert_eq!(first.dead_letters(10).await.unwrap(), [letter]);
+    assert_eq!(ReplayGuard::commit(&first, &lapsed, held).await.unwrap(), ClaimStatus::Held);
+}
+
+#[tokio::test]
+async fn apps_that_share_a_database_are_told_apart_by_their_namespace() {
+    let Some(store) = stores::postgres() else { return };
+    let first = postgres(&store).await;
+    let second = first.clone().namespace("other");
+    let fence = granted(&first, &one()).await;
+    let other = granted(&second, &one()).await;
+    assert_eq!(ReplayGuard::commit(&first, &one(), fence).await.unwrap(), ClaimStatus::Held);
+    assert_eq!(second.claim(&one()).await.unwrap(), Claim::InProgress);
+    assert_eq!(second.release(&one(), other).await.unwrap(), ClaimStatus::Held);
+    let mut transaction = second.begin().await.unwrap();
+    assert_eq!(second.mark(&mut transaction, &one()).await.unwrap(), Mark::New);
+    assert!(first.forget(&one()).await.unwrap());
+    let mut beside = first.begin().await.unwrap();
+    assert_eq!(first.mark(&mut beside, &one()).await.unwrap(), Mark::New, "their locks are apart too");
+    TransactionalInbox::commit(&second, transaction).await.unwrap();
+    TransactionalInbox::commit(&first, beside).await.unwrap();
+    let pass = async |time| pass_in_postgres(first.pool(), time).await;
+    suite::check(&second, &pass).await;
+}
+
+#[tokio::test]
+async fn a_sweep_reads_what_is_old_from_its_index_and_not_the_whole_table() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    // None of them is old but one.
+    let many = "insert into shared_inbox_webhooks (endpoint, event, state, fence, until)
+        select 'orders', 'evt_' || n, 'done', (date_part('epoch', now()) * 1000000)::bigint - n, now() + interval '1 day'
+        from generate_series(1, 300000) n";
+    let old = "insert into shared_inbox_webhooks (endpoint, event, state, fence, until)
+        values ('orders', 'evt_old', 'done', 1, now() - interval '1 day')";
+    for statement in [many, old, "analyze shared_inbox_webhooks"] {
+        sqlx::query(statement).execute(guard.pool()).await.unwrap();
+    }
+    let scans = async || -> (i64, i64) {
+        let scans =
+            "select (select seq_scan from pg_stat_user_tables where relname = 'shared_inbox_webhooks'),
+            (select idx_scan from pg_stat_user_indexes where indexrelname = 'shared_inbox_webhooks_fence')";
+        sqlx::query_as(scans).fetch_one(&pool(&store).await).await.unwrap()
+    };
+    let (before, _) = scans().await;
+    granted(&guard, &delivery("evt_new")).await;
+    let count = "select count(*) from shared_inbox_webhooks where event = 'evt_old' and endpoint = 'orders' and namespace = ''";
+    while sqlx::query_scalar::<_, i64>(count).fetch_one(guard.pool()).await.unwrap() > 0 {
+        tokio::task::yield_now().await;
+    }
+    // A connection that ends reports what it did; both figures come at once.
+    guard.pool().close().await;
+    let (tables, indexes) = loop {
+        let (tables, indexes) = scans().await;
+        if tables > before || indexes > 0 {
+            break (tables, indexes);
+        }
+    };
+    assert!(
+        tables == before && indexes > 0,
+        "{} scans of the table, {indexes} of the index",
+        tables - before
+    );
+}

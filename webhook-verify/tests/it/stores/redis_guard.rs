@@ -1,0 +1,110 @@
+//! The guard on Redis.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use redis::AsyncCommands;
+use shared_inbox_tests::proxy::Proxy;
+use shared_inbox_tests::stores;
+use shared_inbox_webhooks::replay::{
+    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, RETRY_WINDOW, ReplayGuard, suite,
+};
+
+use super::{pass_in_redis, redis, redis_at};
+use crate::replay::{delivery, granted, one};
+
+#[tokio::test]
+async fn a_guard_on_redis_keeps_every_rule_of_a_guard_on_the_oldest_and_the_newest_server() {
+    for store in [stores::redis(), stores::valkey()] {
+        let Some(store) = store else { return };
+        let (guard, connection) = redis(&store).await;
+        let pass = async |time| pass_in_redis(connection.clone(), time).await;
+        suite::check(&guard, &pass).await;
+        suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
+        suite::check_dead_letters(&guard, &pass).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_in_redis_goes_by_itself_and_apps_are_told_apart_by_their_namespace() {
+    let Some(store) = stores::valkey() else { return };
+    let (guard, mut connection) = redis(&store).await;
+    let other = guard.clone().namespace("other");
+    let fence = granted(&guard, &one()).await;
+    granted(&other, &one()).await;
+    assert_eq!(guard.commit(&one(), fence).await.unwrap(), ClaimStatus::Held);
+    let window = RETRY_WINDOW.as_millis() as i64;
+    for (key, longest) in [("shared-inbox:webhook", window), ("other", window + 60_000)] {
+        let left: i64 = connection.pttl(format!("{key}:6:orders:evt_1")).await.unwrap();
+        assert!((window - 60_000..=longest).contains(&left), "{key}: {left}");
+    }
+}
+
+#[tokio::test]
+async fn receivers_with_different_settings_agree_on_when_a_claim_runs_out() {
+    let Some(store) = stores::valkey() else { return };
+    let (long, connection) = redis(&store).await;
+    let short = long.clone().retention(Duration::from_secs(3600));
+    for (first, second) in [(&long, &short), (&short, &long)] {
+        let event = delivery(if std::ptr::eq(first, &short) { "evt_short" } else { "evt_long" });
+        granted(first, &event).await;
+        assert_eq!(second.claim(&event).await.unwrap(), Claim::InProgress);
+        pass_in_redis(connection.clone(), Duration::from_secs(61)).await;
+        granted(second, &event).await;
+    }
+}
+
+/// Receivers' clocks differ: one that is behind would grant a smaller one after the store has lost its data.
+#[tokio::test]
+async fn a_fence_comes_from_the_clock_of_redis_and_not_from_the_receivers() {
+    for store in [stores::redis(), stores::valkey()] {
+        let Some(store) = store else { return };
+        let requests = Arc::<Mutex<String>>::default();
+        let log = Arc::clone(&requests);
+        let proxy = Proxy::rewriting(store.port(), move |is_request, bytes| {
+            if is_request {
+                *log.lock().unwrap() += &String::from_utf8_lossy(bytes);
+            }
+            Some(bytes.to_vec())
+        })
+        .await;
+        let (guard, _) = redis_at(proxy.url()).await;
+        let now = u64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_micros()).unwrap();
+        granted(&guard, &one()).await;
+        let requests = requests.lock().unwrap();
+        let numbers = requests.split(|c: char| !c.is_ascii_digit()).filter_map(|text| text.parse().ok());
+        let is_near = |number: u64| number.abs_diff(now) < 3_600_000_000;
+        assert!(requests.contains("evt_1") && !numbers.into_iter().any(is_near), "{requests}");
+    }
+}
+
+/// A process that dies before it has removed a name leaves it behind.
+#[tokio::test]
+async fn a_name_that_was_left_behind_hides_no_dead_letter() {
+    let Some(store) = stores::valkey() else { return };
+    let (guard, mut connection) = redis(&store).await;
+    for number in 0..250 {
+        let name = format!("{{shared-inbox:webhook:6:orders:left_{number}}}:dead");
+        let _: i64 = connection.zadd("shared-inbox:webhook:dead", name, number).await.unwrap();
+    }
+    let mut letters = Vec::new();
+    for event in ["evt_1", "evt_2", "evt_3"].map(delivery) {
+        let fence = granted(&guard, &event).await;
+        letters.push(DeadLetter::new(event, 1, "database down"));
+        assert_eq!(guard.bury(letters.last().unwrap(), fence).await.unwrap(), ClaimStatus::Held);
+    }
+    for limit in 0..=3 {
+        assert_eq!(guard.dead_letters(limit).await.unwrap(), letters[..limit]);
+    }
+    assert_eq!(guard.dead_letters(100).await.unwrap(), letters);
+}
+
+#[tokio::test]
+async fn a_handler_dropped_half_way_gives_its_claim_back() {
+    let Some(store) = stores::valkey() else { return };
+    let (guard, _) = redis(&store).await;
+    let fence = granted(&guard, &one()).await;
+    guard.abandon(&one(), fence);
+    // It is given back in the background.
+    while guard.claim(&one()).await.unwrap() == Claim::InProgress {}
+}
