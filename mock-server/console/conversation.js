@@ -90,6 +90,11 @@ class Conversation extends Panel {
 			timeline.scrollTop = timeline.scrollHeight;
 			// In a narrow window the whole conversation scrolls.
 			if (this.scrollHeight > this.clientHeight) this.scrollTop = Math.max(0, timeline.offsetTop + timeline.offsetHeight - this.clientHeight);
+			// What does not fit is read from its beginning.
+			for (const box of [timeline, this]) {
+				const last = timeline.lastElementChild ?? timeline;
+				box.scrollTop -= Math.max(0, box.getBoundingClientRect().top - last.getBoundingClientRect().top);
+			}
 		}
 		if (this.length >= 0 && this.length < it.timeline.length) fill(said, `${it.timeline.length - this.length} new in the timeline`);
 		this.length = it.timeline.length;

@@ -117,7 +117,8 @@ const IMPORTS = [
 	[/\b(AssignTo|Assigned|ConversationId|DocumentKind|Scope|Status|View)\b/, 'shared_inbox'],
 	[/\b(DocumentItem)\b/, 'shared_inbox::input'],
 	[/\b(Method)\b/, 'shared_inbox::http'],
-	[/\b(Effect|FaultRule|InboundMail|MockServer|NewKey|NewUser|Plan)\b/, 'shared_inbox_mock'],
+	[/\b(Effect|FaultRule|InboundMail|MockServer|NewKey)\b/, 'shared_inbox_mock'],
+	[/\b(NewUser|Plan)\b/, 'shared_inbox_mock::world'],
 ];
 
 /** A test that makes the same call against a server of its own. @param {Description} it */

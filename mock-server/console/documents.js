@@ -50,7 +50,7 @@ class Documents extends Panel {
 			const field = searchField('Search documents', 'Search title, file name and fields', (words) => replace(refined({ q: words })));
 			return h('div.search', {}, field, choose('Kind', [['', 'Any kind'], ...KINDS], kind, (value) => go(refined({ kind: value }))));
 		})]);
-		searchField.show(this.bar, q);
+		searchField.show(this.bar);
 		const wanted = JSON.stringify(this.filters);
 		if (wanted === this.listed) return this.list.refresh();
 		this.listed = wanted;

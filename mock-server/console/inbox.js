@@ -55,7 +55,7 @@ class Inbox extends Panel {
 				choose('Inbox', [['', 'All inboxes'], ...mailboxes.map((it) => /** @type {[string, string]} */ ([it.id, count(it)]))], mailbox, (value) => go(refined({ mailbox: value }))),
 				choose('Tag', [['', 'Any tag'], ...tags.map((it) => /** @type {[string, string]} */ ([it.name, `${it.name} · ${it.count}`]))], tag, (value) => go(refined({ tag: value }))))),
 		]);
-		searchField.show(this.bar, q);
+		searchField.show(this.bar);
 		const wanted = JSON.stringify(this.filters);
 		this.list.chosen = this.route.id ?? '';
 		if (wanted !== this.listed) {

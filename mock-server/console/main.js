@@ -41,7 +41,7 @@ function top() {
 		h('a.brand', { href: at('inbox') }, h('img', { src: '/console/icon.svg', alt: '', width: 24, height: 24 }), h('span', {}, 'shared-inbox ', h('b', {}, 'mock'))),
 		where, h('span.gap'), sign, time,
 		h('button.quiet', { type: 'button', onclick: connect, title: 'What this is, addresses and keys' }, icon('plug'), h('span', {}, 'Connect')));
-	const tick = () => fill(time, icon('clock'), h('span', { title: dayAndTime(clock.now()) }, timeWithDay(clock.now())), clock.stands ? h('em', {}, 'stands') : null);
+	const tick = () => fill(time, icon('clock'), h('span', { title: dayAndTime(clock.now()) }, timeWithDay(clock.now())), clock.stands ? h('em', {}, 'paused') : null);
 	clock.addEventListener('tick', tick);
 	live.addEventListener('state', connection);
 	connection();
@@ -121,7 +121,8 @@ async function show() {
 		main.scrollTop = 0;
 	}
 	here(to.panel);
-	panel.show(to);
+	// What was typed while the panel was loaded is in the address by now.
+	panel.show(route());
 	document.title = `${panel.heading} · shared-inbox-mock`;
 }
 

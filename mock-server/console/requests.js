@@ -59,7 +59,7 @@ class Requests extends Panel {
 				choose('Key', [['', 'Any key'], ...keys.map((it) => /** @type {[string, string]} */ ([it.agentId, it.name]))], agent, (value) => go(refined({ agent: value }))),
 				choose('Fault', [['', 'Fault or none'], ['any', 'Met a fault'], ...faults.map((it) => /** @type {[string, string]} */ ([it.id, it.id]))], fault, (value) => go(refined({ fault: value }))))),
 		]);
-		searchField.show(this.bar, q);
+		searchField.show(this.bar);
 		const wanted = JSON.stringify(filters);
 		this.list.chosen = this.route.id ?? '';
 		if (wanted !== this.listed) {

@@ -6,6 +6,9 @@ import { ask, attempt, badge, button, confirm, traceLink } from './ui.js';
 
 /** @typedef {import('./panel.js').Context} Context */
 
+/** Characters of an email that are shown at first, as many as the API gives. */
+const MAX_SHOWN = 8_000;
+
 /**
  * One item of a timeline.
  * @param {Context} context @param {any} it @param {any} conversation
@@ -50,9 +53,20 @@ function message({ api }, it, conversation) {
 			it.secure ? badge('secure') : null, it.status ? badge(it.status) : null, it.sendsAt ? h('span.countdown', {}, 'leaves ', until(it.sendsAt)) : null,
 			h('span.gap'), traceLink(it.id), when(it.at)),
 		it.summary && it.status === 'draft' ? h('p.summary', {}, h('b', {}, 'For you: '), words(it.summary)) : null,
-		words(it.text, 'p', { class: 'text' }),
+		text(it.text),
 		it.attachments.length ? h('ul.attachments', {}, it.attachments.map((file) => h('li', {}, icon('clip'), words(file.filename), h('span.hint', {}, ` ${size(file.size)}`)))) : null,
 		actions.length && !(it.status === 'draft' && conversation.mailbox.sandbox) ? h('footer', {}, actions) : it.status === 'draft' ? h('p.hint', {}, 'Nobody can approve drafts in the sandbox; to test a send, use send: true.') : null);
+}
+
+/** The text of an email; of a long one its beginning, until all is asked for. @param {string} whole */
+function text(whole) {
+	if (whole.length <= MAX_SHOWN) return words(whole, 'p', { class: 'text' });
+	const start = words(`${whole.slice(0, MAX_SHOWN)}…`, 'p', { class: 'text' });
+	const more = button(`Show all of it (${size(whole.length)})`, () => {
+		start.textContent = whole;
+		more.remove();
+	}, { kind: 'small' });
+	return [start, more];
 }
 
 /** @param {import('./api.js').Api} api @param {any} it */

@@ -1,7 +1,7 @@
 // What panels are made of: buttons, forms in dialogs, signs of success and failure.
 
 import { add, fill, h, icon, patch, words } from './dom.js';
-import { at, home } from './route.js';
+import { at, home, route } from './route.js';
 
 /** @typedef {import('./dom.js').Child} Child */
 
@@ -290,9 +290,10 @@ export function searchField(label, hint, search) {
 	return field;
 }
 
-/** The words that a list was made by stand in its field, unless they are being typed. @param {Element} bar @param {string} words */
-searchField.show = (bar, words) => {
+/** The words of the address stand in the field, unless they are being typed. A panel may be behind the address. @param {Element} bar */
+searchField.show = (bar) => {
 	const field = /** @type {any} */ (bar.querySelector('input[type=search]'));
+	const words = route().query.q ?? '';
 	if (field && !field.isBusy() && field.value !== words) field.value = words;
 };
 

@@ -10,10 +10,15 @@ const named = '--exit-with-parent';
 const serves = flags.length === 0 || flags[0].startsWith('-');
 const watch = serves && !flags.includes(named);
 
-const child = spawn(program(), watch ? [...flags, named] : flags, { stdio: [watch ? 'pipe' : 'inherit', 'inherit', 'inherit'] });
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill('SIGTERM'));
-child.on('error', (error) => {
+const fail = (error) => {
     console.error(`shared-inbox-mock: ${error.message}`);
     process.exit(2);
-});
-child.on('exit', (status) => process.exit(status ?? 1));
+};
+try {
+    const child = spawn(program(), watch ? [...flags, named] : flags, { stdio: [watch ? 'pipe' : 'inherit', 'inherit', 'inherit'] });
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill('SIGTERM'));
+    child.on('error', fail);
+    child.on('exit', (status) => process.exit(status ?? 1));
+} catch (error) {
+    fail(error);
+}

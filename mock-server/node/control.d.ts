@@ -43,7 +43,7 @@ export type ConversationEntry = { assignee: Assignee | null; contact: Contact; d
 /** A conversation as the team sees it: nothing is cut or left out. */
 export type ConversationView = { assignee: Assignee | null; bookings: Array<BookingRecord>; contact: Contact; documentRequests: Array<DocumentRequestEntry>; documents: Array<Document>; id: string; lastMessageAt: string; mailbox: MailboxEntry; reference: string | null; risk: string | null; riskReasons: Array<string>; snoozedUntil: string | null; status: string; subject: string; tags: Array<string>; team: Team; timeline: Array<Item>; topic: string | null; turn: string | null; urgency: string | null };
 /** A webhook to add. */
-export type CreateWebhook = { events?: Array<string> | null; livemode: boolean; owner?: string | null; scope: WebhookScope; timestamps?: TimestampSource; url: string };
+export type CreateWebhook = { events?: Array<"ask.completed" | "client.replied" | "conversation.assigned" | "turn.changed" | "draft.approved" | "message.sent" | "booking.created" | "booking.cancelled" | "scout.held" | "webhook.test"> | null; livemode: boolean; owner?: string | null; scope: WebhookScope; timestamps?: TimestampSource; url: string };
 /** A booking that was created. */
 export type CreatedBooking = { id: string };
 /** A document that was filed. */
@@ -69,7 +69,7 @@ export type Document = { conversationId: string | null; createdAt: string; field
 /** The data that was read out of a document. Each field may be missing. */
 export type DocumentFields = { amount?: number | null; currency?: string | null; date?: string | null; dueDate?: string | null; reference?: string | null; vendor?: string | null };
 /** The findings of the document-reading helper. A field that is left out stays as it is. */
-export type DocumentReading = { fields?: DocumentFields | null; kind?: string | null; title?: string | null };
+export type DocumentReading = { fields?: DocumentFields | null; kind?: "invoice" | "receipt" | "statement" | "contract" | "id" | "tax" | "photo" | "other" | null; title?: string | null };
 /** A document request in the list of the control API. */
 export type DocumentRequestEntry = { completedAt: string | null; conversationId: string; customer: string | null; dueDate: string | null; id: string; items: Array<RequestedItem>; link: string; messageId: string; sentAt: string | null; subject: string };
 /** What a client or a receiver gets instead of the regular response or request. */
@@ -93,13 +93,13 @@ export type ExpectedCount = number | { atLeast?: number | null; atMost?: number 
 /** The kind of thing that is expected. */
 export type ExpectedKind = "requests" | "outbox" | "deliveries" | "events";
 /** A rule that was added, and how often it has fired. */
-export type Fault = { acted?: Array<number>; agentId?: string | null; body?: unknown; bundle?: string | null; effect: Effect; event?: string | null; fired: number; forSeconds?: number | null; id: string; method: string | null; path: string | null; probability: number; query?: FaultQuery; seed?: number | null; skip: number; times: number | null; tool?: string | null; until?: string | null; webhook?: string | null };
+export type Fault = { acted?: Array<number>; agentId?: string | null; body?: unknown; bundle?: string | null; effect: Effect; event?: "ask.completed" | "client.replied" | "conversation.assigned" | "turn.changed" | "draft.approved" | "message.sent" | "booking.created" | "booking.cancelled" | "scout.held" | "webhook.test" | null; fired: number; forSeconds?: number | null; id: string; matched: number; method: string | null; path: string | null; probability: number; query?: FaultQuery; seed?: number | null; skip: number; times: number | null; tool?: string | null; until?: string | null; webhook?: string | null };
 /** Only requests with these query parameters; `*` stands for any run of characters. */
 export type FaultQuery = Record<string, string>;
 /** A rule: which requests or webhooks fail, and how. */
-export type FaultRule = { agentId?: string | null; body?: unknown; effect: Effect; event?: string | null; forSeconds?: number | null; method: string | null; path: string | null; probability: number; query?: FaultQuery; seed?: number | null; skip: number; times: number | null; tool?: string | null; webhook?: string | null };
+export type FaultRule = { agentId?: string | null; body?: unknown; effect: Effect; event?: "ask.completed" | "client.replied" | "conversation.assigned" | "turn.changed" | "draft.approved" | "message.sent" | "booking.created" | "booking.cancelled" | "scout.held" | "webhook.test" | null; forSeconds?: number | null; method: string | null; path: string | null; probability: number; query?: FaultQuery; seed?: number | null; skip: number; times: number | null; tool?: string | null; webhook?: string | null };
 /** A rule: which requests or webhooks fail, and how. */
-export type FaultRuleInput = { agentId?: string | null; body?: unknown; effect: Effect; event?: string | null; forSeconds?: number | null; method?: string | null; path?: string | null; probability?: number; query?: FaultQuery; seed?: number | null; skip?: number; times?: number | null; tool?: string | null; webhook?: string | null };
+export type FaultRuleInput = { agentId?: string | null; body?: unknown; effect: Effect; event?: "ask.completed" | "client.replied" | "conversation.assigned" | "turn.changed" | "draft.approved" | "message.sent" | "booking.created" | "booking.cancelled" | "scout.held" | "webhook.test" | null; forSeconds?: number | null; method?: string | null; path?: string | null; probability?: number; query?: FaultQuery; seed?: number | null; skip?: number; times?: number | null; tool?: string | null; webhook?: string | null };
 /** Whether a fault applies before or after the request takes effect. */
 export type FaultTiming = "before" | "after";
 /** One place where two worlds differ. */
@@ -111,9 +111,9 @@ export type Health = { status: string; version: string };
 /** A draft of the helper that writes replies. */
 export type HelperDraft = { body: string; summary?: string | null };
 /** A file attached to an email, and what the document-reading helper finds in it. */
-export type InboundFile = { contentType: string; fields?: DocumentFields; filename: string; kind?: string | null; size: number; title?: string | null };
+export type InboundFile = { contentType: string; fields?: DocumentFields; filename: string; kind?: "invoice" | "receipt" | "statement" | "contract" | "id" | "tax" | "photo" | "other" | null; size: number; title?: string | null };
 /** A live email from a customer. */
-export type InboundMail = { attachments?: Array<InboundFile>; autoReply?: boolean; conversationId?: string | null; dmarc?: Dmarc; from: string; held?: boolean; inReplyTo?: string | null; name?: string | null; risk?: string | null; riskReasons?: Array<string>; secure?: boolean; subject?: string | null; text: string; to: string; topic?: string | null; urgency?: string | null };
+export type InboundMail = { attachments?: Array<InboundFile>; autoReply?: boolean; conversationId?: string | null; dmarc?: Dmarc; from: string; held?: boolean; inReplyTo?: string | null; name?: string | null; risk?: string | null; riskReasons?: Array<string>; secure?: boolean; subject?: string | null; text: string; to: string; topic?: string | null; urgency?: "low" | "normal" | "high" | null };
 /** The result of an incoming email. */
 export type InboundResult = { conversationId: string; created: boolean; documentIds: Array<string>; messageId: string };
 /** One item of a timeline. */
@@ -139,9 +139,9 @@ export type MoveClock = { advanceSeconds?: number | null; nextJob?: boolean | nu
 /** A booking to create. */
 export type NewBooking = { bookingTypeId?: string | null; conversationId?: string | null; endsAt: string; hostUserId: string; startsAt: string };
 /** A file that a person puts into the library, without a conversation. */
-export type NewDocument = { fields?: DocumentFields; filename: string; kind?: string | null; mailbox: string; title?: string | null };
+export type NewDocument = { fields?: DocumentFields; filename: string; kind?: "invoice" | "receipt" | "statement" | "contract" | "id" | "tax" | "photo" | "other" | null; mailbox: string; title?: string | null };
 /** A key to create. */
-export type NewKey = { createdBy?: string | null; livemode: boolean; name: string; scopes: Array<string> };
+export type NewKey = { createdBy?: string | null; livemode: boolean; name: string; scopes: Array<"read" | "write" | "draft" | "send" | "record"> };
 /** An inbox to add. */
 export type NewMailbox = { address: string; name: string; owner?: string | null };
 /** A snapshot to take. */
@@ -185,13 +185,13 @@ export type SignatureHeaders = { signature: string; timestamp: string };
 /** A snapshot in the list. */
 export type SnapshotEntry = { at: string; bytes: number; name: string };
 /** A snooze of a conversation. */
-export type Snooze = { by?: string | null; until: string };
+export type Snooze = { by?: string | null; until: string | null };
 /** The order of a list. */
 export type SortOrder = "oldest" | "newest";
 /** The findings of the sorting helper. A field that is left out stays as it is; null clears it. */
-export type SortingResult = { held?: boolean; risk?: string | null; riskReasons?: Array<string> | null; topic?: string | null; urgency?: string | null };
+export type SortingResult = { held?: boolean; risk?: string | null; riskReasons?: Array<string> | null; topic?: string | null; urgency?: "low" | "normal" | "high" | null };
 /** A status that someone on the team sets in the app. */
-export type StatusChange = { by?: string | null; status: string };
+export type StatusChange = { by?: string | null; status: "open" | "waiting" | "closed" };
 /** The kind of a trace's step. */
 export type StepKind = "request" | "control" | "job" | "message" | "note" | "conversation" | "document" | "document-request" | "booking" | "app-mail" | "event" | "webhook";
 /** Stops a scheduled message. */
@@ -225,8 +225,12 @@ export type TraceDelivery = { attempts: Array<Attempt>; nextAttemptAt: string | 
 export type TraceStep = { at: string; cause: number | null; conversationId: string | null; customer?: string | null; deliveries?: Array<TraceDelivery> | null; dueAt?: string | null; excerpt?: string | null; faultId?: string | null; id: string; kind: StepKind; method?: string | null; number: number; path?: string | null; status?: number | null; subject?: string | null; traceparent?: string | null; what: string };
 /** How a request came in. */
 export type Transport = "rest" | "mcp";
+/** Something that a test set up and that had no effect. */
+export type Unused = { message: string; what: UnusedKind };
+/** What had no effect. */
+export type UnusedKind = "fault" | "expectation";
 /** A file that the customer uploads. */
-export type Upload = { contentType?: string | null; fields?: DocumentFields | null; filename: string; item: number; kind?: string | null; size?: number | null };
+export type Upload = { contentType?: string | null; fields?: DocumentFields | null; filename: string; item: number; kind?: "invoice" | "receipt" | "statement" | "contract" | "id" | "tax" | "photo" | "other" | null; size?: number | null };
 /** The result of an upload. */
 export type UploadResult = { complete: boolean; documentId: string };
 /** A person on the team. */
@@ -263,7 +267,7 @@ export class Control extends Caller {
     /** Moves the clock ahead. */
     moveClock(body?: MoveClock): Promise<ClockAdvance>;
     /** Conversations of all inboxes, newest first. */
-    listConversations(query?: { mailbox?: string | null; q?: string | null; tag?: string | null; view?: string | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<ConversationEntry>>;
+    listConversations(query?: { mailbox?: string | null; q?: string | null; tag?: string | null; view?: "open" | "waiting" | "snoozed" | "closed" | "all" | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<ConversationEntry>>;
     /** A conversation, whole. */
     getConversation(id: string): Promise<ConversationView>;
     /** Gives a conversation to someone, or to nobody. */
@@ -287,7 +291,7 @@ export class Control extends Caller {
     /** A customer uploads a requested document. */
     upload(id: string, body: Upload): Promise<UploadResult>;
     /** Documents of all inboxes, newest first. */
-    listDocuments(query?: { kind?: string | null; q?: string | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<Document>>;
+    listDocuments(query?: { kind?: "invoice" | "receipt" | "statement" | "contract" | "id" | "tax" | "photo" | "other" | null; q?: string | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<Document>>;
     /** A person puts a file into the library. */
     fileDocument(body: NewDocument): Promise<CreatedDocument>;
     /** The document-reading helper looks at a document. */
@@ -366,6 +370,8 @@ export class Control extends Caller {
     listTags(query?: { least?: number | null; wait?: number | null }): Promise<Array<Tag>>;
     /** What led to something, and what it led to. */
     getTrace(id: string): Promise<Trace>;
+    /** What a test set up and what had no effect. */
+    listUnused(query?: { least?: number | null; wait?: number | null }): Promise<Array<Unused>>;
     /** Everyone on the team. */
     listUsers(query?: { least?: number | null; wait?: number | null }): Promise<Array<User>>;
     /** A new person on the team. */
@@ -379,7 +385,7 @@ export class Control extends Caller {
     /** Checks the receiver of a webhook. */
     checkReceiver(id: string): Promise<CheckReport>;
     /** The log of a webhook, newest first. */
-    listDeliveries(id: string, query?: { outcome?: DeliveryOutcome | null; type?: string | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<DeliveryView>>;
+    listDeliveries(id: string, query?: { outcome?: DeliveryOutcome | null; type?: "ask.completed" | "client.replied" | "conversation.assigned" | "turn.changed" | "draft.approved" | "message.sent" | "booking.created" | "booking.cancelled" | "scout.held" | "webhook.test" | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<DeliveryView>>;
     /** One delivery, with the exact body and headers of each attempt. */
     getDelivery(id: string, event: string): Promise<DeliveryDetail>;
     /** Sends an event again, with the same id. */

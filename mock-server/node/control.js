@@ -64,6 +64,7 @@ export class Control extends Caller {
     putState(body) { return this.call('PUT', '/state', body); }
     listTags(query) { return this.call('GET', '/tags', undefined, query); }
     getTrace(id) { return this.call('GET', `/traces/${encodeURIComponent(id)}`); }
+    listUnused(query) { return this.call('GET', '/unused', undefined, query); }
     listUsers(query) { return this.call('GET', '/users', undefined, query); }
     createUser(body) { return this.call('POST', '/users', body); }
     listWebhooks(query) { return this.call('GET', '/webhooks', undefined, query); }

@@ -33,6 +33,8 @@ export interface ExploreOptions {
     scopes?: string[];
     /** Days that pass, with one run of the app a day; none unless said. */
     days?: number;
+    /** A command that says whether two texts are the same, for an app whose words vary: `{"a", "b"}` on stdin, status 0 yes. */
+    same?: string[];
     /** Rules that are switched off, such as `{ 'persons-word': false }`. */
     rules?: Partial<Record<'same-end' | 'never-twice' | 'nobody-forgotten' | 'persons-word' | 'well-behaved' | 'expect', boolean>>;
     /** What is left out when the end is compared with that of the run without trouble. */
@@ -49,17 +51,27 @@ export interface ExploreOptions {
     replay?: string;
     /** How many seconds one run of the app may take; 10 unless said. */
     appTimeout?: number;
+    /** Fails when fewer single steps than this were tried. */
+    minSingles?: number;
+    /** Fails when something could not be judged. */
+    strict?: boolean;
 }
 
 /** What was done and found, as `--json` writes it. */
 export interface ExploreReport {
-    verdict: 'held' | 'broken' | 'interrupted';
+    verdict: 'held' | 'broken';
     seed: number;
     schedules: number;
     states: number;
     seconds: number;
+    /** What differs between undisturbed runs, such as `outbox.text`. */
+    varies: string[];
+    /** What could not be judged. */
+    notJudged: { rule: string; part: string; why: string }[];
+    /** What was found, but may be chance. */
+    unstable: ExploreReport['findings'];
     /** How far it looked. */
-    coverage: { requests: number; singles: Tried; pairs: Tried; random: number };
+    coverage: { requests: number; singles: Tried; pairs: Tried; random: number; grid?: { place: string; kind: string; tried: number; of: number }[] };
     /** What one should know of the run without trouble. */
     note?: string;
     /** Of a replay without a finding: who did what, in order. */
@@ -72,6 +84,9 @@ export interface ExploreReport {
         shrunkFrom: number;
         replay: string;
         reproduced: string;
+        withoutTrouble: string;
+        /** Lines of the timeline at which the trouble struck and the rule broke. */
+        marks: { line: number; kind: 'trouble' | 'broken' }[];
         tests: { python: string; typescript: string; rust: string; shell: string };
     }[];
 }

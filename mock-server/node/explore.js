@@ -26,7 +26,7 @@ export async function explore(app, options) {
     const command = Array.isArray(app) ? app : undefined;
     if (!command && typeof app !== 'function') throw new TypeError(`app must be a function that takes a world, or a command as a list of its words, not ${inspect(app)}`);
     if (options === null || typeof options !== 'object') throw new TypeError(`The options must be an object such as { mails: ['Hello'] }, not ${inspect(options)}`);
-    const { check, ...others } = options;
+    const { check, minSingles, strict, ...others } = options;
     if (check !== undefined && typeof check !== 'function') throw new TypeError(`check must be a function that takes a world, not ${inspect(check)}`);
     const child = spawn(program(), ['explore', '--pipe'], { stdio: ['pipe', 'pipe', 'pipe'] });
     const watch = whenRunnerIsGone(() => child.stdin.destroy());
@@ -60,5 +60,11 @@ export async function explore(app, options) {
     if (last.wrong) throw new TypeError(last.wrong);
     if (!last.report) throw new Error(`explore could not run: ${last.error ?? (log.trim() || 'shared-inbox-mock has ended')}`, { cause: failed });
     if (last.report.findings.length) throw new Found(last.text, last.report);
+    if (last.report.verdict !== 'held') throw new Error(`explore could not run: ${last.report.why ?? 'it was interrupted'}`);
+    const { tried } = last.report.coverage.singles;
+    if (minSingles !== undefined && tried < minSingles) throw new Found(`${tried} single steps were tried, fewer than minSingles: ${minSingles}: ${last.text}`, last.report);
+    if (strict && last.report.notJudged.length) throw new Found(`not everything could be judged: ${last.text}`, last.report);
+    // A test that passes is not silent: runners show it with the test.
+    console.info(`shared-inbox explore: ${last.text}`);
     return last.report;
 }

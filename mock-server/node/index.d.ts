@@ -17,6 +17,12 @@ export interface WorldOptions {
     clock?: 'manual' | 'real';
 }
 
+/** How the world of a test starts, and how its end is judged. */
+export interface TestWorldOptions extends WorldOptions {
+    /** Fails a test that set up what had no effect, such as a fault that never fired; otherwise it is a warning. */
+    strict?: boolean;
+}
+
 /** A workspace of its own: keys, data, clock, faults, journal and rate limits that nobody else touches. */
 export class World {
     /** Where your app finds the API. */

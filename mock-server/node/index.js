@@ -1,7 +1,7 @@
 // A mock server for as long as it is needed, and worlds in it.
 
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { inspect } from 'node:util';
@@ -10,14 +10,15 @@ import { Control } from './control.js';
 export { Control } from './control.js';
 export { NotMet, Refused, Unreachable } from './http.js';
 
-
 export function program() {
-    if (process.env.SHARED_INBOX_MOCK) return process.env.SHARED_INBOX_MOCK;
+    const named = process.env.SHARED_INBOX_MOCK;
+    if (named && !statSync(named, { throwIfNoEntry: false })?.isFile()) throw withoutStack(`SHARED_INBOX_MOCK names ${named}, which is not there.`);
+    if (named) return named;
     const name = `shared-inbox-mock-${process.platform}-${process.arch}`;
     try {
         return createRequire(import.meta.url).resolve(`${name}/bin/shared-inbox-mock${process.platform === 'win32' ? '.exe' : ''}`);
     } catch {
-        throw new Error(`The package ${name} is not there. Install shared-inbox-mock again with its optional packages, or name the program in SHARED_INBOX_MOCK.`);
+        throw withoutStack(`The package ${name} is not there. Install shared-inbox-mock again with its optional packages, or name the program in SHARED_INBOX_MOCK.`);
     }
 }
 
@@ -57,7 +58,6 @@ export class Server {
 
     static async start(...flags) {
         const command = program();
-        if (!existsSync(command)) throw new Error(`${command} is not there.`);
         const server = new Server();
         // When this process is gone, however that came, the pipe to the program's stdin closes, and the program ends.
         const fixed = ['--listen', '127.0.0.1:0', '--json', '--quiet', '--exit-with-parent'];
@@ -110,6 +110,13 @@ export class Server {
     async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
         await this.stop();
     }
+}
+
+/** An error that no line is to blame for: its sentence alone is shown. */
+function withoutStack(message) {
+    const error = new Error(message);
+    error.stack = `Error: ${message}`;
+    return error;
 }
 
 function checked(options) {

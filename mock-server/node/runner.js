@@ -31,6 +31,17 @@ export function journalOf(world) {
     return world.journal().catch((gone) => gone.message);
 }
 
+/** Returns a sentence about each thing that a test set up and that had no effect. */
+export async function unusedIn(world) {
+    return (await world.control.listUnused().catch(() => [])).map((it) => it.message);
+}
+
+/** Returns the options of a world, and whether what had no effect fails the test. */
+export function splitStrict({ strict = false, ...world } = {}) {
+    if (typeof strict !== 'boolean') throw new TypeError(`strict must be true or false, not ${strict}`);
+    return { strict, world };
+}
+
 /** Ends a world. A server that has ended fails the tests that use it, and not this. */
 export async function endWorld(server, world) {
     await server.end(world).catch((error) => {

@@ -1,8 +1,8 @@
 import type { TestContext, TestOptions } from 'node:test';
-import type { World, WorldOptions } from './index.js';
+import type { TestWorldOptions, World } from './index.js';
 
 type Body = (world: World, context: TestContext) => unknown;
-type Options = TestOptions & { world?: WorldOptions };
+type Options = TestOptions & { world?: TestWorldOptions };
 
 interface Define {
     (name: string, body: Body): Promise<void>;

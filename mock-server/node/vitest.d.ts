@@ -1,5 +1,5 @@
 import type { TestAPI } from 'vitest';
-import type { Server, World, WorldOptions } from './index.js';
+import type { Server, TestWorldOptions, World } from './index.js';
 
 /** vitest's `test` with a `world` of each test's own; `test.override({ worldOptions: { empty: true } })` says how it starts. */
-export const test: TestAPI<{ worldOptions: WorldOptions; server: Server; world: World }>;
+export const test: TestAPI<{ worldOptions: TestWorldOptions; server: Server; world: World }>;

@@ -58,6 +58,8 @@ pub struct MockServerBuilder {
     console: bool,
     /// Whether requests also come through other ports of this machine.
     behind_gateways: bool,
+    strict: bool,
+    max_connections: usize,
 }
 
 /// How many connections may wait to be accepted; a test may open hundreds at once.
@@ -122,6 +124,8 @@ impl Default for MockServerBuilder {
             log: false,
             console: true,
             behind_gateways: false,
+            strict: false,
+            max_connections: Limits::default().connections,
         }
     }
 }
@@ -162,9 +166,15 @@ impl MockServerBuilder {
         log(log: bool) => log = log;
         /// Leaves out the console: there is nothing at `/`.
         no_console() => console = false;
+        /// Panics when the server is dropped and something in the main world had no effect ([`Control::unused`](crate::Control::unused)):
+        /// a fault that never fired, or an expectation of none that nothing could have met. Otherwise it is written to stderr.
+        strict() => strict = true;
         /// Accepts requests that come through other ports of this machine.
         #[doc(hidden)]
         behind_gateways() => behind_gateways = true;
+        /// How many connections are held, and requests handled, at one time.
+        #[doc(hidden)]
+        max_connections(connections: usize) => max_connections = connections;
     }
 
     /// Starts the server; it accepts connections when this returns.
@@ -189,6 +199,7 @@ impl MockServerBuilder {
     }
 
     fn start_on_thread(self) -> Result<MockServer, StartError> {
+        let strict = self.strict;
         let runtime =
             runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
         let (phase, stop) = watch::channel(Phase::Running);
@@ -209,7 +220,8 @@ impl MockServerBuilder {
                 drop(ending);
             })
             .map_err(StartError::Runtime)?;
-        Ok(MockServer { ready: control.ready(), control, phase, ended: Some(ended), thread: Some(thread) })
+        let (ready, ended, thread) = (control.ready(), Some(ended), Some(thread));
+        Ok(MockServer { ready, control, phase, ended, thread, strict })
     }
 
     /// Builds the world and binds the port, without serving yet. Call it in a Tokio runtime with I/O and time, which the
@@ -253,7 +265,7 @@ impl MockServerBuilder {
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
         let guard = Guard::new(bound, self.control_token.as_deref(), self.behind_gateways);
-        let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
+        let limits = Limits { connections: self.max_connections, client_timeout: self.client_timeout };
         let app = ServerState {
             registry: Arc::new(registry),
             guard,

@@ -58,64 +58,94 @@ macro_rules! setters {
 mod bound;
 mod builder;
 mod control;
-#[cfg(feature = "schemas")]
-mod documents;
-mod faults;
+pub mod faults;
 mod http;
 mod json;
 mod ready;
 mod receiver_check;
 mod runtime;
-mod world;
+pub mod world;
 
-use std::thread::JoinHandle;
+use std::{io::Write, thread::JoinHandle};
 
 use shared_inbox::Client;
 use tokio::sync::{oneshot, watch};
 
 pub use bound::BoundServer;
 pub use builder::{MockServerBuilder, StartError};
-pub use control::{
-    Control, ExpectTime, Expectation, ExpectationMet, ExpectedKind, NewWorld, SnapshotEntry, Trace,
-    WorldDifference,
-};
+pub use control::{Control, NewWorld};
+pub use ready::Ready;
+pub use runtime::document::world_schema;
+pub use world::{LIVE_KEY, ReadyKeys, Refusal, Result, TEST_KEY};
+
+// What nearly every test uses, so that one line imports it.
+#[doc(no_inline)]
+pub use expect::Expectation;
+#[doc(no_inline)]
+pub use faults::{Effect, FaultRule};
+#[doc(no_inline)]
+pub use webhooks::CreateWebhook;
+#[doc(no_inline)]
+pub use world::{Approval, InboundMail, NewKey};
+
+/// The material for `tests/documents`, which writes the documents that this crate embeds.
 #[cfg(feature = "schemas")]
 #[doc(hidden)]
-pub use documents::documents;
-pub use faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency};
-pub use json::difference::FieldChange;
-pub use ready::Ready;
-pub use receiver_check::{CheckCase, CheckReport};
-pub use runtime::{
-    advance::{ClockAdvance, ClockReading},
-    change::{Cause, Change},
-    clock::ClockMode,
-    journal::entry::{JournalEntry, RequestFilter, SortOrder, Transport},
-    targets::WebhookTargets,
-};
-#[doc(inline)]
-pub use shared_inbox::__spec::Operation;
-pub use world::{
-    Actor, Approval, ApprovalResult, Assignment, Attempt, AttemptDetail, AttemptOutcome, AttemptRequest,
-    BookingRecord, CallInput, ConversationEntry, ConversationFilter, ConversationView, CreateWebhook,
-    CreatedKey, CreatedNote, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView,
-    DiscardDraft, Dmarc, DocumentFilter, DocumentReading, DocumentRequestEntry, FiredJob, HelperDraft,
-    InboundFile, InboundMail, InboundResult, JobDetails, JobEntry, JobOutcome, KeyEntry, KeyHash, LIVE_KEY,
-    MailOutcome, MailboxEntry, NewBooking, NewDocument, NewKey, NewMailbox, NewUser, OutboxKind, OutboxMail,
-    Page, PageRange, Plan, QueuedDraft, ReadyKeys, Refusal, Result, RotatedSecret, SentMail, ServiceResponse,
-    SignatureHeaders, Snooze, SortingResult, StatusChange, StepKind, StopMessage, TEST_KEY, TagChange,
-    TeamNote, TeamReply, TestEvent, TimestampSource, TraceDelivery, TraceStep, Upload, UploadResult, User,
-    WebhookScope, WebhookState, WebhookView, World,
-};
+pub mod __schemas {
+    pub use crate::http::control::{
+        catalogue::{CallDescription, control_calls},
+        describe::{InputSchema, OutputSchema},
+    };
+}
+
+/// The clock of a world, and what falls due as it moves.
+pub mod clock {
+    pub use crate::runtime::{
+        advance::{ClockAdvance, ClockReading},
+        clock::ClockMode,
+    };
+    pub use crate::world::jobs::{JobDetails, JobEntry};
+    pub use crate::world::run::{FiredJob, JobOutcome};
+}
+
+/// Expectations: what must happen in a world, and by when.
+pub mod expect {
+    pub use crate::control::{ExpectTime, Expectation, ExpectationMet, ExpectedKind, Unused, UnusedKind};
+}
+
+/// The requests that a world got, and what led to what.
+pub mod journal {
+    pub use crate::control::Trace;
+    pub use crate::runtime::{
+        change::{Cause, Change},
+        journal::entry::{JournalEntry, RequestFilter, SortOrder, Transport},
+    };
+    pub use crate::world::trace::{StepKind, TraceDelivery, TraceStep};
+}
+
+/// Snapshots of a world, and the difference between two.
+pub mod snapshots {
+    pub use crate::control::{SnapshotEntry, WorldDifference};
+    pub use crate::json::difference::FieldChange;
+}
+
+/// Webhook endpoints, their deliveries, and the check of a receiver.
+pub mod webhooks {
+    pub use crate::receiver_check::{CheckCase, CheckReport};
+    pub use crate::runtime::targets::WebhookTargets;
+    pub use crate::world::webhooks::{
+        Attempt, AttemptDetail, AttemptOutcome, AttemptRequest, CreateWebhook, CreatedWebhook,
+        DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, RotatedSecret, SignatureHeaders,
+        TestEvent, TimestampSource, WebhookScope, WebhookState, WebhookView,
+    };
+}
 
 use http::connection::Phase;
 
-/// Returns the JSON Schema of a world document, the format of [`MockServerBuilder::seed`].
-pub fn world_schema() -> &'static str {
-    include_str!("../documents/world.schema.json")
-}
-
 /// A running mock server. It stops when it is dropped.
+///
+/// What a test set up in the main world and what had no effect ([`Control::unused`]) is then written to stderr, or fails the test
+/// with [`MockServerBuilder::strict`].
 ///
 /// It runs on a thread of its own, so it works whatever runtime the test uses, with blocking clients and with tokio's
 /// paused time. Each has its own port; many can run at once.
@@ -138,6 +168,7 @@ pub struct MockServer {
     phase: watch::Sender<Phase>,
     ended: Option<oneshot::Receiver<()>>,
     thread: Option<JoinHandle<()>>,
+    strict: bool,
 }
 
 redacted_debug!(MockServer { ready });
@@ -234,6 +265,21 @@ impl Drop for MockServer {
         if let Some(thread) = self.thread.take() {
             // Requests are aborted, so this does not block; afterwards the port is free.
             let _ = thread.join();
+        }
+        if std::thread::panicking() {
+            return;
+        }
+        let unused: Vec<String> = self.control.find_unused().into_iter().map(|it| it.message).collect();
+        match (unused.join("; "), self.strict) {
+            (unused, _) if unused.is_empty() => {}
+            (unused, true) => panic!("the test set up what had no effect: {unused}"),
+            (unused, false) => {
+                // By the name of the thread, which is the test's. What `eprintln!` writes is shown of tests that fail alone.
+                let thread = std::thread::current();
+                let test = thread.name().map(|name| format!("{name}: ")).unwrap_or_default();
+                let said = format!("shared-inbox-mock: {test}the test set up what had no effect: {unused}\n");
+                let _ = std::io::stderr().write_all(said.as_bytes());
+            }
         }
     }
 }

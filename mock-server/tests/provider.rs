@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use shared_inbox::{Certainty, Client, retry::RetryPolicy};
-use shared_inbox_mock::{CreateWebhook, DeliveryFilter, Expectation, MockServer};
+use shared_inbox_mock::{CreateWebhook, Expectation, MockServer, webhooks::DeliveryFilter};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,

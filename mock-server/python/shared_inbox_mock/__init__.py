@@ -10,16 +10,20 @@ With pytest there is nothing to import: the fixture `shared_inbox` gives each te
 
 from ._explore import ExploreWorld, Found, explore
 from ._http import NotMet, Refused, Unreachable
+from ._redteam import AgentInbox, NotTried, Obeyed
 from ._server import AsyncWorld, Server, World, program
 from .control import AsyncControl, Control
 
 __all__ = [
+    "AgentInbox",
     "AsyncControl",
     "AsyncWorld",
     "Control",
     "ExploreWorld",
     "Found",
     "NotMet",
+    "NotTried",
+    "Obeyed",
     "Refused",
     "Server",
     "Unreachable",

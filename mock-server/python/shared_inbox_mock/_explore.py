@@ -51,6 +51,7 @@ def explore(
     people: str | None = None,
     scopes: Sequence[str] | None = None,
     days: int | None = None,
+    same: Sequence[str] | None = None,
     rules: Mapping[str, bool] | None = None,
     ignore: Sequence[str] | None = None,
     expect: Sequence[Mapping[str, Any]] | None = None,
@@ -59,6 +60,9 @@ def explore(
     seed: int | None = None,
     replay: str | None = None,
     app_timeout: float | None = None,
+    min_singles: int | None = None,
+    strict: bool = False,
+    tell: Callable[[str, dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Runs `app(world)` again and again while requests are lost, runs are cut off, and people and customers act in between.
 
@@ -66,7 +70,8 @@ def explore(
     a scenario, or `scenario` names its file. `check(world)` is called at the end of each
     schedule and raises where something is wrong. It ends when each single step was tried; with
     `seconds` it goes on that long, with pairs of steps and steps at random; `schedules` bounds how many are run. `replay` runs the schedule
-    of a finding alone. Both functions run in this process, one at a time, and may be coroutine functions.
+    of a finding alone. With `min_singles` fewer single steps that were tried are a failure, with `strict` anything that could not be
+    judged. `tell(line, report)` gets the line that the program prints when nothing is found. Both functions run in this process, one at a time, and may be coroutine functions.
 
     Returns the report. Raises `Found` where the app breaks a rule, `ValueError` where an option is wrong, and `RuntimeError` where it
     could not run: mostly, because the app fails without any trouble.
@@ -78,7 +83,7 @@ def explore(
     if check is not None and (command is not None or not callable(check)):
         raise TypeError(f"check must be a function that takes a world, beside an app that is one, not {check!r}")
     options = dict(
-        command=command, mails=mails, scenario=scenario, people=people, scopes=scopes, days=days, rules=rules, ignore=ignore,
+        command=command, mails=mails, scenario=scenario, people=people, scopes=scopes, days=days, same=same, rules=rules, ignore=ignore,
         expect=expect, seconds=seconds, schedules=schedules, seed=seed, replay=replay, app_timeout=app_timeout,
     )  # fmt: skip
     function = {"name": getattr(app, "__name__", "app")}
@@ -119,6 +124,15 @@ def explore(
     if said["report"]["findings"]:
         raise Found(said["text"], said["report"])
     report: dict[str, Any] = said["report"]
+    if report["verdict"] != "held":
+        raise RuntimeError(f"explore could not run: {report.get('why') or 'it was interrupted'}")
+    tried = report["coverage"]["singles"]["tried"]
+    if min_singles is not None and tried < min_singles:
+        raise Found(f"{tried} single steps were tried, fewer than min_singles={min_singles}: {said['text']}", report)
+    if strict and report["notJudged"]:
+        raise Found(f"not everything could be judged: {said['text']}", report)
+    if tell is not None:
+        tell(said["text"], report)
     return report
 
 

@@ -25,6 +25,8 @@ def program() -> str:
     """
     named = os.environ.get("SHARED_INBOX_MOCK")
     if named:
+        if not os.path.isfile(named):
+            raise FileNotFoundError(f"SHARED_INBOX_MOCK names {named}, which is not there.")
         return named
     name = "shared-inbox-mock" + (sysconfig.get_config_var("EXE") or "")
     # A wheel puts it with the environment's other programs; with --user or --target it lies elsewhere.

@@ -187,7 +187,7 @@ class ConversationView(TypedDict):
 class CreateWebhook(TypedDict):
     """A webhook to add."""
 
-    events: NotRequired[list[str] | None]
+    events: NotRequired[list[Literal['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test']] | None]
     livemode: bool
     owner: NotRequired[str | None]
     scope: WebhookScope
@@ -278,7 +278,7 @@ class DocumentReading(TypedDict):
     """The findings of the document-reading helper. A field that is left out stays as it is."""
 
     fields: NotRequired[DocumentFields | None]
-    kind: NotRequired[str | None]
+    kind: NotRequired[Literal['invoice', 'receipt', 'statement', 'contract', 'id', 'tax', 'photo', 'other', None]]
     title: NotRequired[str | None]
 
 class DocumentRequestEntry(TypedDict):
@@ -358,10 +358,11 @@ class Fault(TypedDict):
     body: NotRequired[Any]
     bundle: NotRequired[str | None]
     effect: Effect
-    event: NotRequired[str | None]
+    event: NotRequired[Literal['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test', None]]
     fired: int
     forSeconds: NotRequired[float | None]
     id: str
+    matched: int
     method: str | None
     path: str | None
     probability: float
@@ -382,7 +383,7 @@ class FaultRule(TypedDict):
     agentId: NotRequired[str | None]
     body: NotRequired[Any]
     effect: Effect
-    event: NotRequired[str | None]
+    event: NotRequired[Literal['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test', None]]
     forSeconds: NotRequired[float | None]
     method: str | None
     path: str | None
@@ -400,7 +401,7 @@ class FaultRuleInput(TypedDict):
     agentId: NotRequired[str | None]
     body: NotRequired[Any]
     effect: Effect
-    event: NotRequired[str | None]
+    event: NotRequired[Literal['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test', None]]
     forSeconds: NotRequired[float | None]
     method: NotRequired[str | None]
     path: NotRequired[str | None]
@@ -447,12 +448,12 @@ class InboundFile(TypedDict):
     contentType: str
     fields: NotRequired[DocumentFields]
     filename: str
-    kind: NotRequired[str | None]
+    kind: NotRequired[Literal['invoice', 'receipt', 'statement', 'contract', 'id', 'tax', 'photo', 'other', None]]
     size: int
     title: NotRequired[str | None]
 
 # A live email from a customer.
-InboundMail = TypedDict('InboundMail', {'attachments': 'NotRequired[list[InboundFile]]', 'autoReply': 'NotRequired[bool]', 'conversationId': 'NotRequired[str | None]', 'dmarc': 'NotRequired[Dmarc]', 'from': 'str', 'held': 'NotRequired[bool]', 'inReplyTo': 'NotRequired[str | None]', 'name': 'NotRequired[str | None]', 'risk': 'NotRequired[str | None]', 'riskReasons': 'NotRequired[list[str]]', 'secure': 'NotRequired[bool]', 'subject': 'NotRequired[str | None]', 'text': 'str', 'to': 'str', 'topic': 'NotRequired[str | None]', 'urgency': 'NotRequired[str | None]'})
+InboundMail = TypedDict('InboundMail', {'attachments': 'NotRequired[list[InboundFile]]', 'autoReply': 'NotRequired[bool]', 'conversationId': 'NotRequired[str | None]', 'dmarc': 'NotRequired[Dmarc]', 'from': 'str', 'held': 'NotRequired[bool]', 'inReplyTo': 'NotRequired[str | None]', 'name': 'NotRequired[str | None]', 'risk': 'NotRequired[str | None]', 'riskReasons': 'NotRequired[list[str]]', 'secure': 'NotRequired[bool]', 'subject': 'NotRequired[str | None]', 'text': 'str', 'to': 'str', 'topic': 'NotRequired[str | None]', 'urgency': "NotRequired[Literal['low', 'normal', 'high', None]]"})
 
 class InboundResult(TypedDict):
     """The result of an incoming email."""
@@ -552,7 +553,7 @@ class NewDocument(TypedDict):
 
     fields: NotRequired[DocumentFields]
     filename: str
-    kind: NotRequired[str | None]
+    kind: NotRequired[Literal['invoice', 'receipt', 'statement', 'contract', 'id', 'tax', 'photo', 'other', None]]
     mailbox: str
     title: NotRequired[str | None]
 
@@ -562,7 +563,7 @@ class NewKey(TypedDict):
     createdBy: NotRequired[str | None]
     livemode: bool
     name: str
-    scopes: list[str]
+    scopes: list[Literal['read', 'write', 'draft', 'send', 'record']]
 
 class NewMailbox(TypedDict):
     """An inbox to add."""
@@ -712,7 +713,7 @@ class Snooze(TypedDict):
     """A snooze of a conversation."""
 
     by: NotRequired[str | None]
-    until: str
+    until: str | None
 
 # The order of a list.
 SortOrder: TypeAlias = "Literal['oldest'] | Literal['newest']"
@@ -724,13 +725,13 @@ class SortingResult(TypedDict):
     risk: NotRequired[str | None]
     riskReasons: NotRequired[list[str] | None]
     topic: NotRequired[str | None]
-    urgency: NotRequired[str | None]
+    urgency: NotRequired[Literal['low', 'normal', 'high', None]]
 
 class StatusChange(TypedDict):
     """A status that someone on the team sets in the app."""
 
     by: NotRequired[str | None]
-    status: str
+    status: Literal['open', 'waiting', 'closed']
 
 # The kind of a trace's step.
 StepKind: TypeAlias = "Literal['request'] | Literal['control'] | Literal['job'] | Literal['message'] | Literal['note'] | Literal['conversation'] | Literal['document'] | Literal['document-request'] | Literal['booking'] | Literal['app-mail'] | Literal['event'] | Literal['webhook']"
@@ -846,6 +847,15 @@ class TraceStep(TypedDict):
 # How a request came in.
 Transport: TypeAlias = "Literal['rest'] | Literal['mcp']"
 
+class Unused(TypedDict):
+    """Something that a test set up and that had no effect."""
+
+    message: str
+    what: UnusedKind
+
+# What had no effect.
+UnusedKind: TypeAlias = "Literal['fault'] | Literal['expectation']"
+
 class Upload(TypedDict):
     """A file that the customer uploads."""
 
@@ -853,7 +863,7 @@ class Upload(TypedDict):
     fields: NotRequired[DocumentFields | None]
     filename: str
     item: int
-    kind: NotRequired[str | None]
+    kind: NotRequired[Literal['invoice', 'receipt', 'statement', 'contract', 'id', 'tax', 'photo', 'other', None]]
     size: NotRequired[int | None]
 
 class UploadResult(TypedDict):
@@ -947,7 +957,7 @@ class Control(Caller):
         response: ClockAdvance = self._call("POST", "/clock", body=body)
         return response
 
-    def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
+    def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: Literal['open', 'waiting', 'snoozed', 'closed', 'all', None] = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
         """Conversations of all inboxes, newest first."""
         response: list[ConversationEntry] = self._call("GET", "/conversations", query={"mailbox": mailbox, "q": q, "tag": tag, "view": view, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return response
@@ -1007,7 +1017,7 @@ class Control(Caller):
         response: UploadResult = self._call("POST", "/document-requests/{}/uploads", id, body=body)
         return response
 
-    def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
+    def list_documents(self, *, kind: Literal['invoice', 'receipt', 'statement', 'contract', 'id', 'tax', 'photo', 'other', None] = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
         """Documents of all inboxes, newest first."""
         response: list[Document] = self._call("GET", "/documents", query={"kind": kind, "q": q, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return response
@@ -1202,6 +1212,11 @@ class Control(Caller):
         response: Trace = self._call("GET", "/traces/{}", id)
         return response
 
+    def list_unused(self, *, least: int | None = None, wait: float | None = None) -> list[Unused]:
+        """What a test set up and what had no effect."""
+        response: list[Unused] = self._call("GET", "/unused", query={"least": least, "wait": wait})
+        return response
+
     def list_users(self, *, least: int | None = None, wait: float | None = None) -> list[User]:
         """Everyone on the team."""
         response: list[User] = self._call("GET", "/users", query={"least": least, "wait": wait})
@@ -1231,7 +1246,7 @@ class Control(Caller):
         response: CheckReport = self._call("POST", "/webhooks/{}/check", id)
         return response
 
-    def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
+    def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: Literal['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test', None] = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
         """The log of a webhook, newest first."""
         response: list[DeliveryView] = self._call("GET", "/webhooks/{}/deliveries", id, query={"outcome": outcome, "type": type, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return response
@@ -1323,7 +1338,7 @@ class AsyncControl:
         """Moves the clock ahead."""
         return await in_thread(self._control.move_clock, body)
 
-    async def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
+    async def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: Literal['open', 'waiting', 'snoozed', 'closed', 'all', None] = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
         """Conversations of all inboxes, newest first."""
         return await in_thread(self._control.list_conversations, mailbox=mailbox, q=q, tag=tag, view=view, limit=limit, offset=offset, least=least, wait=wait)
 
@@ -1371,7 +1386,7 @@ class AsyncControl:
         """A customer uploads a requested document."""
         return await in_thread(self._control.upload, id, body)
 
-    async def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
+    async def list_documents(self, *, kind: Literal['invoice', 'receipt', 'statement', 'contract', 'id', 'tax', 'photo', 'other', None] = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
         """Documents of all inboxes, newest first."""
         return await in_thread(self._control.list_documents, kind=kind, q=q, limit=limit, offset=offset, least=least, wait=wait)
 
@@ -1531,6 +1546,10 @@ class AsyncControl:
         """What led to something, and what it led to."""
         return await in_thread(self._control.get_trace, id)
 
+    async def list_unused(self, *, least: int | None = None, wait: float | None = None) -> list[Unused]:
+        """What a test set up and what had no effect."""
+        return await in_thread(self._control.list_unused, least=least, wait=wait)
+
     async def list_users(self, *, least: int | None = None, wait: float | None = None) -> list[User]:
         """Everyone on the team."""
         return await in_thread(self._control.list_users, least=least, wait=wait)
@@ -1555,7 +1574,7 @@ class AsyncControl:
         """Checks the receiver of a webhook."""
         return await in_thread(self._control.check_receiver, id)
 
-    async def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
+    async def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: Literal['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test', None] = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
         """The log of a webhook, newest first."""
         return await in_thread(self._control.list_deliveries, id, outcome=outcome, type=type, limit=limit, offset=offset, least=least, wait=wait)
 

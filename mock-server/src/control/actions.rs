@@ -68,7 +68,7 @@ impl Control {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use shared_inbox::Status;
-    /// use shared_inbox_mock::{MockServer, SortingResult, StatusChange, TagChange, TeamNote, TeamReply};
+    /// use shared_inbox_mock::{MockServer, world::{SortingResult, StatusChange, TagChange, TeamNote, TeamReply}};
     ///
     /// let mock = MockServer::builder().manual_clock().start().await;
     /// let (inbox, control) = (mock.client(), mock.control());

@@ -94,6 +94,37 @@ impl Control {
         });
     }
 
+    /// Returns everything that happened in the world and is still stored, oldest first: the steps of all traces.
+    ///
+    /// Requests that changed nothing are in the journal alone. The numbers of steps, [requests](Self::requests) and attempts of
+    /// [deliveries](Self::delivery) are one order.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use shared_inbox_mock::{MockServer, journal::StepKind};
+    ///
+    /// let mock = MockServer::builder().manual_clock().start().await;
+    /// let before = mock.control().next_number().await;
+    /// let first = mock.client().conversations().await?[0].id.clone();
+    /// mock.client().conversation(&first).add_note("Refund is approved").await?;
+    ///
+    /// let (requests, history) = (mock.control().requests().await, mock.control().history().await);
+    /// let note = history.iter().find(|step| step.kind == StepKind::Note).expect("the note");
+    /// assert!(before < requests[0].number && requests[0].number < requests[1].number);
+    /// assert!(requests[1].number < note.number);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn history(&self) -> Vec<TraceStep> {
+        self.read(|world, _| world.history())
+    }
+
+    /// Draws a number of that order: greater than those of everything before it, smaller than those of everything after it.
+    pub async fn next_number(&self) -> u64 {
+        self.runtime.draw_number()
+    }
+
     /// Returns what led to something and what it led to: a request, a message, a note, an event, a booking, a conversation.
     pub async fn trace(&self, id: impl AsRef<str>) -> Trace {
         let id = id.as_ref();

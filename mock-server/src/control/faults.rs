@@ -1,8 +1,11 @@
 //! Failures on demand.
 
-use super::{Control, OPENAPI_DOCUMENT};
+use shared_inbox::Problems;
+
+use super::{Control, api::DocumentedCall};
 use crate::{
     faults::{Bundle, ControlCall, Fault, FaultRule, Faults},
+    json::nearest::did_you_mean,
     world::{Refusal, Result},
 };
 
@@ -16,16 +19,13 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// 400 for a rule that makes no sense.
+    /// 400 for a rule that makes no sense, or that no route of the service could match.
     pub async fn add_fault(&self, rule: FaultRule) -> Result<Fault> {
-        rule.check().map_err(|problem| Refusal::new(400, problem))?;
-        if let Some(call) = rule.effect.control_calls().iter().find(|call| !is_control_call(call)) {
-            let (method, path) = (&call.method, path_of(call));
-            return Err(Refusal::field(
-                "effect.act",
-                format!("there is no `{method} {path}` in the control API"),
-            ));
+        let mut problems = rule.problems();
+        for (n, call) in rule.effect.control_calls().iter().enumerate() {
+            check_call(n, call, &mut problems);
         }
+        problems.or(())?;
         let added = self.runtime.faults(|faults, now| faults.add(rule, None, now));
         self.runtime.notify_control_change("faults");
         Ok(added)
@@ -37,7 +37,7 @@ impl Control {
     ///
     /// 404 when there is none with this id.
     pub async fn remove_fault(&self, fault: impl AsRef<str>) -> Result<()> {
-        let removed = self.runtime.faults(|faults, _| faults.remove(fault.as_ref()));
+        let removed = self.runtime.faults(|faults, _| faults.remove(|it| it.id == fault.as_ref()));
         self.runtime.notify_control_change("faults");
         if removed { Ok(()) } else { Err(Refusal::no_such("fault")) }
     }
@@ -71,29 +71,25 @@ impl Control {
 
     /// Removes all rules.
     pub async fn clear_faults(&self) {
-        self.runtime.faults(|faults, _| faults.rules.clear());
+        self.runtime.faults(|faults, _| faults.remove(|_| true));
         self.runtime.notify_control_change("faults");
     }
 }
 
-fn path_of(call: &ControlCall) -> &str {
-    call.path.split('?').next().unwrap_or_default()
-}
-
-/// Returns whether the control API has such a call.
-fn is_control_call(call: &ControlCall) -> bool {
-    let matches = |template: &str| {
-        let (mut wanted, mut given) = (template.split('/'), path_of(call).split('/'));
-        wanted
-            .by_ref()
-            .zip(given.by_ref())
-            .all(|(wanted, given)| wanted == given || (wanted.starts_with('{') && !given.is_empty()))
-            && wanted.next().is_none()
-            && given.next().is_none()
+/// Adds the problems of a control call that a rule makes, as far as they can be seen before it is made.
+fn check_call(n: usize, call: &ControlCall, problems: &mut Problems) {
+    let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
+    let at = format!("effect.act[{n}]");
+    let Some(called) = DocumentedCall::at(&call.method, path) else {
+        let asked = format!("{} {path}", call.method);
+        let known: Vec<String> = DocumentedCall::all().collect();
+        let hint = did_you_mean(&asked, known.iter().map(String::as_str));
+        return problems.push(at, format!("there is no `{asked}` in the control API{hint}"));
     };
-    let paths = OPENAPI_DOCUMENT["paths"].as_object().into_iter().flatten();
-    let mut found = paths.filter(|(template, _)| matches(template));
-    found.any(|(_, calls)| !calls[call.method.to_ascii_lowercase()].is_null())
+    let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
+    for problem in &called.problems(&format!("{at}.body"), query, body.as_bytes()) {
+        problems.push(problem.field.clone(), problem.message.clone());
+    }
 }
 
 fn no_bundle() -> Refusal {

@@ -4,18 +4,19 @@
 //! `http/control`, the same API over HTTP.
 
 mod actions;
+pub(crate) mod api;
 mod browse;
 mod clock;
 mod expect;
 mod faults;
 mod people;
 mod snapshots;
+mod unused;
 mod webhooks;
 mod world;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use serde_json::Value;
 use shared_inbox::Timestamp;
 
 use crate::{
@@ -27,13 +28,8 @@ use crate::{
 pub use browse::Trace;
 pub use expect::{ExpectTime, Expectation, ExpectationMet, ExpectedKind};
 pub use snapshots::{SnapshotEntry, WorldDifference};
+pub use unused::{Unused, UnusedKind};
 pub use world::NewWorld;
-
-/// The OpenAPI document of the control API. `tests/documents.rs` writes it.
-pub(crate) const OPENAPI: &str = include_str!("../../documents/control.json");
-/// The same, read.
-pub(crate) static OPENAPI_DOCUMENT: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_str(OPENAPI).unwrap_or_default());
 
 /// Controls one world of the server: acts as people and customers, advances the clock, adds faults.
 ///
@@ -82,7 +78,7 @@ impl Control {
 
     /// Returns the OpenAPI document of the control API itself, as JSON.
     pub fn openapi(&self) -> &'static str {
-        OPENAPI
+        api::OPENAPI
     }
 
     /// Reads the world.

@@ -28,7 +28,7 @@ pub struct SnapshotEntry {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use shared_inbox_mock::{MockServer, TeamNote};
+/// use shared_inbox_mock::{MockServer, world::TeamNote};
 ///
 /// let mock = MockServer::builder().manual_clock().start().await;
 /// let (inbox, control) = (mock.client(), mock.control());

@@ -26,7 +26,7 @@ use crate::{
 /// How a new world starts.
 ///
 /// ```
-/// use shared_inbox_mock::{ClockMode, NewWorld};
+/// use shared_inbox_mock::{NewWorld, clock::ClockMode};
 /// let new = NewWorld::empty().clock(ClockMode::Manual);
 /// assert_eq!(serde_json::to_string(&new).unwrap(), r#"{"empty":true,"clock":"manual"}"#);
 /// ```

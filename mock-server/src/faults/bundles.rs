@@ -112,7 +112,7 @@ impl Faults {
 
     pub(crate) fn switch_off(&mut self, name: &str) -> Option<()> {
         BUNDLES.iter().find(|(known, ..)| *known == name)?;
-        self.rules.retain(|fault| fault.bundle.as_deref() != Some(name));
+        self.remove(|fault| fault.bundle.as_deref() == Some(name));
         Some(())
     }
 

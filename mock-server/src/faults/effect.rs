@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use shared_inbox::Problems;
 
 use super::latency::Latency;
 
@@ -56,7 +57,7 @@ pub(crate) enum FaultAction {
 /// A call of the control API that a fault rule makes.
 ///
 /// ```
-/// use shared_inbox_mock::ControlCall;
+/// use shared_inbox_mock::faults::ControlCall;
 ///
 /// let snooze = ControlCall::post("/conversations/cnv_1/snooze", serde_json::json!({ "until": null }));
 /// assert_eq!(snooze.method, "POST");
@@ -79,17 +80,6 @@ impl ControlCall {
     /// Returns a `POST` with this body.
     pub fn post(path: impl Into<String>, body: Value) -> Self {
         Self { method: "POST".to_owned(), path: path.into(), body: Some(body) }
-    }
-
-    fn check(&self) -> Result<(), &'static str> {
-        if http::Method::from_bytes(self.method.as_bytes()).is_err() {
-            return Err("effect.act: has a `method` that no request can have");
-        }
-        let below = !self.path.starts_with("/_mock") && self.path.parse::<http::uri::PathAndQuery>().is_ok();
-        if !self.path.starts_with('/') || !below {
-            return Err("effect.act: each `path` is one behind `/_mock`, such as `/inbound`");
-        }
-        Ok(())
     }
 }
 
@@ -197,27 +187,29 @@ impl Effect {
         }
     }
 
-    /// Checks the effect for a rule about webhooks, or about requests.
-    pub(super) fn check(&self, webhook: bool) -> Result<(), &'static str> {
-        for (name, value) in &self.headers {
-            if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err()
-            {
-                return Err("effect.headers: has a name or a value that no header can have");
-            }
+    /// Adds the problems of the effect for a rule about webhooks, or about requests.
+    pub(super) fn check(&self, webhook: bool, problems: &mut Problems) {
+        let unsendable = |(name, value): (&String, &String)| {
+            HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err()
+        };
+        if self.headers.iter().any(unsendable) {
+            problems.push("effect.headers", "has a name or a value that no header can have");
+        }
+        if webhook && !self.headers.is_empty() {
+            problems.push("effect.headers", "are for responses to requests, not for webhooks");
         }
         match (&self.act, webhook) {
-            (FaultAction::Twice | FaultAction::Swap | FaultAction::Late(_), false) => Err(
-                "effect: `twice`, `swap` and `lateSeconds` are for webhooks; name one in `webhook`, or `*` for all",
+            (FaultAction::Twice | FaultAction::Swap | FaultAction::Late(_), false) => problems.push(
+                "effect",
+                "`twice`, `swap` and `lateSeconds` are for webhooks; name one in `webhook`, or `*` for all",
             ),
-            (FaultAction::Control { .. }, true) => Err("effect.act: is for requests, not for webhooks"),
-            (FaultAction::Control { calls, .. }, false) => calls.iter().try_for_each(ControlCall::check),
+            (FaultAction::Control { .. }, true) => {
+                problems.push("effect.act", "is for requests, not for webhooks");
+            }
             (FaultAction::Body(_), true) => {
-                Err("effect.body: is for responses to requests, not for webhooks")
+                problems.push("effect.body", "is for responses to requests, not for webhooks");
             }
-            (_, true) if !self.headers.is_empty() => {
-                Err("effect.headers: are for responses to requests, not for webhooks")
-            }
-            _ => Ok(()),
+            _ => {}
         }
     }
 }

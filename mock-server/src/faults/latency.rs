@@ -13,7 +13,7 @@ pub(super) const MAX_DELAY_MS: u64 = 3_600_000;
 ///
 /// ```
 /// use std::time::Duration;
-/// use shared_inbox_mock::Latency;
+/// use shared_inbox_mock::faults::Latency;
 ///
 /// let slow = Latency::around(Duration::from_millis(80), Duration::from_secs(2));
 /// assert_eq!(serde_json::to_value(&slow).unwrap(), serde_json::json!({ "median": 80, "p99": 2000 }));
@@ -108,28 +108,5 @@ impl Latency {
             }
         };
         Duration::from_secs_f64((ms / 1e3).clamp(0.0, MAX_DELAY_MS as f64 / 1e3))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn samples(latency: &Latency) -> Vec<f64> {
-        let mut rng = IdGenerator::seeded(7);
-        let mut all: Vec<f64> = (0..4_000).map(|_| latency.sample(&mut rng).as_secs_f64() * 1e3).collect();
-        all.sort_by(f64::total_cmp);
-        all
-    }
-
-    #[test]
-    fn delays_are_spread_as_they_say() {
-        let millis = Duration::from_millis;
-        assert!(samples(&Latency::fixed(millis(5))).iter().all(|ms| *ms == 5.0));
-        let between = samples(&Latency::between(millis(10), millis(50)));
-        assert!(between[0] >= 10.0 && between[3_999] <= 50.0 && (between[2_000] - 30.0).abs() < 2.0);
-        let around = samples(&Latency::around(millis(100), millis(1_000)));
-        assert!((around[2_000] - 100.0).abs() < 10.0, "the middle is {}", around[2_000]);
-        assert!((800.0..1_250.0).contains(&around[3_960]), "one in a hundred is above {}", around[3_960]);
     }
 }

@@ -1,12 +1,13 @@
 //! Failures on demand: rules for which requests and webhooks fail, and how.
 //!
 //! Rules are matched after a request has been read and before it has any effect, so that REST and MCP behave alike, and when a
-//! webhook's attempt is due. [`rule`] selects, [`effect`] fails, [`latency`] delays; [`bundles`] has named sets of rules. Each
+//! webhook's attempt is due. `rule` selects, `effect` fails, `latency` delays; `bundles` has named sets of rules. Each
 //! rule has a seeded random generator, so the same calls fail in every run.
 
 mod bundles;
 mod effect;
 mod latency;
+pub(crate) mod routes;
 mod rule;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -114,6 +115,8 @@ pub struct Fault {
     /// The rule.
     #[serde(flatten)]
     pub rule: FaultRule,
+    /// How many requests or deliveries it has matched while it could fire, with those that it skipped.
+    pub matched: u64,
     /// How often it has fired.
     pub fired: u64,
     /// The statuses of the control calls that it has made.
@@ -123,21 +126,39 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     #[serde(skip)]
-    seen: u64,
-    #[serde(skip)]
     rng: IdGenerator,
 }
 
 impl Fault {
     /// Counts a match; returns whether the rule fires for it.
     fn fires(&mut self) -> bool {
-        self.seen += 1;
+        self.matched += 1;
         let rule = &self.rule;
-        if self.seen <= rule.skip || (rule.probability < 1.0 && self.rng.next_f64() >= rule.probability) {
+        if self.matched <= rule.skip || (rule.probability < 1.0 && self.rng.next_f64() >= rule.probability) {
             return false;
         }
         self.fired += 1;
         true
+    }
+
+    fn describe_unfired(&self) -> String {
+        let Self { id, rule, matched, .. } = self;
+        let what = match (&self.bundle, &rule.webhook) {
+            (Some(bundle), _) => format!("the bundle {bundle}"),
+            (None, Some(webhook)) => {
+                format!("webhook {webhook} {}", rule.event.as_deref().unwrap_or_default())
+            }
+            (None, None) => {
+                let parts = [&rule.method, &rule.path, &rule.tool].into_iter().flatten().map(String::as_str);
+                parts.collect::<Vec<_>>().join(" ")
+            }
+        };
+        let why = match matched {
+            0 => "nothing matched it".to_owned(),
+            matched => format!("{matched} matched it, and it skips the first {}", rule.skip),
+        };
+        let what = if what.is_empty() { what } else { format!(" ({})", what.trim()) };
+        format!("the fault {id}{what} never fired: {why}")
     }
 
     fn is_over(&self, now: Timestamp) -> bool {
@@ -145,7 +166,7 @@ impl Fault {
             || self.until.is_some_and(|until| now >= until)
     }
 
-    fn matched(&mut self) -> FaultMatch {
+    fn draw_match(&mut self) -> FaultMatch {
         let Effect { act, latency, headers } = self.rule.effect.clone();
         let delay = latency.map(|latency| latency.sample(&mut self.rng)).unwrap_or_default();
         FaultMatch { id: self.id.clone(), act, delay, headers, calls: Vec::new() }
@@ -177,8 +198,13 @@ impl FaultMatch {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) rules: Vec<Fault>,
+    /// Rules that were removed before they fired.
+    removed: Vec<Fault>,
     added: u64,
 }
+
+/// How many rules that were removed before they fired are kept.
+const MAX_REMOVED: usize = 100;
 
 impl Faults {
     /// Adds a rule, which may be part of a bundle.
@@ -191,10 +217,10 @@ impl Faults {
         let fault = Fault {
             id: format!("flt_{}", self.added),
             bundle,
+            matched: 0,
             fired: 0,
             acted: Vec::new(),
             until: span.map(|span| now + span),
-            seen: 0,
             rng: IdGenerator::seeded(rule.seed.unwrap_or(self.added)),
             rule,
         };
@@ -202,11 +228,30 @@ impl Faults {
         fault
     }
 
-    /// Removes a rule; returns whether it existed.
-    pub(crate) fn remove(&mut self, id: &str) -> bool {
+    /// Removes the rules that match; returns whether there was one.
+    pub(crate) fn remove(&mut self, matches: impl Fn(&Fault) -> bool) -> bool {
         let before = self.rules.len();
-        self.rules.retain(|fault| fault.id != id);
+        let removed = self.rules.extract_if(.., |fault| matches(fault)).filter(|fault| fault.fired == 0);
+        self.removed.extend(removed);
+        self.removed.truncate(MAX_REMOVED);
         self.rules.len() < before
+    }
+
+    /// Returns a sentence about each rule that never fired, removed or not. One that fires by chance counts when it had the
+    /// chance; the rules of a bundle count together.
+    pub(crate) fn unfired(&self) -> Vec<String> {
+        let all = || self.removed.iter().chain(&self.rules);
+        let had_chance =
+            |fault: &Fault| fault.fired > 0 || (fault.rule.probability < 1.0 && fault.matched > 0);
+        let unfired = all().filter(|fault| match &fault.bundle {
+            None => !had_chance(fault),
+            Some(bundle) => {
+                let mut rules = all().filter(|other| other.bundle.as_ref() == Some(bundle));
+                let first = rules.clone().next().is_some_and(|first| first.id == fault.id);
+                first && !rules.any(|other| other.matched > 0)
+            }
+        });
+        unfired.map(Fault::describe_unfired).collect()
     }
 
     /// Returns the effect on a request, if any. The first rule that fires applies; a rule that makes control calls leaves the
@@ -217,7 +262,7 @@ impl Faults {
             if it.is_over(now) || !it.rule.matches(request) || !it.fires() {
                 continue;
             }
-            let mut matched = it.matched();
+            let mut matched = it.draw_match();
             let mut last = true;
             if let FaultAction::Control { calls, when } = matched.act {
                 matched.calls.push((it.id.clone(), when, calls));
@@ -249,7 +294,7 @@ impl Faults {
             let again =
                 request.held && matches!(it.rule.effect.act, FaultAction::Swap | FaultAction::Late(_));
             (!again && !it.is_over(now) && it.rule.matches_delivery(request) && it.fires())
-                .then(|| it.matched())
+                .then(|| it.draw_match())
         })
     }
 }

@@ -4,9 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shared_inbox::{AgentId, Nullable, event::EventKind};
+use shared_inbox::{AgentId, Nullable, Problems, event::EventKind};
 
-use super::Effect;
+use super::{Effect, routes};
+use crate::json::nearest::did_you_mean;
 
 /// A rule: which requests or webhooks fail, and how.
 ///
@@ -50,6 +51,7 @@ pub struct FaultRule {
     pub webhook: Option<String>,
     /// Only webhooks with this type of event.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(EventKind::TYPES))))]
     pub event: Option<String>,
     /// Skips this many matches first.
     #[serde(default)]
@@ -140,22 +142,25 @@ impl FaultRule {
         self.always()
     }
 
-    /// Checks the rule; the error names the field.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    /// Returns the problems of the rule.
+    pub(crate) fn problems(&self) -> Problems {
+        let mut problems = Problems::default();
         if !(0.0..=1.0).contains(&self.probability) {
-            return Err("probability: must be from 0 to 1".into());
-        }
-        if self.path.as_ref().is_some_and(|path| !path.starts_with('/')) {
-            return Err("path: must start with `/`, as in `/conversations/*/notes`".into());
+            problems.push("probability", "must be from 0 to 1");
         }
         if self.for_seconds.is_some_and(|seconds| Duration::try_from_secs_f64(seconds).is_err()) {
-            return Err("forSeconds: must be a number of seconds, 0 or more".into());
+            problems.push("forSeconds", "must be a number of seconds, 0 or more");
         }
         if self.webhook.is_none() && self.event.is_some() {
-            return Err("event: goes with `webhook`; name one, or `*` for all".into());
+            problems.push("event", "goes with `webhook`; name one, or `*` for all");
         }
-        if self.event.as_deref().is_some_and(|name| !EventKind::TYPES.contains(&name)) {
-            return Err(format!("event: must be one of {}", EventKind::TYPES.join(", ")));
+        if self.webhook.as_deref().is_some_and(|id| !id.contains('*') && !id.starts_with("whk_")) {
+            problems.push("webhook", "must be the id of a webhook, `whk_…`, or `*` for all");
+        }
+        if let Some(name) = self.event.as_deref().filter(|name| !EventKind::TYPES.contains(name)) {
+            let hint = did_you_mean(name, EventKind::TYPES.iter().copied());
+            problems
+                .push("event", format!("must be one of {}, not {name}{hint}", EventKind::TYPES.join(", ")));
         }
         let of_requests = [
             ("method", self.method.is_some()),
@@ -165,9 +170,16 @@ impl FaultRule {
             ("query", !self.query.is_empty()),
             ("body", self.body.is_some()),
         ];
-        if let Some((field, _)) = of_requests.iter().find(|(_, there)| *there && self.webhook.is_some()) {
-            return Err(format!("{field}: is about requests, and does not go with `webhook`"));
+        if self.webhook.is_some() {
+            for (field, _) in of_requests.iter().filter(|(_, given)| *given) {
+                problems.push(*field, "is about requests, and does not go with `webhook`");
+            }
+        } else if self.path.as_ref().is_some_and(|path| !path.starts_with('/')) {
+            problems.push("path", "must start with `/`, as in `/conversations/*/notes`");
+        } else {
+            routes::check(self.method.as_deref(), self.path.as_deref(), self.tool.as_deref(), &mut problems);
         }
-        self.effect.check(self.webhook.is_some()).map_err(str::to_owned)
+        self.effect.check(self.webhook.is_some(), &mut problems);
+        problems
     }
 }

@@ -107,32 +107,12 @@ static SERVICE: LazyLock<StreamableHttpService<Tools, NeverSessionManager>> = La
     StreamableHttpService::new(|| Ok(Tools), Arc::new(NeverSessionManager::default()), config)
 });
 
-/// The definitions of the tools, in the order of the catalogue. `tests/documents.rs` writes them.
+/// The definitions of the tools, in the order of the catalogue. `tests/documents` writes them.
 static TOOLS: LazyLock<Vec<(Operation, Tool)>> = LazyLock::new(|| {
     let tools: Vec<Tool> =
         serde_json::from_str(include_str!("../../documents/tools.json")).unwrap_or_default();
     tools.into_iter().filter_map(|tool| Some((Operation::from_tool_name(&tool.name)?, tool))).collect()
 });
-
-/// Returns the definitions of the tools as the catalogue has them.
-#[cfg(feature = "schemas")]
-pub(crate) fn definitions() -> Vec<Tool> {
-    use rmcp::model::ToolAnnotations;
-
-    let object = |schema: Value| if let Value::Object(schema) = schema { schema } else { Default::default() };
-    let definition = |tool: shared_inbox::__spec::Tool| {
-        let hints = ToolAnnotations::new()
-            .read_only(tool.read_only)
-            .destructive(tool.destructive)
-            .idempotent(tool.idempotent)
-            .open_world(tool.open_world);
-        Tool::new(tool.name, tool.description, object(tool.input_schema))
-            .with_title(tool.title)
-            .with_raw_output_schema(Arc::new(object(tool.output_schema)))
-            .with_annotations(hints)
-    };
-    Operation::KNOWN.iter().filter_map(|operation| operation.tool()).map(definition).collect()
-}
 
 impl Caller {
     /// Returns the scopes of the key.

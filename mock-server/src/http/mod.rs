@@ -10,8 +10,6 @@ pub(crate) mod guard;
 mod log;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
-#[cfg(feature = "schemas")]
-pub(crate) mod openapi;
 pub(crate) mod response;
 mod rest;
 mod service;
@@ -61,8 +59,8 @@ pub(crate) fn serve(
 
 async fn handle(app: &ServerState, routes: &Router, request: Request<Incoming>) -> HttpReply {
     let path = request.uri().path();
-    if ServiceTarget::parse(path).is_some() {
-        return service::handle(app, routes, request).await;
+    if let Some(target) = ServiceTarget::parse(path) {
+        return service::handle(app, routes, target, request).await;
     }
     let started = std::time::Instant::now();
     let (method, path) = (request.method().clone(), path.to_owned());

@@ -31,65 +31,73 @@ use crate::{
 };
 
 /// The endpoint that a request is for.
-#[derive(Clone, Copy)]
-pub(crate) enum ServiceTarget<'a> {
-    /// The path behind the prefix of the REST API.
-    Rest(&'a str),
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum ServiceTarget {
+    Rest,
     Mcp,
 }
 
-impl<'a> ServiceTarget<'a> {
+impl ServiceTarget {
     /// Returns the endpoint of a path, or `None` if it is not the service's.
-    pub(crate) fn parse(path: &'a str) -> Option<Self> {
+    pub(crate) fn parse(path: &str) -> Option<Self> {
         if path == "/mcp" {
             return Some(ServiceTarget::Mcp);
         }
         let rest = path.strip_prefix(REST_PREFIX)?;
-        (rest.is_empty() || rest.starts_with('/')).then_some(ServiceTarget::Rest(rest))
+        (rest.is_empty() || rest.starts_with('/')).then_some(ServiceTarget::Rest)
     }
 
     /// Returns whether this may be a search.
     fn may_search(self, parts: &Parts) -> bool {
-        matches!(self, ServiceTarget::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
+        self == ServiceTarget::Mcp || parts.uri.query().is_some_and(|query| query.contains("q="))
     }
 
     /// Returns the path as fault rules name it.
-    fn path(self) -> &'a str {
+    fn path(self, parts: &Parts) -> &str {
         match self {
-            ServiceTarget::Rest(path) => path,
+            ServiceTarget::Rest => parts.uri.path().strip_prefix(REST_PREFIX).unwrap_or_default(),
             ServiceTarget::Mcp => "/mcp",
         }
     }
 }
 
-pub(crate) async fn handle(app: &ServerState, routes: &Router, request: Request<Incoming>) -> HttpReply {
+/// Handles a request to an endpoint of the service.
+pub(crate) async fn handle(
+    app: &ServerState,
+    routes: &Router,
+    target: ServiceTarget,
+    request: Request<Incoming>,
+) -> HttpReply {
     let (parts, body) = request.into_parts();
-    let (caller, mut record) = RequestRecord::begin(app, &parts);
+    let (caller, mut record) = RequestRecord::begin(app, target, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.client_timeout).await;
     record.body = body.clone().unwrap_or_default();
+    record.runtime.catch_up().await;
     // Before the faults: a page of another site must not use them up, see them, or make their control calls.
     if let Err(refused) = app.guard.check_host_and_origin(&parts) {
         return record.respond(response::refusal(&refused));
     }
     let request_parts = RequestParts {
         method: parts.method.as_str(),
-        path: ServiceTarget::parse(parts.uri.path()).map_or("", ServiceTarget::path),
+        path: target.path(&parts),
         query: parts.uri.query().unwrap_or_default(),
         agent: caller.as_ref().ok().map(|caller| &caller.agent),
         body: &record.body,
     };
     let Some(fault) = record.runtime.match_fault(&request_parts) else {
-        return record.respond(perform(app, caller, parts, body).await);
+        record.draw_number();
+        return record.respond(perform(app, target, caller, parts, body).await);
     };
     let number = record.meet_fault(&fault.id);
     make_control_calls(app, routes, &record.runtime, number, &fault, FaultTiming::Before).await;
+    record.draw_number();
     let reply = match fault.act.clone() {
         FaultAction::Drop(FaultTiming::Before) => HttpReply::Drop,
         FaultAction::Status { status, when: FaultTiming::Before } => {
             record.respond(with_headers(response::for_status(status), &fault.headers))
         }
         act => {
-            let response = with_headers(perform(app, caller, parts, body).await, &fault.headers);
+            let response = with_headers(perform(app, target, caller, parts, body).await, &fault.headers);
             match act {
                 FaultAction::Drop(_) => HttpReply::Drop,
                 FaultAction::Status { status, .. } => {
@@ -151,25 +159,25 @@ async fn make_control_calls(
 /// Performs a request. A panic becomes a 500.
 async fn perform(
     app: &ServerState,
+    target: ServiceTarget,
     caller: Result<Caller>,
     parts: Parts,
     body: Result<Bytes>,
 ) -> Response<Bytes> {
     if let Ok(caller) = &caller
-        && ServiceTarget::parse(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
+        && target.may_search(&parts)
     {
         caller.runtime.wait_until_searchable().await;
     }
     let performed = async move {
-        match ServiceTarget::parse(parts.uri.path()) {
-            Some(ServiceTarget::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
-            Some(ServiceTarget::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
-            Some(ServiceTarget::Mcp) => match caller {
+        match (target, target.path(&parts)) {
+            (ServiceTarget::Rest, "/openapi.json") => app.openapi(&parts.method, caller.as_ref()),
+            (ServiceTarget::Rest, path) => rest::handle(caller.as_ref(), path, &parts, body),
+            (ServiceTarget::Mcp, _) => match caller {
                 // Boxed, so that the future of other requests stays small.
                 Ok(caller) => Box::pin(mcp::handle(caller, parts, body)).await,
                 Err(refused) => response::refusal(&refused),
             },
-            None => response::error(404, "There is nothing at this path."),
         }
     };
     AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::for_status(500))
@@ -211,7 +219,7 @@ struct RequestRecord {
 
 impl RequestRecord {
     /// Returns the caller and the record of a request. Without a valid key the request belongs to the main world.
-    fn begin(app: &ServerState, parts: &Parts) -> (Result<Caller>, Self) {
+    fn begin(app: &ServerState, target: ServiceTarget, parts: &Parts) -> (Result<Caller>, Self) {
         let (caller, runtime, number, at) = match Caller::authenticate(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
                 let (runtime, number) = (Arc::clone(&caller.runtime), caller.request);
@@ -224,8 +232,9 @@ impl RequestRecord {
         };
         let entry = RecordedRequest {
             number,
+            order: None,
             at,
-            transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
+            transport: if target == ServiceTarget::Mcp { Transport::Mcp } else { Transport::Rest },
             method: parts.method.clone(),
             // Copied, since the original is part of the connection's read buffer.
             target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
@@ -238,6 +247,13 @@ impl RequestRecord {
         };
         let (log, started, entry) = (app.log, Instant::now(), Some(entry));
         (caller, Self { runtime, log, started, entry, body: Bytes::new(), status: None, response: None })
+    }
+
+    /// Gives the request its place in the order of everything that happens in the world: it is handled now.
+    fn draw_number(&mut self) {
+        if let Some(entry) = &mut self.entry {
+            entry.order = Some(self.runtime.draw_number());
+        }
     }
 
     /// Notes the fault rule that fired; returns the number of the request in the journal.

@@ -30,14 +30,9 @@ impl ReadError {
         }
     }
 
-    /// Returns whether a field is missing.
+    /// Returns whether a field is missing: the schema says so too, for all of them.
     pub(crate) fn is_missing(&self) -> bool {
         self.missing.is_some()
-    }
-
-    /// Returns whether a field of the text itself is missing, and not of something in it.
-    pub(crate) fn is_missing_at_top(&self) -> bool {
-        self.is_missing() && self.path.is_empty()
     }
 }
 
@@ -114,7 +109,11 @@ fn explain(
     ReadError {
         path: path(before),
         missing: missing.map(str::to_owned),
-        reason: if missing.is_some() { "is required".to_owned() } else { in_json_terms(&reason) },
+        reason: match reason.as_str() {
+            _ if missing.is_some() => "is required".to_owned(),
+            "trailing characters" => "is followed by something else".to_owned(),
+            _ => reason,
+        },
         line: error.line(),
         column: error.column(),
     }
@@ -174,116 +173,4 @@ fn path(text: &[u8]) -> String {
         }
     }
     path
-}
-
-/// Rewrites a parser's message in JSON's terms: the author of a body does not know the types of this program.
-fn in_json_terms(reason: &str) -> String {
-    let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
-        .iter()
-        .find(|start| reason.starts_with(**start))
-        .and_then(|_| reason.rsplit_once(", expected ").or_else(|| reason.rsplit_once(" expected ")));
-    if reason.starts_with("data did not match any variant") {
-        return "has none of the forms that it may have".to_owned();
-    }
-    if reason == "trailing characters" {
-        return "is followed by something else".to_owned();
-    }
-    let Some((_, expected)) = expected else { return reason.to_owned() };
-    let words = expected.replace('`', "");
-    match words.as_str() {
-        "f64" | "f32" => "must be a number".to_owned(),
-        "u8" => "must be a whole number from 0 to 255".to_owned(),
-        "u16" => "must be a whole number from 0 to 65535".to_owned(),
-        "u32" => "must be a whole number from 0 to 4294967295".to_owned(),
-        "u64" | "usize" => "must be a whole number, 0 or more".to_owned(),
-        "i64" => "must be a whole number".to_owned(),
-        "a boolean" => "must be true or false".to_owned(),
-        "a sequence" => "must be a list".to_owned(),
-        "a map" => "must be an object".to_owned(),
-        "a borrowed string" => "must be a string".to_owned(),
-        words if words.starts_with("struct ") || words.starts_with("internally tagged enum") => {
-            "must be an object".to_owned()
-        }
-        words if reason.starts_with("unknown variant ") => {
-            let words = words.trim_start_matches("one of ").replace(" or ", ", ");
-            let given = reason.split('`').nth(1).unwrap_or_default();
-            format!("must be one of {words}, not {given}")
-        }
-        words => format!("must be {words}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde::Deserialize;
-    use shared_inbox::MailboxId;
-
-    use super::*;
-
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only the errors count")]
-    struct Order {
-        lines: Vec<Line>,
-        #[serde(default)]
-        size: Option<Size>,
-    }
-
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only the errors count")]
-    struct Line {
-        count: u8,
-        inbox: Option<MailboxId>,
-        words: Option<Vec<String>>,
-    }
-
-    #[derive(Deserialize)]
-    #[serde(try_from = "Sides")]
-    struct Size;
-
-    #[derive(Deserialize)]
-    struct Sides {
-        width: u8,
-        #[serde(default)]
-        height: u8,
-    }
-
-    impl TryFrom<Sides> for Size {
-        type Error = &'static str;
-        fn try_from(sides: Sides) -> Result<Self, Self::Error> {
-            if sides.width > sides.height { Err("is not upright") } else { Ok(Self) }
-        }
-    }
-
-    const NO_INBOX: &str = "not a mailbox id: expected `mbx_` followed by letters, digits, `_` or `-`";
-
-    #[test]
-    fn an_error_names_the_field_and_what_is_wrong_with_it() {
-        for (text, field, reason) in [
-            (
-                r#"{"lines":[{"count":1},{"count":"two"}]}"#,
-                "lines[1].count",
-                "must be a whole number from 0 to 255",
-            ),
-            (r#"{"lines":[{}]}"#, "lines[0].count", "is required"),
-            (r#"{}"#, "lines", "is required"),
-            (r#"{"lines":{}}"#, "lines", "must be a list"),
-            (r#"{"lines":[],"more":[1]}"#, "more", "unknown field `more`, expected `lines` or `size`"),
-            (r#"{"lines":[{"words":["a",{}],"count":1}]}"#, "lines[0].words[1]", "must be a string"),
-            // A rule of the value itself, wherever the value stands.
-            (r#"{"lines":[{"inbox":"x" , "count":1}]}"#, "lines[0].inbox", NO_INBOX),
-            (r#"{"lines":[{"count":1,"inbox":"x" }]}"#, "lines[0].inbox", NO_INBOX),
-            // A rule of the whole object, though it is read behind its last field.
-            (r#"{"lines":[],"size":{"height":1,"width":2}}"#, "size", "is not upright"),
-            (r#"{"lines":[{"count":1 "words":[]}]}"#, "lines[0].count", "expected `,` or `}`"),
-            (r#"{"lines":[{"cou\u006et":true}]}"#, "lines[0].count", "must be a whole number from 0 to 255"),
-            (r#"{"lines":[]} {}"#, "", "is followed by something else"),
-            ("{\"lines\":\n[{\"count\":1},{\"count\":", "lines[1].count", "EOF while parsing a value"),
-            ("\"\\", "", "EOF while parsing a string"),
-            ("", "", "EOF while parsing a value"),
-        ] {
-            let error = read::<Order>(text.as_bytes()).err().expect(text);
-            assert_eq!((error.field().as_str(), error.reason.as_str()), (field, reason), "{text}");
-        }
-    }
 }

@@ -55,18 +55,3 @@ fn redact_one(text: &str, form: &Form) -> Option<String> {
     }
     (!out.is_empty()).then(|| out + rest)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_looks_like_a_key_or_a_secret_is_redacted() {
-        let key = format!("rk_live_{}", "a1B2".repeat(12));
-        let text = format!("{{\"body\":\"use {key} or rk_short, {key}\"}}");
-        assert_eq!(redact(&text), "{\"body\":\"use rk_(key) or rk_short, rk_(key)\"}");
-        let secret = format!("whsec_{}", "Zm9v+/==".repeat(5));
-        assert_eq!(redact(&format!("{secret}, {key}")), "whsec_(secret), rk_(key)");
-        assert_eq!(redact("nothing here"), "nothing here");
-    }
-}

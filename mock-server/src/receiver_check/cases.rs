@@ -5,9 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use shared_inbox::{
-    __spec::new_data,
     EventId, Timestamp,
-    event::{Event, EventKind},
+    event::{Event, EventKind, WebhookTest},
 };
 use shared_inbox_webhooks::{Secret, SignedHeaders, Signer};
 
@@ -281,8 +280,7 @@ impl<'a> CaseBuilder<'a> {
         self.count += 1;
         let id = format!("evt_check{}x{}", self.now.as_millis(), self.count);
         let id = EventId::parse(id).expect("letters and digits behind the prefix");
-        let mut event =
-            Event::new(id, EventKind::WebhookTest(new_data::webhook_test(self.receiver.id.clone())));
+        let mut event = Event::new(id, EventKind::WebhookTest(WebhookTest::new(self.receiver.id.clone())));
         event.created_at = Some(self.now);
         event.workspace = Some(self.receiver.workspace.clone());
         event.livemode = Some(self.receiver.livemode);

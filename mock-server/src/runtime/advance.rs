@@ -10,12 +10,12 @@ use std::{
 use serde::Serialize;
 use shared_inbox::Timestamp;
 
-use super::{WorldRuntime, change::Cause, clock::ClockMode};
+use super::{MAX_JOBS_PER_LOCK, WorldRuntime, change::Cause, clock::ClockMode};
 use crate::world::{FiredJob, Refusal, Result};
 
 /// A suspended machine does not run its timers, so the clock is read again after this time.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
-/// How long an advance of the clock holds the lock while others wait.
+/// How long jobs are run one after the other while others wait.
 const LOCK_SHARE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The time after the clock was advanced, and the jobs that ran.
@@ -79,8 +79,15 @@ impl WorldRuntime {
     pub(super) fn drive(self: &Arc<Self>) {
         let (runtime, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
         self.config.settings.runtime.spawn(async move {
+            let mut began = Instant::now();
             loop {
-                let Some(wait) = runtime.upgrade().map(|runtime| runtime.tick()) else { return };
+                let Some(runtime) = runtime.upgrade() else { return };
+                let wait = runtime.tick();
+                if runtime.lock().is_behind() {
+                    runtime.share_lock(&mut began).await;
+                    continue;
+                }
+                drop(runtime);
                 match wait {
                     Some(wait) => drop(tokio::time::timeout(wait.min(MAX_SLEEP), wake.notified()).await),
                     None => wake.notified().await,
@@ -89,11 +96,33 @@ impl WorldRuntime {
         });
     }
 
-    /// Runs due jobs and returns how long to wait for the next.
+    /// Runs the jobs that are due, a few under each lock.
+    pub(crate) async fn catch_up(self: &Arc<Self>) {
+        let mut began = Instant::now();
+        while self.lock().is_behind() {
+            self.tick();
+            self.share_lock(&mut began).await;
+        }
+    }
+
+    /// Gives others their turn after a while.
+    async fn share_lock(&self, began: &mut Instant) {
+        if began.elapsed() < LOCK_SHARE_INTERVAL {
+            return;
+        }
+        tokio::task::yield_now().await;
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            // Without a pause this task would take the lock again before the others.
+            tokio::time::sleep(LOCK_SHARE_INTERVAL).await;
+        }
+        *began = Instant::now();
+    }
+
+    /// Runs a few due jobs and returns how long to wait for the next.
     fn tick(self: &Arc<Self>) -> Option<Duration> {
         let mut state = self.lock();
         let now = state.clock.now();
-        let attempts = self.run_due(&mut state, now);
+        let attempts = self.run_due(&mut state, now, MAX_JOBS_PER_LOCK);
         let next = state.world.next_due();
         state.planned = next;
         let wait = next.and_then(|due| state.clock.time_until(due));
@@ -154,15 +183,7 @@ impl WorldRuntime {
             let mut ended = std::pin::pin!(self.attempt_ended.notified());
             ended.as_mut().enable();
             match self.step(target, epoch) {
-                AdvanceStep::Ran if began.elapsed() < LOCK_SHARE_INTERVAL => {}
-                AdvanceStep::Ran => {
-                    tokio::task::yield_now().await;
-                    if self.waiting.load(Ordering::Relaxed) > 0 {
-                        // Without a pause this task would take the lock again before the others.
-                        tokio::time::sleep(LOCK_SHARE_INTERVAL).await;
-                    }
-                    began = Instant::now();
-                }
+                AdvanceStep::Ran => self.share_lock(&mut began).await,
                 AdvanceStep::Wait => ended.await,
                 AdvanceStep::Arrived => return Ok(()),
                 AdvanceStep::Replaced => {
@@ -183,7 +204,7 @@ impl WorldRuntime {
             Some(due) if due <= target && horizon.is_none_or(|horizon| due < horizon) => {
                 state.clock.move_to(due);
                 let now = state.clock.now();
-                let attempts = self.run_due(&mut state, now);
+                let attempts = self.run_due(&mut state, now, MAX_JOBS_PER_LOCK);
                 self.leave(state, attempts);
                 AdvanceStep::Ran
             }

@@ -25,7 +25,7 @@ pub enum Cause {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use shared_inbox_mock::{Cause, MockServer};
+/// use shared_inbox_mock::{MockServer, journal::Cause};
 ///
 /// let mock = MockServer::start().await;
 /// let mut changes = mock.control().changes();

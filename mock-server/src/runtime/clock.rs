@@ -12,7 +12,7 @@ use shared_inbox::Timestamp;
 /// How a world's clock runs.
 ///
 /// ```
-/// use shared_inbox_mock::ClockMode;
+/// use shared_inbox_mock::clock::ClockMode;
 /// assert_eq!("manual".parse(), Ok(ClockMode::Manual));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

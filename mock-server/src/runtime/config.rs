@@ -42,22 +42,6 @@ pub(crate) struct Settings {
     pub(crate) runtime: Handle,
 }
 
-#[cfg(test)]
-impl Settings {
-    /// Returns settings for tests, in their runtime.
-    pub(crate) fn for_tests(clock: ClockMode) -> Self {
-        Self {
-            clock,
-            start: None,
-            rate_limit: None,
-            rate_window: Duration::from_secs(60),
-            deliverer: Deliverer::new(Default::default(), Duration::from_secs(1)),
-            memory: MemoryLimits::new(MemoryLimits::DEFAULT_BYTES),
-            runtime: Handle::current(),
-        }
-    }
-}
-
 /// The initial state of a world.
 pub(super) enum InitialState {
     Demo,

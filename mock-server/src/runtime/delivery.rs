@@ -147,6 +147,7 @@ impl Deliverer {
             fault_id,
             signed: Some(SignatureHeaders { timestamp: headers.timestamp, signature: headers.signature }),
             response: response.map(Arc::new),
+            number: request.number,
         };
         AttemptOutcome::new(&request, made, matches!(result, Err(NoResponse::TimedOut(_))))
     }

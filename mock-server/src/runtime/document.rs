@@ -1,14 +1,20 @@
 //! World documents, and errors that name the line and the field.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::LazyLock,
+};
 
 use bytes::Bytes;
-use serde_json::{Map, Value, value::RawValue};
-use shared_inbox::{Note, Problems, TimelineEvent};
+use serde_json::{Value, value::RawValue};
+use shared_inbox::Problems;
 
 use crate::{
-    json::read::{ReadError, read as read_json},
-    world::{MessageRecord, Refusal, Result, World},
+    json::{
+        read::{ReadError, read as read_json},
+        schema::Checker,
+    },
+    world::{Refusal, Result, World},
 };
 
 /// What a world starts from.
@@ -22,28 +28,54 @@ pub(crate) enum Origin {
     Document(Bytes),
 }
 
+/// Returns the JSON Schema of a world document, the format of [`MockServerBuilder::seed`](crate::MockServerBuilder::seed).
+pub fn world_schema() -> &'static str {
+    include_str!("../../documents/world.schema.json")
+}
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(world_schema()).unwrap_or_default());
+
 /// Reads a document. A refusal names line, column, field and reason.
 pub(crate) fn read(document: &[u8]) -> Result<World> {
     if document.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
     }
+    let problems = problems(document);
+    if !problems.is_empty() {
+        return Err(refuse_unsound(document, &problems));
+    }
     read_json(document).map_err(|error| {
         let field = error.field();
-        if error.is_missing() {
-            return refuse(document, &field, &error.reason, error.line);
-        }
-        find_item_problem(document, &field).unwrap_or_else(|| {
-            let field = if field.is_empty() { "the document" } else { &field };
-            let ReadError { line, column, reason, .. } = error;
-            Refusal::new(400, format!("line {line}, column {column}: {field}: {reason}"))
-        })
+        let field = if field.is_empty() { "the document" } else { &field };
+        let ReadError { line, column, reason, .. } = error;
+        Refusal::new(400, format!("line {line}, column {column}: {field}: {reason}"))
     })
 }
 
-/// Returns the refusal of a field, with its line, or that of the part of its path that exists.
-fn refuse(document: &[u8], field: &str, reason: &str, or_line: usize) -> Refusal {
-    let line = line(document, field).unwrap_or(or_line);
-    Refusal::new(400, format!("line {line}: {field}: {reason}"))
+/// Returns what the schema says about a document, which is looked at one item at a time: it may be as large as the memory.
+fn problems(document: &[u8]) -> Problems {
+    let mut checker = Checker::new(&SCHEMA, "");
+    // What is not JSON at all is said by the reader.
+    let Ok(fields) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(document) else {
+        return checker.problems;
+    };
+    let fields = fields.into_iter().map(|(name, value)| {
+        let items = serde_json::from_str::<Vec<&RawValue>>(value.get());
+        let schema = &SCHEMA["properties"][&name]["items"];
+        for (n, item) in items.iter().flatten().enumerate().filter(|_| schema.is_object()) {
+            let item = serde_json::from_str(item.get()).unwrap_or_default();
+            checker.within(&format!("{name}[{n}]"), |checker| checker.check(schema, &item));
+        }
+        let whole = if items.is_ok() {
+            Value::Array(Vec::new())
+        } else {
+            serde_json::from_str(value.get()).unwrap_or_default()
+        };
+        (name, whole)
+    });
+    let outline = Value::Object(fields.collect());
+    checker.check(&SCHEMA, &outline);
+    checker.problems
 }
 
 /// How many problems of a document are reported: the line of each has to be searched for.
@@ -60,24 +92,6 @@ pub(crate) fn refuse_unsound(document: &[u8], all: &Problems) -> Refusal {
         problems.push(format!("and {} more", all.len() - MAX_PROBLEMS));
     }
     Refusal::new(400, problems.join("; "))
-}
-
-/// Finds the problem of a timeline's item. The kind of an item is known only after reading it, so its error has neither field
-/// nor line; this reads the item again as the kind that it has.
-fn find_item_problem(document: &[u8], field: &str) -> Option<Refusal> {
-    let (text, raw) = find(document, field)?;
-    let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
-    let kind = item.remove("type")?;
-    let item = Value::Object(item).to_string();
-    let problem = match kind.as_str()? {
-        "message" => read_json::<MessageRecord>(item.as_bytes()).err(),
-        "note" => read_json::<Note>(item.as_bytes()).err(),
-        "event" => read_json::<TimelineEvent>(item.as_bytes()).err(),
-        _ => None,
-    }?;
-    let inner = problem.field();
-    let field = if inner.is_empty() { field.to_owned() } else { format!("{field}.{inner}") };
-    Some(refuse(document, &field, &problem.reason, line_number_at(text, raw)))
 }
 
 /// Returns the line of a field such as `conversations[3].mailbox`, or of the part of its path that exists.
@@ -99,7 +113,7 @@ fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> 
             Some(index) => serde_json::from_str::<Vec<&RawValue>>(at.get())
                 .ok()
                 .and_then(|items| items.get(index.parse::<usize>().ok()?).copied()),
-            None => serde_json::from_str::<HashMap<&str, &RawValue>>(at.get())
+            None => serde_json::from_str::<HashMap<String, &RawValue>>(at.get())
                 .ok()
                 .and_then(|fields| fields.get(name).copied()),
         };

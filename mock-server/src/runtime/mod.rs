@@ -22,6 +22,7 @@ mod worker;
 
 use std::{
     mem,
+    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
         atomic::{AtomicUsize, Ordering},
@@ -48,7 +49,7 @@ use crate::{
 
 /// How long a swapped webhook waits for the next one.
 const SWAP_TIMEOUT: Duration = Duration::from_secs(60);
-/// How many jobs of one moment an advance of the clock runs under one lock.
+/// How many due jobs are run under one lock: a world in which many fell due at once holds up no other.
 const MAX_JOBS_PER_LOCK: usize = 32;
 /// How many changes a follower may be behind.
 const MAX_CHANGES_BEHIND: usize = 1_024;
@@ -89,8 +90,21 @@ struct State {
     faults: Faults,
     journal: Journal,
     snapshots: Snapshots,
+    /// Expectations of none that nothing could have met, a sentence each.
+    vacuous_expectations: Vec<String>,
     date: HttpDate,
 }
+
+impl State {
+    /// Returns whether a job is due that has not run. While the clock is being advanced, the advance runs them.
+    fn is_behind(&mut self) -> bool {
+        let now = self.clock.now();
+        self.fired.is_none() && self.world.next_due().is_some_and(|due| due <= now)
+    }
+}
+
+/// Attempts to deliver webhooks that are due, each with the fault that strikes it.
+type Attempts = Vec<(AttemptRequest, Option<FaultMatch>)>;
 
 impl WorldRuntime {
     fn new(
@@ -112,6 +126,7 @@ impl WorldRuntime {
             faults: Faults::default(),
             journal: Journal::new(&config.settings.memory.journals),
             snapshots: Snapshots::new(&config.settings.memory.snapshots),
+            vacuous_expectations: Vec::new(),
             date: HttpDate::default(),
         };
         Self {
@@ -142,15 +157,45 @@ impl WorldRuntime {
         }
     }
 
-    /// Runs due jobs, then `act`, then the jobs that became due.
+    /// Runs due jobs, then `act`, then the jobs that became due. Many due jobs are run a few under each lock; a task of the server
+    /// awaits [`catch_up`](Self::catch_up) first, so that its thread is not held up.
     pub(crate) fn enter<R>(self: &Arc<Self>, act: impl FnOnce(&mut World, Timestamp) -> R) -> R {
-        let mut state = self.lock();
-        let now = state.clock.now();
-        let mut attempts = self.run_due(&mut state, now);
+        // Whatever does not depend on `act` is compiled once.
+        let (mut state, now, attempts) = self.lock_caught_up();
         let result = act(&mut state.world, now);
-        attempts.extend(self.run_due(&mut state, now));
-        self.leave(state, attempts);
+        self.leave_changed(state, now, attempts);
         result
+    }
+
+    /// Locks the world once everything that is due has run.
+    fn lock_caught_up(self: &Arc<Self>) -> (MutexGuard<'_, State>, Timestamp, Attempts) {
+        loop {
+            let mut state = self.lock();
+            let now = state.clock.now();
+            let attempts = self.run_due(&mut state, now, MAX_JOBS_PER_LOCK);
+            if !state.is_behind() {
+                return (state, now, attempts);
+            }
+            self.leave(state, attempts);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Runs the jobs that a change made due, and unlocks the world.
+    fn leave_changed(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        now: Timestamp,
+        mut attempts: Attempts,
+    ) {
+        let most = if state.fired.is_some() { MAX_JOBS_PER_LOCK } else { usize::MAX };
+        attempts.extend(self.run_due(&mut state, now, most));
+        self.leave(state, attempts);
+    }
+
+    /// Draws the next number in the order of everything that happens in the world.
+    pub(crate) fn draw_number(&self) -> u64 {
+        self.lock().world.draw_number()
     }
 
     /// Calls `act` with the hashes of the world's keys, which do not change meanwhile. Runs no due jobs.
@@ -181,11 +226,7 @@ impl WorldRuntime {
         result
     }
 
-    fn leave(
-        self: &Arc<Self>,
-        state: MutexGuard<'_, State>,
-        attempts: Vec<(AttemptRequest, Option<FaultMatch>)>,
-    ) {
+    fn leave(self: &Arc<Self>, state: MutexGuard<'_, State>, attempts: Attempts) {
         let sooner = match (state.world.next_due(), state.planned) {
             (Some(due), Some(planned)) => due < planned,
             (due, _) => due.is_some(),
@@ -204,6 +245,7 @@ impl WorldRuntime {
                     .deliverer
                     .perform(request, fault, || runtime.attempt_time(due))
                     .await;
+                runtime.catch_up().await;
                 runtime.enter(|world, _| world.finish_attempt(outcome));
                 runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-attempt-ended");
                 runtime.attempt_ended.notify_waiters();
@@ -211,10 +253,8 @@ impl WorldRuntime {
         }
     }
 
-    /// Runs all due jobs, each at its own time, and returns the webhook attempts among them. While the clock is being advanced it
-    /// runs only a few at a time; the advance calls it again.
-    fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
-        let most = if state.fired.is_some() { MAX_JOBS_PER_LOCK } else { usize::MAX };
+    /// Runs due jobs, each at its own time, and returns the webhook attempts among them.
+    fn run_due(&self, state: &mut State, now: Timestamp, most: usize) -> Attempts {
         let mut attempts = Vec::new();
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
@@ -230,7 +270,7 @@ impl WorldRuntime {
                             state.world.hold_attempt(&request, SWAP_TIMEOUT, true);
                             continue;
                         }
-                        fault => attempts.push((request, fault)),
+                        fault => attempts.push((*request, fault)),
                     }
                     job
                 }
@@ -280,6 +320,8 @@ impl WorldRuntime {
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
+        // Boxed, so that the machinery of a task is compiled once for each result and not for each work.
+        let work: Pin<Box<dyn Future<Output = Result<T>> + Send>> = Box::pin(work);
         let done = self.config.settings.runtime.spawn(work).await;
         done.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
     }
@@ -313,6 +355,10 @@ impl WorldRuntime {
         act(&mut self.lock().snapshots)
     }
 
+    pub(crate) fn vacuous_expectations<R>(&self, act: impl FnOnce(&mut Vec<String>) -> R) -> R {
+        act(&mut self.lock().vacuous_expectations)
+    }
+
     pub(crate) fn journal<R>(&self, act: impl FnOnce(&mut Journal) -> R) -> R {
         act(&mut self.lock().journal)
     }
@@ -338,8 +384,11 @@ impl WorldRuntime {
     }
 
     /// Records a request that has ended, and notifies its followers.
-    pub(crate) fn record_request(&self, entry: RecordedRequest, response: Option<RecordedResponse>) {
-        self.lock().journal.push(entry, response);
+    pub(crate) fn record_request(&self, mut entry: RecordedRequest, response: Option<RecordedResponse>) {
+        let mut state = self.lock();
+        entry.order.get_or_insert_with(|| state.world.draw_number());
+        state.journal.push(entry, response);
+        drop(state);
         self.woken.notify_waiters();
         if let Some(ended) = self.ended.get() {
             ended.send_modify(|ended| *ended += 1);

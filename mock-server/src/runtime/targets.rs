@@ -33,7 +33,7 @@ type Lookup = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 /// Where webhooks may be sent.
 ///
 /// ```
-/// use shared_inbox_mock::WebhookTargets;
+/// use shared_inbox_mock::webhooks::WebhookTargets;
 /// let rule: WebhookTargets = "public".parse()?;
 /// assert_eq!(rule, WebhookTargets::public());
 /// assert_eq!(WebhookTargets::default(), WebhookTargets::loopback());

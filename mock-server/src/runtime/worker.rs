@@ -61,31 +61,3 @@ fn spawn_thread() -> Option<mpsc::Sender<Work>> {
     };
     thread::Builder::new().name("shared-inbox-mock-large".to_owned()).spawn(work).ok().map(|_| sender)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::cell::RefCell;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn work_is_done_in_turn_on_one_thread_and_a_panic_ends_only_its_own() {
-        let worker = Worker::default();
-        let first = worker.run(|| thread::current().id()).await.expect("done");
-        let broken = worker.run(|| assert_eq!(1, 2, "on purpose")).await;
-        assert_eq!(broken.expect_err("it broke").status, 500);
-        assert_eq!(worker.run(|| thread::current().id()).await.expect("done"), first);
-        assert_ne!(thread::current().id(), first);
-    }
-
-    #[test]
-    fn the_thread_ends_with_whoever_could_send_work() {
-        thread_local! {
-            static HELD: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
-        }
-        let (worker, (held, gone)) = (Worker::default(), mpsc::channel());
-        worker.submit(|| HELD.set(Some(held)));
-        drop(worker);
-        assert!(gone.recv().is_err(), "what a thread holds goes with it");
-    }
-}

@@ -26,7 +26,7 @@ pub struct Page<T> {
 /// The range of a list that makes a page.
 ///
 /// ```
-/// use shared_inbox_mock::PageRange;
+/// use shared_inbox_mock::world::PageRange;
 /// let part: PageRange = serde_json::from_str(r#"{ "offset": 200, "limit": 50 }"#)?;
 /// assert_eq!(part, PageRange::new(200, 50));
 /// # Ok::<(), serde_json::Error>(())
@@ -72,7 +72,7 @@ impl PageRange {
 /// Which conversations to list, of all inboxes.
 ///
 /// ```
-/// use shared_inbox_mock::ConversationFilter;
+/// use shared_inbox_mock::world::ConversationFilter;
 /// let filter = ConversationFilter::default().words("broken lamp").tag("refund");
 /// assert_eq!(filter.q.as_deref(), Some("broken lamp"));
 /// ```
@@ -81,7 +81,7 @@ impl PageRange {
 #[non_exhaustive]
 pub struct ConversationFilter {
     /// In which view: `open`, `waiting`, `snoozed`, `closed`, or `all` (unless said).
-    #[cfg_attr(feature = "schemas", schemars(with = "Option<String>"))]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<String>", extend("enum" = crate::json::words::or_null(View::KNOWN))))]
     pub view: Option<View>,
     /// In which inbox.
     pub mailbox: Option<MailboxId>,
@@ -185,6 +185,7 @@ pub struct DocumentFilter {
     /// With these words in the title, the file name or the fields.
     pub q: Option<String>,
     /// Of this kind.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(DocumentKind::KNOWN))))]
     pub kind: Option<DocumentKind>,
 }
 

@@ -77,7 +77,7 @@ impl World {
     ///
     /// ```
     /// use shared_inbox::Timestamp;
-    /// use shared_inbox_mock::{CallInput, KeyHash, LIVE_KEY, Operation, World};
+    /// use shared_inbox_mock::{LIVE_KEY, world::{CallInput, KeyHash, Operation, World}};
     ///
     /// let now = Timestamp::from_millis(1_800_000_000_000);
     /// let mut world = World::demo(now);

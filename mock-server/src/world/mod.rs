@@ -23,14 +23,14 @@ mod call;
 mod conversation;
 mod documents;
 mod ids;
-mod jobs;
+pub(crate) mod jobs;
 mod mail;
 mod people;
 mod response;
-mod run;
+pub(crate) mod run;
 mod seed;
 mod store;
-mod trace;
+pub(crate) mod trace;
 pub(crate) mod webhooks;
 
 use std::{
@@ -41,6 +41,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, event::Event};
 
+#[doc(inline)]
+pub use shared_inbox::__spec::Operation;
+
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, PageRange};
 pub use call::CallInput;
 pub use conversation::{Assignment, CreatedNote, Snooze, SortingResult, StatusChange, TagChange, TeamNote};
@@ -49,7 +52,7 @@ pub use documents::{DocumentReading, DocumentRequestEntry, InboundFile, NewDocum
 pub(crate) use documents::{DocumentRequest, FiledDocument};
 pub(crate) use ids::{IdGenerator, id_with_suffix};
 pub(crate) use jobs::{Job, Jobs};
-pub use jobs::{JobDetails, JobEntry};
+pub(crate) use jobs::{JobDetails, JobEntry};
 pub(crate) use mail::AppMails;
 pub use mail::{
     Approval, ApprovalResult, DiscardDraft, Dmarc, HelperDraft, InboundMail, InboundResult, MailOutcome,
@@ -61,14 +64,13 @@ pub use people::{
 };
 pub(crate) use people::{Key, MailboxRecord, Workspace};
 pub use response::{Refusal, Result, ServiceResponse};
-pub use run::{FiredJob, JobOutcome};
+pub(crate) use run::{FiredJob, JobOutcome};
 pub(crate) use trace::{Initiator, call_id};
-pub use trace::{StepKind, TraceDelivery, TraceStep};
+pub(crate) use trace::{StepKind, TraceDelivery, TraceStep};
 pub(crate) use webhooks::Webhooks;
-pub use webhooks::{
-    Attempt, AttemptDetail, AttemptOutcome, AttemptRequest, CreateWebhook, CreatedWebhook, DeliveryDetail,
-    DeliveryFilter, DeliveryOutcome, DeliveryView, RotatedSecret, SignatureHeaders, TestEvent,
-    TimestampSource, WebhookScope, WebhookState, WebhookView,
+pub(crate) use webhooks::{
+    Attempt, AttemptOutcome, AttemptRequest, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter,
+    DeliveryOutcome, DeliveryView, RotatedSecret, SignatureHeaders, TestEvent, WebhookView,
 };
 pub(crate) use webhooks::{LoggedEvent, ReceiverResponse};
 
@@ -139,7 +141,7 @@ impl World {
     /// Returns a workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.
     ///
     /// ```
-    /// use shared_inbox_mock::World;
+    /// use shared_inbox_mock::world::World;
     /// let world = World::empty();
     /// assert_eq!((world.users().len(), world.mailboxes().len(), world.keys().len()), (1, 2, 2));
     /// ```

@@ -12,7 +12,7 @@ pub enum JobOutcome {
     /// It ran.
     Ran(FiredJob),
     /// A webhook attempt has to be made over HTTP; its outcome is passed to [`World::finish_attempt`].
-    Attempt(FiredJob, AttemptRequest),
+    Attempt(FiredJob, Box<AttemptRequest>),
 }
 
 /// A job that ran, as the control API reports it.
@@ -51,7 +51,10 @@ impl World {
                 FiredJob { at, job: job.kind().to_owned(), subject: job.subject().to_owned(), details };
             if let Job::WebhookAttempt { endpoint, event } = &job {
                 match self.start_attempt(endpoint, event, at) {
-                    Some(request) => return Some(JobOutcome::Attempt(fired, request)),
+                    Some(mut request) => {
+                        request.number = self.draw_number();
+                        return Some(JobOutcome::Attempt(fired, Box::new(request)));
+                    }
                     // The attempt is not to be made, or not yet.
                     None => continue,
                 }

@@ -45,13 +45,6 @@ impl<T> SharedVec<T> {
         self.0.iter().flat_map(|chunk| chunk.iter().cloned())
     }
 
-    /// Returns whether both have the same items, in the same place of memory.
-    #[cfg(test)]
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let same = |(one, other): (&Arc<_>, &Arc<_>)| Arc::ptr_eq(one, other);
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
-    }
-
     pub(crate) fn push(&mut self, item: T) {
         let item = Arc::new(item);
         match self.0.last_mut().filter(|last| last.len() < CHUNK) {
@@ -132,53 +125,5 @@ impl<K: Eq + Hash, V> LayeredMap<K, V> {
             Some(base) if self.over.is_empty() => drop(base.remove(&key)),
             _ => drop(self.over.insert(key, None)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn list(items: std::ops::Range<u32>) -> SharedVec<u32> {
-        items.collect()
-    }
-
-    #[test]
-    fn a_list_holds_what_was_put_in_across_its_chunks() {
-        for len in [0, 1, 63, 64, 65, 200] {
-            let list = list(0..len);
-            assert_eq!(list.len(), len as usize);
-            assert!(list.iter().copied().eq(0..len) && (0..len).all(|at| list[at as usize] == at));
-            let again: SharedVec<u32> =
-                serde_json::from_str(&serde_json::to_string(&list).expect("JSON")).expect("a list");
-            assert!(again.iter().eq(list.iter()));
-        }
-    }
-
-    #[test]
-    fn a_copy_of_a_list_does_not_see_what_the_other_changes() {
-        let before = list(0..130);
-        let mut after = before.clone();
-        after[70] = 7;
-        after.push(8);
-        assert_eq!((before[70], before.len()), (70, 130));
-        assert_eq!((after[70], after[130]), (7, 8));
-        assert!(Arc::ptr_eq(&before.0[0], &after.0[0]), "what did not change is kept once");
-    }
-
-    #[test]
-    fn a_copy_of_a_map_does_not_see_what_the_other_changes() {
-        let mut one = LayeredMap::default();
-        one.insert("a", 1);
-        one.insert("b", 2);
-        let mut two = one.clone();
-        two.insert("a", 3);
-        two.insert("c", 4);
-        two.remove("b");
-        assert_eq!((one.get("a"), one.get("b"), one.get("c")), (Some(&1), Some(&2), None));
-        assert_eq!((two.get("a"), two.get("b"), two.get("c")), (Some(&3), None, Some(&4)));
-        drop(one);
-        two.insert("a", 5);
-        assert_eq!(two.get("a"), Some(&5), "also when nobody else has the base any more");
     }
 }

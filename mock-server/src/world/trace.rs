@@ -50,7 +50,7 @@ pub enum StepKind {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use shared_inbox_mock::{MockServer, StepKind};
+/// use shared_inbox_mock::{MockServer, journal::StepKind};
 ///
 /// let mock = MockServer::builder().manual_clock().start().await;
 /// let id = mock.client().conversations().await?[0].id.clone();
@@ -68,7 +68,8 @@ pub enum StepKind {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TraceStep {
-    /// Its number; a cause has a smaller one than what it led to.
+    /// Its number in the order of everything that happened in the world, as [`JournalEntry`](crate::journal::JournalEntry) and
+    /// [`AttemptDetail`](crate::webhooks::AttemptDetail) have one; a cause has a smaller one than what it led to.
     pub number: u64,
     /// The step that led to it; none for the step that began the trace.
     pub cause: Option<u64>,
@@ -186,6 +187,8 @@ pub(crate) fn call_id(number: u64) -> String {
 }
 
 struct RecordedStep {
+    /// Drawn when it is stored.
+    number: u64,
     cause: Option<u64>,
     at: Timestamp,
     kind: StepKind,
@@ -203,9 +206,13 @@ struct FaultCall {
 }
 
 impl RecordedStep {
+    fn new(kind: StepKind, id: impl Into<String>, what: impl Into<String>, at: Timestamp) -> Self {
+        let (id, what) = (id.into(), what.into());
+        Self { number: 0, cause: None, at, kind, id, what, conversation: None, fault: None }
+    }
+
     fn of_job(job: &Job, cause: Option<u64>, at: Timestamp) -> Self {
-        let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
-        Self { cause, at, kind: StepKind::Job, id, what, conversation: None, fault: None }
+        Self { cause, ..Self::new(StepKind::Job, job.subject(), job.kind(), at) }
     }
 }
 
@@ -225,8 +232,8 @@ enum CurrentCause {
 #[derive(Default)]
 pub(super) struct Traces {
     steps: VecDeque<RecordedStep>,
-    /// How many were dropped: the number of the first stored step.
-    dropped: u64,
+    /// The next number: steps, requests and attempts draw from it.
+    next: u64,
     now: CurrentCause,
 }
 
@@ -239,12 +246,22 @@ impl Clone for Traces {
 
 impl Traces {
     fn push(&mut self, step: RecordedStep) -> u64 {
-        self.steps.push_back(step);
+        let number = self.draw();
+        self.steps.push_back(RecordedStep { number, ..step });
         if self.steps.len() > MAX_STEPS {
             self.steps.pop_front();
-            self.dropped += 1;
         }
-        self.dropped + self.steps.len() as u64 - 1
+        number
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Returns the number of the first stored step.
+    fn first(&self) -> u64 {
+        self.steps.front().map_or(self.next, |step| step.number)
     }
 
     /// Returns the step that causes what is being done now, recording the initiator if necessary.
@@ -252,11 +269,11 @@ impl Traces {
         if let CurrentCause::Begun(initiator) = self.now {
             let number = match initiator {
                 Initiator::Request(number, what) => {
-                    self.push_initiator(StepKind::Request, call_id(number), what, at)
+                    self.push(RecordedStep::new(StepKind::Request, call_id(number), what, at))
                 }
                 Initiator::Control(what) => {
-                    let number = self.dropped + self.steps.len() as u64;
-                    self.push_initiator(StepKind::Control, format!("ctl_{number}"), what, at)
+                    let id = format!("ctl_{}", self.next);
+                    self.push(RecordedStep::new(StepKind::Control, id, what, at))
                 }
                 Initiator::Step(number, _) => number,
             };
@@ -268,22 +285,21 @@ impl Traces {
         }
     }
 
-    fn push_initiator(&mut self, kind: StepKind, id: String, what: &str, at: Timestamp) -> u64 {
-        let what = what.to_owned();
-        self.push(RecordedStep { cause: None, at, kind, id, what, conversation: None, fault: None })
+    fn get(&self, number: u64) -> Option<&RecordedStep> {
+        self.steps.get(self.position(number)?)
     }
 
-    fn get(&self, number: u64) -> Option<&RecordedStep> {
-        self.steps.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)
+    fn position(&self, number: u64) -> Option<usize> {
+        self.steps.binary_search_by_key(&number, |step| step.number).ok()
     }
 
     fn numbered(&self) -> impl DoubleEndedIterator<Item = (u64, &RecordedStep)> {
-        self.steps.iter().enumerate().map(|(i, step)| (self.dropped + i as u64, step))
+        self.steps.iter().map(|step| (step.number, step))
     }
 
     /// Returns the first stored step of a step's trace.
     fn root(&self, mut number: u64) -> u64 {
-        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.dropped)
+        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.first())
         {
             number = cause;
         }
@@ -375,16 +391,8 @@ impl World {
     ) {
         if let Some(cause) = self.traces.cause(at) {
             let conversation = conversation.map(|at| at as u32);
-            let (id, what) = (id.to_owned(), what.to_owned());
-            self.traces.push(RecordedStep {
-                cause: Some(cause),
-                at,
-                kind,
-                id,
-                what,
-                conversation,
-                fault: None,
-            });
+            let step = RecordedStep::new(kind, id, what, at);
+            self.traces.push(RecordedStep { cause: Some(cause), conversation, ..step });
         }
     }
 
@@ -396,23 +404,19 @@ impl World {
         what: String,
         at: Timestamp,
     ) -> u64 {
-        let cause = self.traces.push_initiator(StepKind::Request, call_id(request), "", at);
+        let cause = self.traces.push(RecordedStep::new(StepKind::Request, call_id(request), "", at));
         let fault = Some(Box::new(FaultCall { id: fault.to_owned(), status: None }));
-        self.traces.push(RecordedStep {
-            cause: Some(cause),
-            at,
-            kind: StepKind::Control,
-            id: format!("ctl_{}", cause + 1),
-            what,
-            conversation: None,
-            fault,
-        })
+        let step = RecordedStep::new(StepKind::Control, format!("ctl_{}", cause + 1), what, at);
+        self.traces.push(RecordedStep { cause: Some(cause), fault, ..step })
     }
 
     /// Records the status of the response to a control call that a fault made.
     pub(crate) fn set_step_status(&mut self, step: u64, status: u16) {
-        let at = step.checked_sub(self.traces.dropped).and_then(|at| usize::try_from(at).ok());
-        let fault = at.and_then(|at| self.traces.steps.get_mut(at)).and_then(|step| step.fault.as_mut());
+        let fault = self
+            .traces
+            .position(step)
+            .and_then(|at| self.traces.steps.get_mut(at))
+            .and_then(|step| step.fault.as_mut());
         if let Some(fault) = fault {
             fault.status = Some(status);
         }
@@ -452,34 +456,44 @@ impl World {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
         let (roots, ids) = self.traces.roots(id, conversation);
         let on = |number: u64| roots.contains(&self.traces.root(number));
-        let shown = |number: u64, step: &RecordedStep| {
-            let at = step.conversation.map(|at| at as usize);
-            TraceStep {
-                cause: step.cause.filter(|cause| *cause >= self.traces.dropped),
-                what: step.what.clone(),
-                conversation_id: at.map(|at| self.conversations[at].id.clone()),
-                deliveries: (step.kind == StepKind::Event).then(|| self.trace_deliveries(&step.id)),
-                customer: at.and_then(|at| self.customer(at)),
-                subject: at.map(|at| self.conversations[at].subject.clone()),
-                excerpt: at.and_then(|at| self.excerpt(at, step)),
-                status: step.fault.as_ref().and_then(|fault| fault.status),
-                fault_id: step.fault.as_ref().map(|fault| fault.id.clone()),
-                ..TraceStep::new(number, step.kind, step.id.clone(), step.at)
-            }
-        };
         let happened = self.traces.numbered().filter(|(number, _)| on(*number));
-        let mut steps: Vec<TraceStep> = happened.map(|(number, step)| shown(number, step)).collect();
+        let mut steps: Vec<TraceStep> = happened.map(|(_, step)| self.show_step(step)).collect();
         merge_requests(&mut steps);
-        let next = self.traces.dropped + self.traces.steps.len() as u64;
         let waiting = self.jobs.caused().filter(|(_, job, cause)| {
             !matches!(job, Job::WebhookAttempt { .. })
                 && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
         });
-        steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| {
-            let step = RecordedStep::of_job(job, cause, due);
-            TraceStep { due_at: Some(due), ..shown(number, &step) }
+        steps.extend((self.traces.next..).zip(waiting).map(|(number, (due, job, cause))| {
+            let step = RecordedStep { number, ..RecordedStep::of_job(job, cause, due) };
+            TraceStep { due_at: Some(due), ..self.show_step(&step) }
         }));
         steps
+    }
+
+    /// Returns everything that happened and is still stored, oldest first: the steps of all traces.
+    pub fn history(&self) -> Vec<TraceStep> {
+        self.traces.steps.iter().map(|step| self.show_step(step)).collect()
+    }
+
+    /// Draws the next number in the order of everything that happens in the world.
+    pub(crate) fn draw_number(&mut self) -> u64 {
+        self.traces.draw()
+    }
+
+    fn show_step(&self, step: &RecordedStep) -> TraceStep {
+        let at = step.conversation.map(|at| at as usize);
+        TraceStep {
+            cause: step.cause.filter(|cause| *cause >= self.traces.first()),
+            what: step.what.clone(),
+            conversation_id: at.map(|at| self.conversations[at].id.clone()),
+            deliveries: (step.kind == StepKind::Event).then(|| self.trace_deliveries(&step.id)),
+            customer: at.and_then(|at| self.customer(at)),
+            subject: at.map(|at| self.conversations[at].subject.clone()),
+            excerpt: at.and_then(|at| self.excerpt(at, step)),
+            status: step.fault.as_ref().and_then(|fault| fault.status),
+            fault_id: step.fault.as_ref().map(|fault| fault.id.clone()),
+            ..TraceStep::new(step.number, step.kind, step.id.clone(), step.at)
+        }
     }
 
     /// Returns the first words of the message or note of a step.

@@ -8,6 +8,32 @@ use crate::{
     webhooks::receiver::{Receiver, Reply},
 };
 
+/// Jobs that fell due at once take a while; whoever asks that world waits for them, and nobody else does.
+#[tokio::test]
+async fn a_world_in_which_much_falls_due_at_once_holds_up_no_other() {
+    const JOBS: usize = 50_000;
+    let kit = Kit::with(MockServer::builder().empty().no_rate_limit()).await;
+    let mut seed = kit.look("/state").await;
+    let job = |n| json!({ "dueAt": "2020-01-01T00:00:00Z", "job": "forget-app-mail", "messageId": format!("m{n}"), "livemode": true });
+    seed["jobs"] = (0..JOBS).map(job).collect();
+    let world = text(&kit.act("/worlds", json!({ "seed": seed, "clock": "real" })).await["control_url"]);
+    let key = json!({ "name": "A", "scopes": ["read"], "livemode": true }).to_string();
+    let make = kit.http().post(format!("{world}/keys")).body(key);
+    let busy = tokio::spawn(async { make.send().await.expect("an answer").status().as_u16() });
+    let mut answered = 0;
+    while !busy.is_finished() {
+        kit.live().get("/me").await.expect(200);
+        answered += 1;
+    }
+    assert_eq!(busy.await.expect("it ends"), 201);
+    assert!(answered > 3, "{answered} requests of another world were answered meanwhile");
+    assert_eq!(
+        kit.control_at(&world, "GET", "/jobs", Value::Null).await.expect(200),
+        json!([]),
+        "all have run"
+    );
+}
+
 #[tokio::test]
 async fn the_journal_is_oldest_first_although_a_slow_request_ends_last() {
     let kit = Kit::start().await;
@@ -55,7 +81,7 @@ async fn what_fired_is_named_in_the_order_of_its_time_although_a_receiver_is_slo
 /// Moves the clock by a minute, on which something happens right away: that shows that it has begun to move.
 async fn begin_to_move(
     kit: &Kit,
-) -> tokio::task::JoinHandle<Result<shared_inbox_mock::ClockAdvance, shared_inbox_mock::Refusal>> {
+) -> tokio::task::JoinHandle<Result<shared_inbox_mock::clock::ClockAdvance, shared_inbox_mock::Refusal>> {
     let id = kit.mail("vera@customer.example", "Hello").await;
     let before = kit.mock.control().clock().await.now;
     let until = before + std::time::Duration::from_secs(1);

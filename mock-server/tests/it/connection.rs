@@ -1,13 +1,13 @@
 //! Connections as they are on the wire: cut off, cut short, reused, and many at once.
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::TcpStream,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
-use shared_inbox_mock::MockServer;
+use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
 use crate::kit::{Follower, Kit, texts};
 
@@ -227,25 +227,24 @@ async fn followers_hear_when_a_webhook_is_tried_and_when_the_try_has_ended() {
 
 #[tokio::test]
 async fn a_follower_that_is_too_slow_is_told_what_it_missed() {
-    let kit = Kit::start().await;
-    let mut document = kit.look("/state").await;
-    // So many things are overdue in this document that no follower can be told in between.
-    document["appMail"] = (0..1_500)
-        .map(|n| {
-            json!({
-                "messageId": format!("{n}@app"), "livemode": true, "reference": "ref-1", "to": ["kim@example.com"],
-                "subject": "s", "recordedAt": "2020-01-01T00:00:00.000Z",
-            })
-        })
-        .collect();
-    let mut events = Follower::start(&kit, "").await;
-    kit.control("PUT", "/state", document).await.expect(200);
-    kit.advance(0).await;
-    let seen = events.until("\"advance\"").await;
+    const CHANGES: usize = 1_500;
+    let server = MockServer::builder().manual_clock().empty().bind().expect("a port");
+    let (control, url) = (server.control(), format!("{}/events", server.ready().control_url));
+    tokio::spawn(server.serve_until(std::future::pending()));
+    let mut events = Follower::of(crate::kit::requests().get(url).send().await.expect("an answer")).await;
+    // The server runs on the thread of this test, and has no turn in between.
+    for _ in 0..CHANGES {
+        control.clear_requests().await;
+    }
+    let seen = events.until(&format!("id: {CHANGES}\n")).await;
     let missed =
         seen.split("event: missed\ndata: {\"missed\":").nth(1).and_then(|rest| rest.split('}').next());
     let missed: usize = missed.expect("it is told").parse().expect("a number");
-    assert_eq!(missed + seen.matches("event: change").count(), 1_502, "every change was told or is counted");
+    assert_eq!(
+        missed + seen.matches("event: change").count(),
+        CHANGES,
+        "every change was told or is counted"
+    );
 }
 
 #[tokio::test]
@@ -274,4 +273,85 @@ async fn what_cannot_be_read_as_a_request_is_told_so_in_the_services_own_form() 
     // The same after a request that was answered, on the same connection.
     let answer = exchange(&kit, &format!("{}what is this\r\n\r\n", get_me(&kit, "")));
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("HTTP/1.1 400 Bad Request"), "{answer}");
+}
+
+/// A server for two connections and two requests at once. A `GET /me` has no response for a long time.
+async fn server_for_two() -> Kit {
+    let builder = MockServer::builder().manual_clock().empty().no_rate_limit().max_connections(2);
+    let kit = Kit::over(builder.start().await).await;
+    let slow = Effect::delay(Duration::from_secs(600));
+    kit.mock.control().add_fault(FaultRule::new(slow).path("/me").always()).await.expect("a fault");
+    kit
+}
+
+/// Sends a request on a connection of its own.
+fn ask(kit: &Kit, path: &str) -> TcpStream {
+    let mut stream = connect(kit);
+    let key = kit.mock.live_key();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\n\r\n", host(kit));
+    stream.write_all(head.as_bytes()).expect("written");
+    stream
+}
+
+fn is_answered(stream: &mut TcpStream) -> bool {
+    let mut answer = [0; 15];
+    stream.read_exact(&mut answer).is_ok() && &answer == b"HTTP/1.1 200 OK"
+}
+
+/// Returns whether nothing comes, not even the end, for a moment.
+fn is_waiting(stream: &mut TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout");
+    let read = stream.read(&mut [0]);
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    read.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+}
+
+#[tokio::test]
+async fn half_open_connections_make_room_for_one_that_asks() {
+    let kit = server_for_two().await;
+    let half: Vec<_> = (0..8)
+        .map(|_| {
+            let mut stream = connect(&kit);
+            stream.write_all(b"GET /api/v1/tags HTTP/1.1\r\nhost").expect("written");
+            stream
+        })
+        .collect();
+    assert!(is_answered(&mut ask(&kit, "/api/v1/tags")));
+    drop(half);
+}
+
+#[tokio::test]
+async fn an_idle_connection_makes_room_and_a_busy_one_stays() {
+    let kit = server_for_two().await;
+    let mut idle = ask(&kit, "/api/v1/tags");
+    assert!(is_answered(&mut idle));
+    let mut busy = ask(&kit, "/api/v1/me");
+    // Room is made for the third and for the fourth connection.
+    assert!(is_answered(&mut ask(&kit, "/_mock/health")));
+    assert!(is_answered(&mut ask(&kit, "/_mock/health")));
+    idle.read_to_end(&mut Vec::new()).expect("it was closed in order");
+    assert!(is_waiting(&mut busy), "it is still there, and waits for its response");
+}
+
+#[tokio::test]
+async fn when_all_are_busy_others_wait_and_the_control_api_does_not() {
+    let kit = server_for_two().await;
+    let mut busy = vec![ask(&kit, "/api/v1/me"), ask(&kit, "/api/v1/me")];
+    while kit.mock.control().faults().await[0].fired < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert!(is_answered(&mut ask(&kit, "/_mock/health")));
+    let mut waits = ask(&kit, "/api/v1/tags");
+    assert!(is_waiting(&mut waits), "both places are taken");
+    busy.pop();
+    assert!(is_answered(&mut waits), "its turn has come");
+}
+
+#[tokio::test]
+async fn a_kept_connection_ends_with_the_server() {
+    let kit = server_for_two().await;
+    let mut kept = ask(&kit, "/api/v1/tags");
+    assert!(is_answered(&mut kept));
+    kit.mock.stop().await;
+    kept.read_to_end(&mut Vec::new()).expect("nobody waits for a request that may never come");
 }

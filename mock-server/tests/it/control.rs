@@ -256,7 +256,7 @@ async fn a_body_with_several_faults_is_refused_with_all_of_them() {
         (
             "/inbound",
             json!({ "to": 1, "attachments": [{ "filename": "a" }], "dmarc": "maybe", "held": "yes" }),
-            vec!["attachments[0].contentType", "dmarc", "held", "to", "from", "text"],
+            vec!["attachments[0].contentType", "attachments[0].size", "dmarc", "held", "to", "from", "text"],
         ),
         ("/bookings", json!({ "startsAt": "soon" }), vec!["startsAt", "hostUserId", "endsAt"]),
         ("/webhooks", json!({ "livemode": 1, "scope": "all" }), vec!["livemode", "scope", "url"]),
@@ -269,8 +269,11 @@ async fn a_body_with_several_faults_is_refused_with_all_of_them() {
         ("/clock", json!("text"), vec!["body"]),
     ] {
         let error = kit.control("POST", path, body.clone()).await.error(400);
-        let fields: Vec<&str> =
-            error.split("; ").map(|problem| problem.split(':').next().unwrap_or_default()).collect();
+        let fields: Vec<&str> = error
+            .split("; ")
+            .filter(|part| !part.starts_with("there are"))
+            .map(|problem| problem.split(':').next().unwrap_or_default())
+            .collect();
         assert_eq!(fields, named, "{path} {body}: {error}");
     }
     let twice =

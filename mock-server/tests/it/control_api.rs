@@ -100,7 +100,12 @@ fn page(document: &Value) -> String {
 }
 
 fn describe(page: &mut String, document: &Value, method: &str, path: &str, call: &Value) {
-    let _ = write!(page, "\n### `{method} {path}`\n\n{}.", call["summary"].as_str().expect("a summary"));
+    let _ = write!(
+        page,
+        "\n### `{method} {path}`\n\n{}\n\n{}.",
+        names(call),
+        call["summary"].as_str().expect("a summary")
+    );
     if let Some(about) = call["description"].as_str() {
         let _ = write!(page, " {about}");
     }
@@ -147,6 +152,51 @@ fn describe(page: &mut String, document: &Value, method: &str, path: &str, call:
         let _ = write!(page, " 409: {}", conflict["description"].as_str().unwrap_or_default());
     }
     page.push('\n');
+}
+
+/// Returns the name of a call in each language.
+fn names(call: &Value) -> String {
+    let python = call["operationId"].as_str().expect("a name");
+    if call["responses"]["200"]["content"]["text/event-stream"].is_object() {
+        return "Rust `Control::changes`; the packages for Python and TypeScript have no streams.".to_owned();
+    }
+    let mut words = python.split('_');
+    let capitalized = |word: &str| word[..1].to_uppercase() + &word[1..];
+    let typescript =
+        words.next().unwrap_or_default().to_owned() + &words.map(capitalized).collect::<String>();
+    let rust = rust_name(python).map(|name| format!(", Rust `{name}`")).unwrap_or_default();
+    format!("Python `{python}`, TypeScript `{typescript}`{rust}.")
+}
+
+/// Returns the method of `Control` for a call: what is read is named for itself, and a few are said in another way.
+fn rust_name(call: &str) -> Option<&str> {
+    Some(match call {
+        "health" => return None,
+        "move_clock" => "advance",
+        "put_state" => "restore",
+        "compare_snapshots" => "compare",
+        read => read.strip_prefix("list_").or(read.strip_prefix("get_")).unwrap_or(read),
+    })
+}
+
+#[tokio::test]
+async fn every_call_has_the_method_of_rust_that_the_page_names() {
+    let kit = Kit::start().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/control");
+    let files = [folder.clone(), folder.join("expect")]
+        .into_iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("files"));
+    let sources: String =
+        files.filter_map(|file| fs::read_to_string(file.expect("a file").path()).ok()).collect();
+    for methods in kit.document().control().value()["paths"].as_object().expect("paths").values() {
+        for call in methods.as_object().expect("methods").values() {
+            let name = call["operationId"].as_str().filter(|name| *name != "follow");
+            let Some(name) = name.and_then(rust_name) else { continue };
+            let defined =
+                ["pub async fn ", "pub fn "].iter().any(|start| sources.contains(&format!("{start}{name}(")));
+            assert!(defined, "Control::{name}");
+        }
+    }
 }
 
 fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox_mock::{ClockMode, Expectation, MockServer, NewWorld};
+use shared_inbox_mock::{Expectation, InboundMail, MockServer, NewWorld, clock::ClockMode, world::Snooze};
 
 use crate::{
     kit::{Api, Kit},
@@ -241,4 +241,33 @@ async fn a_clock_that_others_move_meanwhile_is_no_error() {
         advanced.expect("the clock is moved");
         met.expect("nothing happened that must not");
     }
+}
+
+/// There are as many looks as jobs; reading the whole journal at each of them would take longer than this waits.
+#[tokio::test]
+async fn a_look_reads_only_what_is_new_since_the_last() {
+    const JOBS: u64 = 200;
+    const REQUESTS: usize = 100;
+    let kit = Kit::start().await;
+    let (control, to) = (kit.mock.control(), kit.inbox().await);
+    let now = control.clock().await.now;
+    for n in 1..=JOBS {
+        let mail = InboundMail::new(&to, format!("kim{n}@example.com"), "Hello");
+        let id = control.inbound(mail).await.expect("it comes in").conversation_id;
+        control.snooze(&id, Snooze::new(Some(now + Duration::from_secs(n)))).await.expect("it is snoozed");
+    }
+    let extra = json!({ "list": vec![json!([]); 3_000], "text": "some text" });
+    let note = json!({ "body": "Hello", "extra": extra });
+    let url = format!("{}/conversations/cnv_1/notes", kit.mock.base_url());
+    let request = kit.http().post(url).bearer_auth(kit.mock.live_key()).body(note.to_string());
+    for _ in 0..REQUESTS {
+        let response = request.try_clone().expect("a request").send().await.expect("a response");
+        assert_eq!(response.status(), 404);
+    }
+    let never = Expectation::requests().status(500).never().within(Duration::from_secs(2 * JOBS));
+    let looks = tokio::time::timeout(Duration::from_secs(20), control.expect(never)).await;
+    let met = looks.expect("it does not read every request for each job").expect("there are none");
+    assert_eq!(met.now.duration_since(now), Duration::from_secs(2 * JOBS));
+    let posted = Expectation::requests().field("body.extra.text", "some*").times(REQUESTS);
+    control.expect(posted).await.expect("they are there");
 }

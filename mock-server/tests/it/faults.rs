@@ -122,9 +122,26 @@ async fn rules_are_listed_and_removed_by_id() {
     let mut listed = kit.look("/faults").await[0].clone();
     let fields = listed.as_object_mut().expect("an object");
     assert_eq!((fields.remove("id"), fields.remove("fired")), (Some(json!(id)), Some(json!(0))));
+    assert_eq!(fields.remove("matched"), Some(json!(0)));
     assert_eq!(listed, rule);
     kit.control("DELETE", &format!("/faults/{id}"), Value::Null).await.expect(204);
     kit.control("DELETE", &format!("/faults/{id}"), Value::Null).await.error(404);
+}
+
+#[tokio::test]
+async fn a_rule_says_how_many_it_matched_beside_how_often_it_fired() {
+    let kit = Kit::start().await;
+    kit.act("/faults", json!({ "path": "/me", "skip": 2, "effect": { "status": 500 } })).await;
+    let counts = async || {
+        let rule = &kit.look("/faults").await[0];
+        (rule["matched"].clone(), rule["fired"].clone())
+    };
+    kit.live().get("/tags").await.expect(200);
+    assert_eq!(counts().await, (json!(0), json!(0)));
+    for (status, matched, fired) in [(200, 1, 0), (200, 2, 0), (500, 3, 1), (200, 3, 1)] {
+        assert_eq!(kit.live().get("/me").await.status, status);
+        assert_eq!(counts().await, (json!(matched), json!(fired)));
+    }
 }
 
 #[tokio::test]

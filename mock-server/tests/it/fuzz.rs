@@ -16,7 +16,10 @@ use proptest::{
 };
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{CreateWebhook, MockServer, NewKey, NewMailbox, NewUser};
+use shared_inbox_mock::{
+    CreateWebhook, MockServer, NewKey,
+    world::{NewMailbox, NewUser},
+};
 
 use crate::{
     kit::{Api, Kit, text},

@@ -133,3 +133,12 @@ async fn faults_do_not_apply_to_a_request_that_the_guard_refuses() {
     assert_eq!(kit.look("/users").await, people);
     kit.live().get("/me").await.error(500);
 }
+
+#[tokio::test]
+async fn behind_gateways_any_port_of_this_machine_will_do_and_no_other_name() {
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().behind_gateways()).await;
+    let url = || format!("{}/health", kit.mock.control_url());
+    with(&kit, url(), "host", "127.0.0.1:1").await.expect(200);
+    with(&kit, url(), "host", "evil.test:4010").await.error(403);
+    with(&kit, url(), "origin", "http://localhost:1").await.error(403);
+}

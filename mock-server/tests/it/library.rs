@@ -152,3 +152,43 @@ async fn without_a_rate_limit_simulated_mail_has_none_either_and_another_limit_i
 fn a_webhook_receiver_has_ten_seconds_to_respond_unless_set() {
     assert!(format!("{:?}", MockServer::builder()).contains("webhook_timeout: 10s"));
 }
+
+/// A test that arms a fault.
+async fn arm(strict: bool, fires: bool) {
+    let builder = MockServer::builder().empty();
+    let mock = if strict { builder.strict() } else { builder }.start().await;
+    let rule = FaultRule::new(Effect::delay(Duration::from_millis(1))).path("/me");
+    mock.control().add_fault(rule).await.expect("a rule");
+    if fires {
+        mock.client().me().await.expect("an answer");
+    }
+}
+
+#[test]
+fn a_strict_server_fails_a_test_that_set_up_what_had_no_effect() {
+    for (strict, fires, fails) in [(true, false, true), (true, true, false), (false, false, false)] {
+        let test = std::thread::Builder::new().name("a_test".to_owned()).spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(arm(strict, fires));
+        });
+        let test = test.expect("a thread");
+        let message =
+            test.join().err().map(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default());
+        assert_eq!(message.is_some(), fails, "strict {strict}, fires {fires}");
+        assert!(message.is_none_or(|message| message.contains("(/me) never fired")));
+    }
+}
+
+/// What a test prints is shown when it fails; this is about tests that pass.
+#[test]
+fn what_had_no_effect_is_told_of_a_test_that_passes() {
+    let tests = std::env::current_exe().expect("this program");
+    let test = "library::a_strict_server_fails_a_test_that_set_up_what_had_no_effect";
+    let output = std::process::Command::new(tests).args([test, "--exact"]).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let told =
+        "shared-inbox-mock: a_test: the test set up what had no effect: the fault flt_1 (/me) never fired";
+    assert!(said.contains(told), "{output:?}");
+}

@@ -377,3 +377,38 @@ async fn the_address_of_a_customer_stands_for_their_newest_conversation_in_the_c
     post(&kit, "nobody@example.com", "notes", json!({ "body": "Hm." })).await.expect(404);
     kit.live().get("/conversations/kim@example.com").await.expect(404);
 }
+
+#[tokio::test]
+async fn an_email_that_came_since_a_message_was_written_keeps_the_conversation_open() {
+    let kit = Kit::start().await;
+    let live = kit.live();
+    for (from, send) in [("vera@customer.example", true), ("carl@customer.example", false)] {
+        let id = kit.mail(from, "Where is my order?").await;
+        let state = async || {
+            let turns = kit.act(
+                "/expect",
+                json!({ "of": "events", "where": { "type": "turn.changed", "data.conversation_id": id } }),
+            );
+            let turn = turns.await["matches"].as_array().and_then(|all| all.last().cloned()).expect("a turn");
+            let open = live.listed("?view=open").await.contains(&id);
+            (text(&live.conversation(&id).await["status"]), text(&turn["data"]["turn"]), open)
+        };
+        let reply = live.act(&id, "replies", json!({ "body": "On its way.", "send": send })).await;
+        let more = json!({ "to": kit.inbox().await, "from": from, "text": "And the other one?", "conversationId": id });
+        kit.act("/inbound", more).await;
+        if !send {
+            kit.act(
+                &format!("/messages/{}/approve", text(&reply["messageId"])),
+                json!({ "body": "On its way!" }),
+            )
+            .await;
+        }
+        kit.advance(600).await;
+        assert_eq!(live.timeline(&id).await[1]["status"], "sent");
+        assert_eq!(state().await, ("open".to_owned(), "ours".to_owned(), true), "it is not answered");
+        // A message that was written after all of them answers it.
+        live.act(&id, "replies", json!({ "body": "That one too.", "send": true })).await;
+        kit.advance(600).await;
+        assert_eq!(state().await, ("waiting".to_owned(), "theirs".to_owned(), false));
+    }
+}

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use shared_inbox::Scope;
 use shared_inbox_mock::{MockServer, NewKey, NewWorld};
+use tokio::runtime::Handle;
 
 use crate::kit::{Kit, text};
 
@@ -227,11 +228,37 @@ async fn a_document_that_is_put_over_a_nearly_equal_one_is_listed_and_searched_a
     assert_eq!(seen("?q=number69").await, [] as [&str; 0]);
     assert_eq!(seen("?q=parcel&limit=100").await.len(), 68);
     // And back, with one that is there again.
-    kit.control("PUT", "/state", before).await.expect(200);
+    kit.control("PUT", "/state", before.clone()).await.expect(200);
     assert_eq!(seen("?q=lamp").await, [] as [&str; 0]);
     assert_eq!(seen("?q=number65").await, [moved]);
     assert_eq!(seen("?q=number69").await, [text(&last["id"])]);
+    // The same once more: what was changed since is gone.
+    kit.live().act(&text(&last["id"]), "status", json!({ "status": "closed" })).await;
+    kit.control("PUT", "/state", before.clone()).await.expect(200);
+    assert_eq!(kit.look("/state").await, before);
     changed["conversations"].as_array_mut().expect("a list").clear();
     kit.control("PUT", "/state", changed).await.expect(200);
     assert_eq!(seen("?q=parcel").await, [] as [&str; 0]);
+}
+
+/// The server runs in this test's runtime, whose tasks can be counted.
+#[tokio::test]
+async fn a_world_that_was_deleted_leaves_nothing_running() {
+    let (runtime, server) = (Handle::current(), MockServer::builder().bind().expect("a port"));
+    let control = server.control();
+    let alone = runtime.metrics().num_alive_tasks();
+    for _ in 0..20 {
+        let world = control.create_world(NewWorld::default()).await.expect("a world");
+        tokio::task::yield_now().await;
+        let id = world.ready().id.expect("a world beside the main one");
+        drop(world);
+        control.delete_world(&id).await.expect("it was there");
+    }
+    let ended = async {
+        while runtime.metrics().num_alive_tasks() > alone {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.expect("their tasks end");
+    assert_eq!(control.worlds().await.len(), 1);
 }

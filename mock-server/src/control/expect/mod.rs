@@ -1,6 +1,7 @@
 //! Expectations: a test states what must happen and waits for it. One that is not met reports the nearest candidates.
 
 mod candidates;
+mod check;
 mod report;
 
 use std::time::Duration;
@@ -125,6 +126,9 @@ pub struct ExpectationMet {
 /// The longest span, in real seconds; a hundred years of the world's.
 const MAX_SPAN_SECONDS: [f64; 2] = [300.0, 3_155_760_000.0];
 
+/// How many different expectations of none that nothing could have met are kept.
+const MAX_VACUOUS: usize = 100;
+
 impl Expectation {
     fn about(of: ExpectedKind) -> Self {
         Self { of, fields: Map::new(), count: at_least_one(), within_seconds: 0.0, time: None, since: None }
@@ -226,8 +230,10 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long.
+    /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long, and for a
+    /// field in `where` that no such thing has.
     pub async fn expect(&self, expectation: Expectation) -> Result<ExpectationMet> {
+        expectation.problems().or(())?;
         let mode = self.runtime.clock().mode;
         let default_time = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
         let time = expectation.time.unwrap_or(default_time);
@@ -255,6 +261,13 @@ impl Control {
                     let all = expectation.all_items(&seen, &control);
                     return Err(Refusal::new(409, expectation.report(&all, now)));
                 }
+                if let Some(why) = expectation.why_vacuous(&control) {
+                    control.runtime.vacuous_expectations(|all| {
+                        if all.len() < MAX_VACUOUS && !all.contains(&why) {
+                            all.push(why);
+                        }
+                    });
+                }
                 Ok(ExpectationMet { count, matches: expectation.matches(&seen, &control), now })
             })
             .await
@@ -272,90 +285,5 @@ impl Control {
             let next = self.runtime.next_due().filter(|due| *due <= end).unwrap_or(end);
             now = self.runtime.advance(AdvanceTarget::AtLeast(next)).await?.now;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use bytes::Bytes;
-
-    use super::*;
-    use crate::{
-        InboundMail, Snooze,
-        ready::Addresses,
-        runtime::{
-            config::Settings,
-            document::Origin,
-            journal::{RecordedRequest, entry::Transport},
-            registry::WorldRegistry,
-        },
-    };
-
-    fn control(clock: ClockMode) -> Control {
-        let registry =
-            Arc::new(WorldRegistry::new(Settings::for_tests(clock), Origin::Empty).expect("a world"));
-        let main = Arc::clone(&registry.main);
-        Control::new(registry, main, Arc::new(Addresses::new("127.0.0.1:1".parse().expect("an address"))))
-    }
-
-    /// A full journal, and as many looks as there are jobs: each request is read once, not once for each look.
-    #[tokio::test]
-    async fn a_look_reads_only_what_is_new_since_the_last() {
-        const JOBS: u64 = 100;
-        let control = control(ClockMode::Manual);
-        let (to, now) =
-            (control.mailboxes().await.expect("inboxes")[0].address.clone(), control.clock().await.now);
-        for n in 1..=JOBS {
-            let mail = InboundMail::new(&to, format!("kim{n}@example.com"), "Hello");
-            let id = control.inbound(mail).await.expect("it comes in").conversation_id;
-            control
-                .snooze(&id, Snooze::new(Some(now + Duration::from_secs(n))))
-                .await
-                .expect("it is snoozed");
-        }
-        for _ in 0..10_000 {
-            let (number, at) = control.runtime.begin_request();
-            let request = RecordedRequest {
-                number,
-                at,
-                transport: Transport::Rest,
-                method: http::Method::POST,
-                target: "/api/v1/conversations/cnv_1/notes".into(),
-                agent: None,
-                headers: Default::default(),
-                fault: None,
-                status: Some(404),
-                duration: Duration::ZERO,
-                body: Bytes::from_static(
-                    br#"{"body":"Hello","extra":{"list":[1,2,3,4,5,6,7,8,9],"text":"some text"}}"#,
-                ),
-            };
-            control.runtime.record_request(request, None);
-        }
-        let never = Expectation::requests().method("PATCH").never().within(Duration::from_secs(2 * JOBS));
-        let looks = tokio::time::timeout(Duration::from_secs(20), control.expect(never)).await;
-        let met =
-            looks.expect("it does not read ten thousand requests for each job").expect("there are none");
-        assert_eq!(met.now.duration_since(now), Duration::from_secs(2 * JOBS));
-        let posted = Expectation::requests().field("body.extra.text", "some*").at_least(10_000);
-        assert_eq!(control.expect(posted).await.expect("they are there").count, 10_000);
-    }
-
-    /// Something happens at every look, so that there is always a reason to look again.
-    #[tokio::test(start_paused = true)]
-    async fn a_wait_ends_with_its_span_however_much_happens() {
-        let control = control(ClockMode::Real);
-        let looks = std::cell::Cell::new(0);
-        let look = async |_| {
-            looks.set(looks.get() + 1);
-            assert!(looks.get() < 100, "the span is over long ago");
-            control.runtime.notify_control_change("something");
-            tokio::time::advance(Duration::from_secs(1)).await;
-            Ok(())
-        };
-        control.wait_for(Duration::from_secs(3), look, |()| false).await.expect("it ends");
-        assert_eq!(looks.get(), 3);
     }
 }

@@ -12,10 +12,11 @@ use axum::{
 };
 use http::{HeaderName, Method, StatusCode};
 use serde::{Deserialize, Serialize};
+use shared_inbox::Problems;
 
 use super::{
     describe::{DescribeOutput, Schemas},
-    input::{CallRequest, Extract, QueryParams},
+    input::{CallRequest, Extract, QueryParams, read_input},
 };
 use crate::{
     control::Control,
@@ -25,33 +26,14 @@ use crate::{
 };
 
 /// A call of the control API.
-#[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the OpenAPI document shows the texts"))]
+#[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the OpenAPI document shows all of it"))]
 pub(super) struct Call {
     pub(super) method: Method,
     pub(super) path: &'static str,
     /// The operation id of the OpenAPI document.
     pub(super) name: &'static str,
-    /// Its purpose in one line.
-    pub(super) summary: &'static str,
-    /// More about it for the OpenAPI document.
-    pub(super) about: &'static str,
-    /// When it responds with 409.
-    pub(super) conflict: Option<&'static str>,
     pub(super) schemas: Schemas,
     pub(super) route: MethodRouter,
-}
-
-impl Call {
-    pub(super) fn about(mut self, about: &'static str) -> Self {
-        self.about = about;
-        self
-    }
-
-    /// Sets when it responds with 409.
-    pub(super) fn conflict(mut self, when: &'static str) -> Self {
-        self.conflict = Some(when);
-        self
-    }
 }
 
 /// The response of a call.
@@ -153,31 +135,10 @@ type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Start = dyn Fn(Control, &mut CallRequest) -> Result<Pending<Response>> + Send + Sync;
 
 /// Makes an entry of the table.
-fn call<A, G, F, Fut>(
-    method: Method,
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    act: F,
-) -> Call
-where
-    A: Extract,
-    G: Output,
-    F: Fn(Control, A) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<G>> + Send + 'static,
-{
-    let start = move |control: Control, request: &mut CallRequest| -> Result<Pending<Response>> {
-        let called = act(control, A::extract(request)?);
-        Ok(Box::pin(async move { called.await.map_or_else(Refusal::into_response, Output::respond) }))
-    };
-    entry(method, path, name, summary, Schemas::for_call::<A, G>(), Arc::new(start))
-}
-
 fn entry(
     method: Method,
     path: &'static str,
     name: &'static str,
-    summary: &'static str,
     schemas: Schemas,
     start: Arc<Start>,
 ) -> Call {
@@ -185,27 +146,32 @@ fn entry(
     let route = on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
         let (parts, _) = request.into_parts();
         let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-        let mut request =
-            CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions, name };
+        let (ids, problems) = (ids.into_iter(), Problems::default());
+        let mut request = CallRequest { ids, uri: parts.uri, extensions: parts.extensions, name, problems };
         let (large, runtime) = (request.body().len() > LARGE_DOCUMENT, Arc::clone(&control.runtime));
+        runtime.catch_up().await;
         match runtime.offload_if(large, move || start(control, &mut request)).await {
             Ok(Ok(started)) => started.await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),
         }
     });
-    Call { method, path, name, summary, about: "", conflict: None, schemas, route }
+    Call { method, path, name, schemas, route }
 }
 
 macro_rules! methods {
     ($($name:ident $method:ident;)*) => {$(
-        pub(super) fn $name<A, G, F, Fut>(path: &'static str, name: &'static str, summary: &'static str, act: F) -> Call
+        pub(super) fn $name<A, G, F, Fut>(path: &'static str, name: &'static str, act: F) -> Call
         where
             A: Extract,
             G: Output,
             F: Fn(Control, A) -> Fut + Send + Sync + 'static,
             Fut: Future<Output = Result<G>> + Send + 'static,
         {
-            call(Method::$method, path, name, summary, act)
+            let start = move |control: Control, request: &mut CallRequest| -> Result<Pending<Response>> {
+                let called = act(control, read_input(request)?);
+                Ok(Box::pin(async move { called.await.map_or_else(Refusal::into_response, Output::respond) }))
+            };
+            entry(Method::$method, path, name, Schemas::for_call::<A, G>(), Arc::new(start))
         }
     )*};
 }
@@ -248,12 +214,7 @@ where
 }
 
 /// Makes an entry for a list that can be waited for.
-pub(super) fn list<A, L, F, Fut>(
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    act: F,
-) -> Call
+pub(super) fn list<A, L, F, Fut>(path: &'static str, name: &'static str, act: F) -> Call
 where
     A: Extract + Clone + Sync,
     L: Output + List,
@@ -262,7 +223,7 @@ where
 {
     let start = move |control: Control, request: &mut CallRequest| -> Result<Pending<Response>> {
         let (act, input, QueryParams(wait)) =
-            (act.clone(), A::extract(request)?, QueryParams::extract(request)?);
+            (act.clone(), read_input::<A>(request)?, QueryParams::extract(request)?);
         let look = move |control: Control| -> Pending<Result<Box<dyn List>>> {
             let looked = act(control, input.clone());
             Box::pin(async move { looked.await.map(|list| Box::new(list) as Box<dyn List>) })
@@ -270,7 +231,7 @@ where
         Ok(Box::pin(wait_for_list(control, wait, Box::new(look))))
     };
     let schemas = Schemas::for_call::<(A, QueryParams<Wait>), L>();
-    entry(Method::GET, path, name, summary, schemas, Arc::new(start))
+    entry(Method::GET, path, name, schemas, Arc::new(start))
 }
 
 /// Reads a list.

@@ -18,24 +18,10 @@ use crate::{
 /// Returns the calls of this family.
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        get("/clock", "get_clock", "What the clock shows", |control: Control, ()| async move {
-            Ok(Json(control.clock().await))
+        get("/clock", "get_clock", |control: Control, ()| async move { Ok(Json(control.clock().await)) }),
+        post("/clock", "move_clock", |control: Control, JsonBody(to): JsonBody<MoveClock>| async move {
+            to.advance(&control).await.map(Json)
         }),
-        post(
-            "/clock",
-            "move_clock",
-            "Moves the clock ahead",
-            |control: Control, JsonBody(to): JsonBody<MoveClock>| async move {
-                to.advance(&control).await.map(Json)
-            },
-        )
-        .about(
-            "By `advanceSeconds`, `to` a time, or to the `nextJob`: one of the three. Everything that \
-             falls due on the way happens in order, each at its own time, webhook attempts included; the \
-             response comes when every attempt that fell due or was under way has ended. A real clock runs on \
-             from the later time.",
-        )
-        .conflict("The world was replaced or reset meanwhile."),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! How control calls are described in the OpenAPI document.
+//! How the input and the output of a call are described.
 
 use schemars::{Schema, SchemaGenerator};
 
@@ -15,19 +15,21 @@ impl Schemas {
 }
 
 /// The input of a call.
-#[derive(Default)]
-pub(super) struct InputSchema {
+#[derive(Debug, Default)]
+pub struct InputSchema {
     /// The schema of the query, an object.
-    pub(super) query: Vec<Schema>,
+    pub query: Vec<Schema>,
     /// The schema of the body, and whether there must be one.
-    pub(super) body: Option<(Schema, bool)>,
+    pub body: Option<(Schema, bool)>,
 }
 
 /// The response of a call.
-pub(super) struct OutputSchema {
-    pub(super) status: u16,
+#[derive(Debug)]
+pub struct OutputSchema {
+    /// The status of success.
+    pub status: u16,
     /// The content type and the schema, when there is a body.
-    pub(super) body: Option<(&'static str, Schema)>,
+    pub body: Option<(&'static str, Schema)>,
 }
 
 /// Describes what a call takes.

@@ -11,7 +11,7 @@ use shared_inbox::Problems;
 
 use super::describe::DescribeInput;
 use crate::{
-    control::{Control, OPENAPI_DOCUMENT},
+    control::{Control, api::DocumentedCall},
     json::read::{ReadError, read},
     world::{Refusal, Result},
 };
@@ -23,6 +23,8 @@ pub(super) struct CallRequest {
     pub(super) extensions: Extensions,
     /// The name of the call.
     pub(super) name: &'static str,
+    /// The problems of its input so far.
+    pub(super) problems: Problems,
 }
 
 /// A part of a request that a call takes.
@@ -101,6 +103,16 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
     }
 }
 
+/// Reads the input of a call, or returns all problems of it. Every call comes through here: what it does not know is refused, at any
+/// depth of its query and its body.
+pub(super) fn read_input<A: Extract>(request: &mut CallRequest) -> Result<A> {
+    let query = request.uri.query().unwrap_or_default();
+    let call = DocumentedCall::named(request.name);
+    request.problems = call.map(|call| call.problems("", query, &request.body())).unwrap_or_default();
+    let input = A::extract(request);
+    if request.problems.is_empty() { input } else { Err(std::mem::take(&mut request.problems).into()) }
+}
+
 /// A JSON body; an empty one is `{}`.
 pub(super) struct JsonBody<T>(pub(super) T);
 
@@ -112,11 +124,8 @@ where
         let body = request.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
         read_json(body).map(Self).map_err(|first| {
-            let problem = |body: &[u8]| read_json::<T>(body).err();
-            match every_problem(request.name, body, &problem).or(()) {
-                Err(problems) => problems.into(),
-                Ok(()) => first.into(),
-            }
+            add_problems(body, &mut request.problems, &|body| read_json::<T>(body).err());
+            first.into()
         })
     }
 }
@@ -137,38 +146,21 @@ impl From<ReadError> for Refusal {
     }
 }
 
-/// Returns every problem of a body, as the service does. Reading stops at the first one, so each field is read by itself,
-/// and the OpenAPI document says which fields are missing.
-fn every_problem(call: &str, body: &[u8], problem: &dyn Fn(&[u8]) -> Option<ReadError>) -> Problems {
-    let mut problems = Problems::default();
-    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return problems };
+/// Adds the problems that only the types know, such as fields that exclude each other. Reading stops at the first one, so each
+/// field is read by itself.
+fn add_problems(body: &[u8], problems: &mut Problems, problem: &dyn Fn(&[u8]) -> Option<ReadError>) {
+    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return };
+    let top = |field: &str| field.split(['.', '[']).next().unwrap_or_default().to_owned();
     for (name, value) in &fields {
+        if problems.iter().any(|known| top(&known.field) == *name) {
+            continue;
+        }
         let alone = serde_json::json!({ name: value }).to_string();
-        if let Some(error) = problem(alone.as_bytes()).filter(|error| !error.is_missing_at_top()) {
-            // It is valid JSON, so a word of an enum is missing.
-            let must = if error.reason == "expected value" { "must be a string" } else { &error.reason };
+        if let Some(error) = problem(alone.as_bytes()).filter(|error| !error.is_missing()) {
             let field = Some(error.field()).filter(|field| !field.is_empty());
-            problems.push(field.unwrap_or_else(|| name.clone()), must.to_owned());
+            problems.push(field.unwrap_or_else(|| name.clone()), error.reason);
         }
     }
-    for name in required_fields(call).filter(|name| !fields.contains_key(*name)) {
-        problems.push(name, "is required");
-    }
-    problems
-}
-
-/// Returns the fields that the body of a call must have.
-fn required_fields(call: &str) -> impl Iterator<Item = &'static str> {
-    let paths = OPENAPI_DOCUMENT["paths"].as_object().into_iter().flat_map(Map::values);
-    let mut operations = paths.filter_map(Value::as_object).flat_map(Map::values);
-    let schema = operations.find(|operation| operation["operationId"] == call).and_then(|operation| {
-        let schema = operation.pointer("/requestBody/content/application~1json/schema")?;
-        schema["$ref"]
-            .as_str()
-            .map_or(Some(schema), |path| OPENAPI_DOCUMENT.pointer(path.trim_start_matches('#')))
-    });
-    let required = schema.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
-    required.filter_map(Value::as_str)
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Control {

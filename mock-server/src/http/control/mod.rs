@@ -3,15 +3,15 @@
 mod actions;
 mod browse;
 mod call;
+#[cfg(feature = "schemas")]
+pub(crate) mod catalogue;
 mod clock;
 #[cfg(feature = "schemas")]
-mod describe;
+pub(crate) mod describe;
 mod events;
 mod expect;
 mod faults;
 mod input;
-#[cfg(feature = "schemas")]
-pub(crate) mod openapi;
 mod people;
 #[cfg(feature = "schemas")]
 mod schemas;
@@ -128,8 +128,7 @@ fn find_world<'p>(app: &ServerState, path: &'p str) -> Result<(Control, &'p str)
 
 /// Returns the router of all calls, for one world.
 pub(crate) fn routes() -> Router {
-    let calls = table::all().into_iter().flat_map(|family| family.calls);
-    calls
+    table::all()
         .fold(Router::new(), |routes, call| routes.route(call.path, call.route))
         .fallback(|| async { Refusal::new(404, "There is nothing at this path.") })
         .method_not_allowed_fallback(|| async { Refusal::new(405, "This path does not take this method.") })

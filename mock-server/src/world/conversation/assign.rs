@@ -10,7 +10,7 @@ use crate::world::{Actor, Refusal, Result, World};
 /// An assignment of a conversation by a person.
 ///
 /// ```
-/// use shared_inbox_mock::Assignment;
+/// use shared_inbox_mock::world::Assignment;
 /// let assignment = Assignment::new("user:usr_anna".parse()?).by("usr_tom".parse::<shared_inbox::UserId>()?);
 /// assert_eq!(serde_json::to_value(&assignment)?, serde_json::json!({ "to": "user:usr_anna", "by": "usr_tom" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -13,7 +13,7 @@ use crate::world::{Actor, Result, World};
 /// A note that someone on the team writes in the app.
 ///
 /// ```
-/// use shared_inbox_mock::{Actor, TeamNote};
+/// use shared_inbox_mock::{world::{Actor, TeamNote}};
 /// let note = TeamNote::new("Called them back.").by(Actor::System);
 /// assert_eq!(serde_json::to_value(note)?, serde_json::json!({ "body": "Called them back.", "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
@@ -56,7 +56,7 @@ pub struct CreatedNote {
 ///
 /// ```
 /// use shared_inbox::Status;
-/// use shared_inbox_mock::StatusChange;
+/// use shared_inbox_mock::world::StatusChange;
 /// let change = StatusChange::new(Status::Closed).by("usr_anna".parse::<shared_inbox::UserId>()?);
 /// assert_eq!(serde_json::to_value(change)?, serde_json::json!({ "status": "closed", "by": "usr_anna" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -66,7 +66,7 @@ pub struct CreatedNote {
 #[non_exhaustive]
 pub struct StatusChange {
     /// `open`, `waiting` or `closed`.
-    #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+    #[cfg_attr(feature = "schemas", schemars(with = "String", extend("enum" = crate::json::words::list(Status::KNOWN))))]
     pub status: Status,
     /// Who sets it.
     pub by: Option<Actor>,

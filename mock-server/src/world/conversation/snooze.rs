@@ -10,7 +10,7 @@ use crate::world::{Actor, Job, Refusal, Result, World};
 /// A snooze of a conversation.
 ///
 /// ```
-/// use shared_inbox_mock::Snooze;
+/// use shared_inbox_mock::world::Snooze;
 /// let snooze = Snooze::new(Some("2026-12-01T09:00:00Z".parse()?));
 /// assert!(snooze.until.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -21,7 +21,7 @@ use crate::world::{Actor, Job, Refusal, Result, World};
 pub struct Snooze {
     /// The time at which it comes back; null brings it back at once.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[cfg_attr(feature = "schemas", schemars(required))]
+    #[cfg_attr(feature = "schemas", schemars(required, extend("type" = ["string", "null"])))]
     pub until: Option<Timestamp>,
     /// Who does it.
     pub by: Option<Actor>,

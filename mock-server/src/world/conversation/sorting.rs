@@ -9,7 +9,7 @@ use crate::world::{Refusal, Result, World};
 ///
 /// ```
 /// use shared_inbox::Urgency;
-/// use shared_inbox_mock::SortingResult;
+/// use shared_inbox_mock::world::SortingResult;
 /// let found = SortingResult::new().topic("billing").urgency(Urgency::High).no_risk();
 /// assert_eq!(
 ///     serde_json::to_value(found)?,
@@ -27,7 +27,7 @@ pub struct SortingResult {
     pub topic: Nullable<String>,
     /// The urgency: `low`, `normal` or `high`.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]
-    #[cfg_attr(feature = "schemas", schemars(with = "Option<String>"))]
+    #[cfg_attr(feature = "schemas", schemars(with = "Option<String>", extend("enum" = crate::json::words::or_null(Urgency::KNOWN))))]
     pub urgency: Nullable<Urgency>,
     /// A warning, such as `phishing`.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]

@@ -27,7 +27,7 @@ pub(crate) struct TagRecord {
 /// A change of tags by someone on the team.
 ///
 /// ```
-/// use shared_inbox_mock::TagChange;
+/// use shared_inbox_mock::world::TagChange;
 /// let change = TagChange::new().add("refund").remove("new");
 /// assert_eq!(serde_json::to_value(change)?["add"], serde_json::json!(["refund"]));
 /// # Ok::<(), serde_json::Error>(())

@@ -9,7 +9,7 @@ use crate::world::{Refusal, Result, World, conversation::set};
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
-/// use shared_inbox_mock::InboundFile;
+/// use shared_inbox_mock::world::InboundFile;
 /// let file = InboundFile::new("march.pdf", "application/pdf", 1200).kind(DocumentKind::Invoice);
 /// assert_eq!(serde_json::to_value(file)?["kind"], "invoice");
 /// # Ok::<(), serde_json::Error>(())
@@ -28,6 +28,7 @@ pub struct InboundFile {
     /// The title that the reading helper gives it; the file's name by default.
     pub title: Option<String>,
     /// The kind that the reading helper finds.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(DocumentKind::KNOWN))))]
     pub kind: Option<DocumentKind>,
     /// The fields that the reading helper finds.
     #[serde(default)]
@@ -66,7 +67,7 @@ impl InboundFile {
 /// A file that a person puts into the library, without a conversation.
 ///
 /// ```
-/// use shared_inbox_mock::NewDocument;
+/// use shared_inbox_mock::world::NewDocument;
 /// let file = NewDocument::new("mbx_help".parse()?, "terms.pdf").title("Our terms");
 /// assert_eq!(file.title.as_deref(), Some("Our terms"));
 /// # Ok::<(), shared_inbox::InvalidId>(())
@@ -82,6 +83,7 @@ pub struct NewDocument {
     /// Its title; the file's name by default.
     pub title: Option<String>,
     /// Its kind.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(DocumentKind::KNOWN))))]
     pub kind: Option<DocumentKind>,
     /// Its fields.
     #[serde(default)]
@@ -109,7 +111,7 @@ impl NewDocument {
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
-/// use shared_inbox_mock::DocumentReading;
+/// use shared_inbox_mock::world::DocumentReading;
 /// let found = DocumentReading::new().kind(DocumentKind::Receipt);
 /// assert_eq!(serde_json::to_value(found)?, serde_json::json!({ "kind": "receipt" }));
 /// # Ok::<(), serde_json::Error>(())
@@ -123,6 +125,7 @@ pub struct DocumentReading {
     pub title: Option<String>,
     /// Its kind; null when the helper cannot tell.
     #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(DocumentKind::KNOWN))))]
     pub kind: Nullable<DocumentKind>,
     /// Its fields, instead of those read before.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -64,7 +64,7 @@ fn yes() -> bool {
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
-/// use shared_inbox_mock::Upload;
+/// use shared_inbox_mock::world::Upload;
 /// let upload = Upload::new(0, "passport.jpg").kind(DocumentKind::Id);
 /// assert_eq!(upload.item, 0);
 /// ```
@@ -82,6 +82,7 @@ pub struct Upload {
     /// Its size in bytes.
     pub size: Option<u64>,
     /// The kind that the reading helper finds.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(DocumentKind::KNOWN))))]
     pub kind: Option<DocumentKind>,
     /// The fields that the reading helper finds.
     pub fields: Option<DocumentFields>,

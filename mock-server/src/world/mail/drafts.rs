@@ -66,7 +66,7 @@ pub struct StopMessage {
 /// Discards a draft.
 ///
 /// ```
-/// use shared_inbox_mock::{Actor, DiscardDraft};
+/// use shared_inbox_mock::{world::{Actor, DiscardDraft}};
 /// assert_eq!(serde_json::to_value(DiscardDraft::new().by(Actor::System))?, serde_json::json!({ "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

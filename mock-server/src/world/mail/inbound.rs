@@ -30,7 +30,7 @@ pub enum Dmarc {
 ///
 /// ```
 /// use shared_inbox::Timestamp;
-/// use shared_inbox_mock::{InboundMail, World};
+/// use shared_inbox_mock::{InboundMail, world::World};
 ///
 /// let now = Timestamp::from_millis(0);
 /// let mut world = World::empty();
@@ -48,6 +48,7 @@ pub struct InboundMail {
     /// The inbox's address, with or without a plus tag.
     pub to: String,
     /// The sender's address.
+    #[cfg_attr(feature = "schemas", schemars(extend("format" = "email")))]
     pub from: String,
     /// The sender's name.
     pub name: Option<String>,
@@ -74,6 +75,7 @@ pub struct InboundMail {
     /// The topic that the sorting helper gives it.
     pub topic: Option<String>,
     /// How urgent the sorting helper thinks it is.
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(Urgency::KNOWN))))]
     pub urgency: Option<Urgency>,
     /// The sorting helper's warning.
     pub risk: Option<String>,

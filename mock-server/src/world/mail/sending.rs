@@ -1,7 +1,8 @@
 //! Replies: written as drafts or scheduled, and sent.
 
 use shared_inbox::{
-    ActorId, DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp, Turn,
+    ActorId, Direction, DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp,
+    Turn,
     input::{Reply, RequestDocuments},
 };
 
@@ -128,15 +129,25 @@ impl World {
         message.sends_at = None;
         let request = message.request.clone();
         if self.deliver(id, OutboxKind::Reply, now) {
-            self.went_out(place.0, request, now);
+            self.went_out(place, request, now);
         }
         self.react(id, now);
     }
 
-    /// Updates the conversation of a sent message.
-    fn went_out(&mut self, at: usize, request: Option<DocumentRequestId>, now: Timestamp) {
+    /// Updates the conversation of a sent message. An email that came in after the message was written is not answered by it: the
+    /// conversation stays open then, and it stays the team's turn.
+    fn went_out(
+        &mut self,
+        (at, written): (usize, usize),
+        request: Option<DocumentRequestId>,
+        now: Timestamp,
+    ) {
         let thread = &mut self.conversations[at];
-        if thread.status == Status::Open {
+        let unanswered =
+            thread.timeline.iter().skip(written + 1).any(
+                |item| matches!(item, Item::Message(message) if message.direction == Direction::Inbound),
+            );
+        if thread.status == Status::Open && !unanswered {
             thread.status = Status::Waiting;
             self.update_lists(at);
         }
@@ -144,7 +155,7 @@ impl World {
             self.request_went_out(&request, now);
         }
         // A closed conversation stays done.
-        if self.conversations[at].status != Status::Closed {
+        if self.conversations[at].status != Status::Closed && !unanswered {
             self.turn(at, Turn::Theirs, now);
         }
     }

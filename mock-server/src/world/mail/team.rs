@@ -13,7 +13,7 @@ use crate::world::{Actor, Result, World};
 /// as a draft.
 ///
 /// ```
-/// use shared_inbox_mock::TeamReply;
+/// use shared_inbox_mock::world::TeamReply;
 /// let reply = TeamReply::new("On its way.").secure();
 /// assert_eq!(
 ///     serde_json::to_value(reply)?,
@@ -77,7 +77,7 @@ impl TeamReply {
 /// A draft of the helper that writes replies.
 ///
 /// ```
-/// use shared_inbox_mock::HelperDraft;
+/// use shared_inbox_mock::world::HelperDraft;
 /// let draft = HelperDraft::new("Your parcel is on its way.").summary("Says where the parcel is");
 /// assert_eq!(serde_json::to_value(draft)?["summary"], "Says where the parcel is");
 /// # Ok::<(), serde_json::Error>(())

@@ -13,7 +13,7 @@ pub(crate) const SERVICE_NAME: &str = "Shared inbox";
 /// Who does something: `usr_…`, `agt_…` or `system`.
 ///
 /// ```
-/// use shared_inbox_mock::Actor;
+/// use shared_inbox_mock::world::Actor;
 /// assert_eq!("system".parse(), Ok(Actor::System));
 /// assert_eq!(serde_json::to_value(Actor::User("usr_anna".parse()?))?, "usr_anna");
 /// assert!("anna".parse::<Actor>().is_err());

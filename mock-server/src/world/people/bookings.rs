@@ -31,7 +31,7 @@ pub struct BookingRecord {
 /// A booking to create.
 ///
 /// ```
-/// use shared_inbox_mock::NewBooking;
+/// use shared_inbox_mock::world::NewBooking;
 /// let booking =
 ///     NewBooking::new("usr_anna".parse()?, "2026-12-01T09:00:00Z".parse()?, "2026-12-01T09:30:00Z".parse()?);
 /// assert!(booking.conversation_id.is_none());

@@ -109,7 +109,7 @@ impl ReadyKeys {
 ///
 /// ```
 /// use shared_inbox::Scope;
-/// use shared_inbox_mock::{KeyHash, NewKey, World};
+/// use shared_inbox_mock::{NewKey, world::{KeyHash, World}};
 ///
 /// let mut world = World::empty();
 /// let made = world.create_key(NewKey::live("Billing bot", [Scope::Draft]))?;
@@ -124,6 +124,7 @@ pub struct NewKey {
     /// Its name, and that of its agent.
     pub name: String,
     /// Its scopes; `read` comes with any other.
+    #[cfg_attr(feature = "schemas", schemars(extend("items" = crate::json::words::item(Scope::KNOWN))))]
     pub scopes: Vec<Scope>,
     /// Whether it works on live data, or in the sandbox.
     pub livemode: bool,

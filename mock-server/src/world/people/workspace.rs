@@ -92,7 +92,7 @@ impl NewUser {
 /// An inbox to add.
 ///
 /// ```
-/// use shared_inbox_mock::{NewMailbox, World};
+/// use shared_inbox_mock::{world::{NewMailbox, World}};
 ///
 /// let mut world = World::empty();
 /// let anna = world.users()[0].id.clone();
@@ -105,6 +105,7 @@ impl NewUser {
 #[non_exhaustive]
 pub struct NewMailbox {
     /// Its address.
+    #[cfg_attr(feature = "schemas", schemars(extend("format" = "email")))]
     pub address: String,
     /// Its name.
     pub name: String,

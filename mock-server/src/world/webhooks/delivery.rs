@@ -52,6 +52,9 @@ pub struct Attempt {
     /// of the world document.
     #[serde(skip)]
     pub(crate) response: Option<Arc<ReceiverResponse>>,
+    /// Its number in the order of everything that happened in the world.
+    #[serde(skip)]
+    pub(crate) number: u64,
 }
 
 /// The response of a receiver besides the status.
@@ -192,6 +195,8 @@ pub struct AttemptRequest {
     pub(crate) kind: String,
     /// Whether a fault has delayed it before.
     pub(crate) held: bool,
+    /// Its number in the order of everything that happens in the world.
+    pub(crate) number: u64,
     pub(crate) url: String,
     pub(crate) body: Bytes,
     pub(crate) keys: SigningKeys,
@@ -224,6 +229,7 @@ impl AttemptOutcome {
             fault_id: None,
             signed: None,
             response: None,
+            number: request.number,
         };
         Self::new(request, made, false)
     }

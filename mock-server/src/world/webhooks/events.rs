@@ -5,9 +5,12 @@
 use std::sync::Arc;
 
 use shared_inbox::{
-    __spec::{limits, new_data},
+    __spec::limits,
     ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, MessageId, Timestamp, Turn,
-    event::{Event, EventActor, EventAssignee, EventKind},
+    event::{
+        AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, Event, EventActor,
+        EventAssignee, EventAuthor, EventKind, MessageSent, ScoutHeld, TurnChanged,
+    },
 };
 
 use super::{Audience, EventSource};
@@ -73,7 +76,7 @@ impl World {
 
     fn event_assignee(&self, at: usize) -> Option<EventAssignee> {
         let who = self.conversations[at].assignee.as_ref()?;
-        let mut assignee = new_data::event_assignee(actor_type(who), who.clone());
+        let mut assignee = EventAssignee::new(actor_type(who), who.clone());
         assignee.name = self.name_of(who).map(str::to_owned);
         Some(assignee)
     }
@@ -81,14 +84,13 @@ impl World {
     /// Returns an actor; `None` is the service itself.
     fn event_actor(&self, who: Option<&ActorId>) -> EventActor {
         let kind = who.map_or(ActorType::System, actor_type);
-        let mut actor = new_data::event_actor(kind, self.actor_name(who));
+        let mut actor = EventActor::new(kind, self.actor_name(who));
         actor.id = who.cloned();
         actor
     }
 
     pub(crate) fn emit_ask_completed(&mut self, at: usize, ask: &DocumentRequestId, now: Timestamp) {
-        let data =
-            new_data::ask_completed(ask.clone(), AskKind::Documents, self.conversations[at].id.clone());
+        let data = AskCompleted::new(ask.clone(), AskKind::Documents, self.conversations[at].id.clone());
         self.emit_in(at, "Everything that was asked for is in", EventKind::AskCompleted(data), now);
     }
 
@@ -100,7 +102,7 @@ impl World {
         now: Timestamp,
     ) {
         let record = &self.conversations[at];
-        let mut data = new_data::client_replied(record.id.clone(), message.clone(), record.mailbox.clone());
+        let mut data = ClientReplied::new(record.id.clone(), message.clone(), record.mailbox.clone());
         data.secure = secure;
         data.reference.clone_from(&record.reference);
         let summary = format!("Someone wrote back to {}", self.mailbox_of(at).name);
@@ -113,7 +115,7 @@ impl World {
         let assigned_by = self.event_actor(by);
         let summary = format!("{} gave a conversation to {to}", assigned_by.name);
         let conversation_id = self.conversations[at].id.clone();
-        let mut data = new_data::conversation_assigned(conversation_id, assigned_by);
+        let mut data = ConversationAssigned::new(conversation_id, assigned_by);
         data.assignee = assignee;
         self.emit_in(at, &summary, EventKind::ConversationAssigned(data), now);
     }
@@ -131,7 +133,7 @@ impl World {
             Turn::Theirs => "It is the customer's turn",
             _ => "The conversation is done",
         };
-        let mut data = new_data::turn_changed(conversation_id, turn);
+        let mut data = TurnChanged::new(conversation_id, turn);
         (data.previous, data.assignee) = (previous, self.event_assignee(at));
         self.emit_in(at, summary, EventKind::TurnChanged(data), now);
     }
@@ -147,8 +149,7 @@ impl World {
         let author = self.message(message.as_str()).and_then(|place| self.message_at(place).author.clone());
         let approved_by = self.event_actor(by);
         let summary = format!("{} approved a draft", approved_by.name);
-        let mut data =
-            new_data::draft_approved(self.conversations[at].id.clone(), message.clone(), approved_by);
+        let mut data = DraftApproved::new(self.conversations[at].id.clone(), message.clone(), approved_by);
         (data.drafted_by.kind, data.drafted_by.id) = (author.as_ref().map(actor_type), author);
         data.edited = edited;
         self.emit_in(at, &summary, EventKind::DraftApproved(data), now);
@@ -157,29 +158,29 @@ impl World {
     pub(crate) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
         let Some(record) = self.message(message.as_str()).map(|place| self.message_at(place)) else { return };
         // The drafting helper is an agent without an id; the service's own email has no author.
-        let helper = record.helper.then(|| new_data::event_author(ActorType::Agent));
+        let helper = record.helper.then(|| EventAuthor::new(ActorType::Agent));
         let someone = record.author.as_ref().map(|who| {
-            let mut author = new_data::event_author(actor_type(who));
+            let mut author = EventAuthor::new(actor_type(who));
             author.id = Some(who.clone());
             author
         });
         let conversation = &self.conversations[at];
         let mut data =
-            new_data::message_sent(conversation.id.clone(), message.clone(), conversation.mailbox.clone());
+            MessageSent::new(conversation.id.clone(), message.clone(), conversation.mailbox.clone());
         (data.author, data.secure) = (someone.or(helper), record.secure);
         let summary = format!("An email went out from {}", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::MessageSent(data), now);
     }
 
     pub(crate) fn emit_held(&mut self, at: usize, now: Timestamp) {
-        let data = new_data::scout_held(self.conversations[at].id.clone());
+        let data = ScoutHeld::new(self.conversations[at].id.clone());
         let summary = format!("A likely scam to {} was held", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::ScoutHeld(data), now);
     }
 
     pub(crate) fn emit_booking(&mut self, booking: usize, now: Timestamp) {
         let record = &self.bookings[booking];
-        let mut data = new_data::booking(
+        let mut data = Booking::new(
             record.id.clone(),
             record.booking_type_id.clone(),
             record.host_user_id.clone(),

@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use shared_inbox::{
-    __spec::new_data,
-    EventId, Timestamp, WebhookId, WorkspaceId,
-    event::{Event, EventKind},
+    EventId, Timestamp, UserId, WebhookId, WorkspaceId,
+    event::{Event, EventKind, WebhookTest},
 };
 use shared_inbox_webhooks::Secret;
 
@@ -30,6 +29,11 @@ pub struct ReceiverUnderTest {
     pub(crate) workspace: WorkspaceId,
     pub(crate) keys: SigningKeys,
     pub(crate) now: Timestamp,
+}
+
+/// Returns the address that notices go to. People have no address in this API; this one names the recipient.
+fn notice_address(owner: Option<&UserId>) -> String {
+    format!("{}@people.test", owner.map_or("owner", UserId::as_str))
 }
 
 impl World {
@@ -103,7 +107,7 @@ impl World {
     pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestEvent> {
         let id = self.webhook(id)?;
         self.check_sendable(&id)?;
-        let kind = EventKind::WebhookTest(new_data::webhook_test(id.clone()));
+        let kind = EventKind::WebhookTest(WebhookTest::new(id.clone()));
         let mut event = Event::new(self.ids.next_id(), kind);
         event.created_at = Some(now);
         event.workspace = Some(self.workspace.id.clone());
@@ -273,10 +277,14 @@ impl World {
         self.webhooks.hold(request, request.due + by, swapped, &mut self.jobs);
     }
 
+    /// Returns the addresses that notices may go to.
+    pub(crate) fn notice_addresses(&self) -> impl Iterator<Item = String> {
+        let people = self.users.iter().map(|user| notice_address(Some(&user.id)));
+        people.chain([notice_address(None)])
+    }
+
     fn notify_owner(&mut self, notice: &Notice) {
-        let owner = notice.owner.as_ref().or(self.users.first().map(|user| &user.id));
-        // People have no address in this API; this one names the recipient.
-        let to = owner.map_or_else(|| "owner@people.test".to_owned(), |id| format!("{id}@people.test"));
+        let to = notice_address(notice.owner.as_ref().or(self.users.first().map(|user| &user.id)));
         let (subject, text) = match notice.state {
             WebhookState::Off => (
                 "Your webhook was turned off",

@@ -172,6 +172,7 @@ impl Webhooks {
             due,
             kind: it.event.kind.event_type().to_owned(),
             held: delivery.held,
+            number: 0,
             url: endpoint.url.clone(),
             body: it.body().into(),
             keys: endpoint.keys.clone(),

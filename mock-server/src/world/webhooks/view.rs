@@ -13,7 +13,7 @@ const MAX_URL_CHARS: usize = 2_048;
 /// A webhook to add.
 ///
 /// ```
-/// use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer};
+/// use shared_inbox_mock::{CreateWebhook, MockServer, webhooks::{DeliveryFilter, DeliveryOutcome}};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,6 +43,7 @@ pub struct CreateWebhook {
     /// Who made it; needed for [`WebhookScope::Private`].
     pub owner: Option<UserId>,
     /// The kinds of event it subscribes to; all when `None`.
+    #[cfg_attr(feature = "schemas", schemars(extend("items" = crate::json::words::item(EventKind::TYPES))))]
     pub events: Option<Vec<String>>,
     /// Which clock its `webhook-timestamp` header shows.
     #[serde(default)]
@@ -187,6 +188,7 @@ pub struct DeliveryFilter {
     pub outcome: Option<DeliveryOutcome>,
     /// Those of events of this kind.
     #[serde(default, rename = "type")]
+    #[cfg_attr(feature = "schemas", schemars(extend("enum" = crate::json::words::or_null(EventKind::TYPES))))]
     pub event_type: Option<String>,
 }
 
@@ -251,6 +253,9 @@ redacted_debug!(DeliveryDetail { event_id, event_type, outcome });
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AttemptDetail {
+    /// Its number in the order of everything that happened in the world, as [`TraceStep`](crate::journal::TraceStep) has one. Not part of the JSON.
+    #[serde(skip)]
+    pub number: u64,
     /// When it was sent, on the mock's clock.
     pub at: Timestamp,
     /// The status of the response.
@@ -288,8 +293,9 @@ impl AttemptDetail {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into()
         };
-        let Attempt { at, status, error, duration_ms, fault_id, signed, response } = made.clone();
+        let Attempt { at, status, error, duration_ms, fault_id, signed, response, number } = made.clone();
         Self {
+            number,
             at,
             status,
             error,

@@ -20,7 +20,7 @@ await run(async () => {
     await service('POST', `/conversations/${id}/document-requests`, { documents: [{ label: MARKUP.slice(0, 100), description: TRICKS }], send: true }, key);
     await service('GET', `/conversations?q=${encodeURIComponent(MARKUP.slice(0, 100))}`, undefined, key);
     const { id: hook } = await post('/webhooks', { url: `http://127.0.0.1:9/${encodeURIComponent(MARKUP)}`, livemode: true, scope: 'team' });
-    await post('/faults', { path: `/${MARKUP}`, effect: { status: 500 } });
+    const { id: fault } = await post('/faults', { path: '/me', query: { q: HOSTILE }, body: MARKUP, effect: { status: 500, headers: { 'x-note': MARKUP } } });
     await post('/bookings', { hostUserId: (await get('/users')).at(-1).id, startsAt: '2027-01-01T09:00:00Z', endsAt: '2027-01-01T10:00:00Z', conversationId: id });
     await post('/clock', { advanceSeconds: 700 });
     const [request] = await get('/requests');
@@ -37,6 +37,9 @@ await run(async () => {
         }));
         same(foreign, { elements: [], links: [], raw: false }, place);
     }
+    // The hostile words of the fault did reach its panel.
+    await page.goto(`${page.url().split('#')[0]}#/faults/${fault}`);
+    await page.locator('tr.this').getByText(MARKUP.slice(0, 25)).first().waitFor();
     // The name of a panel in the address does not become the path of a script: a request for one would be refused.
     const strange = await open('#/..%2Fapi%2Fv1%2Fme');
     await strange.waitForURL(/#\/inbox$/);

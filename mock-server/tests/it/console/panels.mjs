@@ -71,6 +71,7 @@ await run(async () => {
     await fillIn(page, { 'What the client sees': 'status-after', Path: '/conversations/*/notes' }, 'Add');
     const rules = page.locator('tbody tr');
     await until(async () => (await rows(rules)).includes('The next request to /conversations/*/notes takes effect, then counts as 500'), 'the rule is listed in words');
+    await rules.getByText('nothing matched it').waitFor();
     same((await service('POST', `/conversations/${id}/notes`, { body: 'Struck' })).status, 500, 'it strikes');
     await rules.getByText('used up').waitFor();
     await rules.getByRole('button', { name: 'Remove' }).click();

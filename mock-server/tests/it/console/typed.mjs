@@ -36,6 +36,32 @@ await run(async () => {
     await page.locator('.note').getByText('Half a thought').waitFor();
     same(await area.inputValue(), '', 'and not there twice');
 
+    // What is typed into the search right after a switch to the inbox is all there, in the field and in the address.
+    for (const pause of [20, 90, 160, 240]) {
+        const fresh = await open('#/time', { beside: page.context() });
+        await fresh.getByRole('heading', { name: 'Time' }).waitFor();
+        await fresh.getByRole('link', { name: 'Inbox', exact: true }).click();
+        await fresh.getByLabel('Search mail').pressSequentially('flicker', { delay: pause });
+        await until(async () => fresh.url().includes('q=flicker'), `with ${pause} ms between two letters`);
+        same(await fresh.getByLabel('Search mail').inputValue(), 'flicker', 'the field');
+        await fresh.close();
+    }
+
+    // A large email opens at its beginning, cut; the whole is one click away.
+    const large = await post('/inbound', { to: address, from: 'max@customer.example', subject: 'Large', text: `It begins here. ${'0123456789 '.repeat(95_000)} It ends here.` });
+    await at(`inbox/${large.conversationId}?view=all`);
+    const email = page.locator('.message.in');
+    await email.getByText('It begins here.').waitFor();
+    check(await email.locator('header').isVisible() && (await email.locator('header').evaluate((it) => it.getBoundingClientRect().top >= it.closest('.timeline').getBoundingClientRect().top - 1)), 'its head is in sight');
+    check(!(await email.innerText()).includes('It ends here.'), 'it is cut');
+    await page.getByRole('button', { name: 'Show all of it (1.0 MB)' }).click();
+    check((await email.innerText()).includes('It ends here.'), 'and whole on demand');
+    await at(`inbox/${id}?view=all`);
+    await page.locator('.note').getByText('Half a thought').waitFor();
+
+    // A clock that stands says so.
+    check((await page.locator('#clock').innerText()).includes('paused'), 'the clock is paused');
+
     // A countdown is not read out every second.
     await service('POST', `/conversations/${id}/replies`, { body: 'Soon', send: true });
     await page.locator('.countdown').first().waitFor();
@@ -93,6 +119,10 @@ await run(async () => {
     const phone = await open(`#/inbox/${id}?view=all`, { viewport: { width: 390, height: 844 } });
     await phone.locator('.message').getByText('Mail number 11').waitFor();
     await until(() => phone.locator('.item').last().evaluate((it) => it.getBoundingClientRect().top < innerHeight && it.getBoundingClientRect().bottom > 0), 'the newest is in sight');
+    await phone.goto(`${root}#/inbox/${large.conversationId}?view=all`);
+    const start = phone.locator('.message.in');
+    await start.getByText('It begins here.').waitFor();
+    await until(() => start.locator('header').evaluate((it) => it.getBoundingClientRect().top >= it.closest('si-conversation').getBoundingClientRect().top - 1 && it.getBoundingClientRect().bottom < innerHeight), 'a large email begins in sight');
     check(await phone.locator('#nav').evaluate((it) => it.scrollWidth > it.clientWidth && getComputedStyle(it).maskImage !== 'none'), 'what continues fades out');
     await phone.goto(`${root}#/time`);
     await phone.locator('.job-row').first().waitFor();

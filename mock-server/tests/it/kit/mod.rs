@@ -242,7 +242,11 @@ impl Follower {
     /// Follows from here on: the server's opening line has been read.
     pub(crate) async fn start(kit: &Kit, query: &str) -> Self {
         let url = format!("{}/events{query}", kit.mock.control_url());
-        let stream = kit.http.get(url).send().await.expect("an answer");
+        Self::of(kit.http.get(url).send().await.expect("an answer")).await
+    }
+
+    /// Follows what has been asked for already.
+    pub(crate) async fn of(stream: reqwest::Response) -> Self {
         assert_eq!(stream.headers()["content-type"], "text/event-stream");
         let mut follower = Self { stream, seen: String::new() };
         follower.until("").await;

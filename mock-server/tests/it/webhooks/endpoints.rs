@@ -48,7 +48,8 @@ async fn a_webhook_that_makes_no_sense_is_refused_with_every_problem() {
     let good = json!({ "url": "http://127.0.0.1:9/hook", "livemode": true, "scope": "team" });
     let long = format!("http://127.0.0.1:9/{}", "x".repeat(2_100));
     for (more, status, named) in [
-        (json!({ "scope": "private", "events": ["moon.rose"] }), 400, &["owner: ", "; events[0]: "][..]),
+        (json!({ "scope": "privat", "events": ["moon.rose"] }), 400, &["events[0]: ", "; scope: "][..]),
+        (json!({ "scope": "private", "events": [] }), 400, &["owner: ", "; events: "]),
         (json!({ "events": [] }), 400, &["events: "]),
         (json!({ "url": long }), 400, &["url: "]),
         (json!({ "scope": "private", "owner": "usr_nobody" }), 404, &[]),

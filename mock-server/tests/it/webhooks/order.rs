@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use shared_inbox::{EventId, Timestamp};
 use shared_inbox_mock::{
-    AttemptOutcome, AttemptRequest, CreateWebhook, DeliveryFilter, DeliveryOutcome, JobOutcome, NewBooking,
-    World,
+    CreateWebhook,
+    clock::JobOutcome,
+    webhooks::{AttemptOutcome, AttemptRequest, DeliveryFilter, DeliveryOutcome},
+    world::{NewBooking, World},
 };
 
 const START: i64 = 1_800_000_000_000;
@@ -30,7 +32,7 @@ fn due(world: &mut World, now: Timestamp) -> Vec<AttemptRequest> {
     let mut tries = Vec::new();
     while let Some(fired) = world.run_due(now) {
         if let JobOutcome::Attempt(_, request) = fired {
-            tries.push(request);
+            tries.push(*request);
         }
     }
     tries
@@ -197,4 +199,38 @@ fn the_log_and_the_queue_stay_bounded_however_many_events_nobody_takes() {
     // The newest are the ones that stay.
     let newest = world.deliveries(&ids[0], &DeliveryFilter::default(), start()).unwrap();
     assert!(newest.len() < 300);
+}
+
+/// The waits of two hundred deliveries that always fail: each before attempt two to nine, as a part of what the API says.
+#[test]
+fn every_wait_varies_by_a_fifth_over_the_whole_range_and_nothing_follows_the_ninth_attempt() {
+    let (mut world, ids) = world(200);
+    ids.iter().for_each(|id| _ = world.test_webhook(id, start()).unwrap());
+    let mut requests = due(&mut world, start());
+    let mut waits = Vec::new();
+    for about in shared_inbox::__spec::limits::WEBHOOK_RETRIES {
+        let before: Vec<_> = requests.iter().map(|request| (request.endpoint.clone(), request.due)).collect();
+        requests.iter().for_each(|request| finish(&mut world, request, 500));
+        requests = due(&mut world, requests[0].due + 2 * about);
+        assert_eq!(requests.len(), ids.len());
+        let parts: Vec<f64> = before
+            .iter()
+            .map(|(endpoint, at)| {
+                let next = requests.iter().find(|request| request.endpoint == *endpoint).unwrap();
+                next.due.duration_since(*at).as_secs_f64() / about.as_secs_f64()
+            })
+            .collect();
+        let (least, most) = parts.iter().fold((f64::MAX, f64::MIN), |(lo, hi), p| (lo.min(*p), hi.max(*p)));
+        assert!(
+            (0.8..0.82).contains(&least) && (1.18..=1.2).contains(&most),
+            "{least} to {most} of {about:?}"
+        );
+        let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+        assert!((mean - 1.0).abs() < 0.03, "{mean} of {about:?}");
+        waits.push(parts);
+    }
+    assert_ne!(waits[0], waits[1], "the number of the attempt counts");
+    requests.iter().for_each(|request| finish(&mut world, request, 500));
+    let later = start() + Duration::from_secs(7 * 86_400);
+    assert!(due(&mut world, later).is_empty());
 }

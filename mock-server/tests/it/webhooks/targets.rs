@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use shared_inbox_mock::{MockServer, WebhookTargets};
+use shared_inbox_mock::{MockServer, webhooks::WebhookTargets};
 
 use super::{kit::start_with_hook, receiver::Receiver};
 use crate::kit::Kit;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, AgentId, Timestamp};
 use shared_inbox_mock::{
-    CallInput, InboundMail, InboundResult, KeyHash, LIVE_KEY, NewKey, Refusal, TEST_KEY, World,
+    InboundMail, LIVE_KEY, NewKey, Refusal, TEST_KEY,
+    world::{CallInput, InboundResult, KeyHash, World},
 };
 
 /// A Sunday in November.

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, AgentId, Scope, Timestamp};
 use shared_inbox_mock::{
-    Approval, Assignment, InboundMail, NewKey, NewMailbox, NewUser, Snooze, StopMessage, Upload, World,
+    Approval, InboundMail, NewKey,
+    world::{Assignment, NewMailbox, NewUser, Snooze, StopMessage, Upload, World},
 };
 
 use super::kit::{Kit, restore_world};

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 use shared_inbox::__spec::Operation;
-use shared_inbox_mock::{Approval, InboundMail, StopMessage, Upload};
+use shared_inbox_mock::{
+    Approval, InboundMail,
+    world::{StopMessage, Upload},
+};
 
 use super::kit::Kit;
 

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, Conversation, Timestamp};
-use shared_inbox_mock::{KeyHash, LIVE_KEY, ReadyKeys, World};
+use shared_inbox_mock::{
+    CreateWebhook, LIVE_KEY, ReadyKeys,
+    world::{KeyHash, World},
+};
 
 use super::kit::{Kit, START, restore_world};
 
@@ -196,4 +199,25 @@ fn a_conversation_without_mail_is_placed_by_its_beginning_and_notes_do_not_move_
         shown,
         [("cnv_2", at("09:20:00")), ("cnv_1", at("09:10:00")), ("cnv_3", json!("1970-01-01T00:00:00.000Z"))]
     );
+}
+
+/// Copies share what did not change, in chunks of conversations and layers of deliveries.
+#[test]
+fn a_copy_of_a_world_does_not_see_what_the_other_changes() {
+    let mut kit = Kit::new();
+    let webhook = kit.world.create_webhook(CreateWebhook::new("https://hooks.example.com/1")).unwrap().id;
+    let ids: Vec<_> = (0..130).map(|n| kit.mail(&format!("Question {n}"))).collect();
+    kit.world.test_webhook(webhook.as_str(), kit.now).unwrap();
+    let (before, live) = (serde_json::to_value(&kit.world).unwrap(), kit.live.clone());
+    let copy = kit.world.clone();
+    kit.post(&live, Operation::AddNote, &ids[70], json!({ "body": "Later" })).unwrap();
+    kit.mail("One more");
+    kit.world.test_webhook(webhook.as_str(), kit.now).unwrap();
+    kit.world.delete_webhook(webhook.as_str()).unwrap();
+    assert_eq!(serde_json::to_value(&copy).unwrap(), before);
+    let after = serde_json::to_value(&kit.world).unwrap();
+    assert_eq!(after["conversations"].as_array().unwrap().len(), 131);
+    assert_eq!(after["conversations"][70]["timeline"].as_array().unwrap().len(), 2);
+    assert_eq!(after["conversations"][71], before["conversations"][71]);
+    assert_eq!(serde_json::to_value(restore_world(&after)).unwrap(), after);
 }

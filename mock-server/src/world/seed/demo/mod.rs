@@ -27,7 +27,7 @@ impl World {
     ///
     /// ```
     /// use shared_inbox::Timestamp;
-    /// use shared_inbox_mock::World;
+    /// use shared_inbox_mock::world::World;
     /// let world = World::demo(Timestamp::from_millis(1_800_000_000_000));
     /// assert_eq!(world.approvals().len(), 1);
     /// ```

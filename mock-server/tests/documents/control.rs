@@ -1,15 +1,17 @@
 //! The OpenAPI document of the control API, generated from the table of calls that also serves the requests.
 
-use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
+use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
 
-use super::{
-    call::Call,
-    describe::{InputSchema, OutputSchema},
-    table::{self, Family},
-};
-use crate::{http::openapi::schema_names, ready::CONTROL_PREFIX};
+use shared_inbox_mock::__schemas::{CallDescription, InputSchema, OutputSchema, control_calls};
 
+use crate::{
+    control_texts::{CallText, FAMILIES, Family},
+    schema_names,
+};
+
+/// The prefix of every path.
+const PREFIX: &str = "/_mock";
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// Writes the document.
@@ -18,14 +20,18 @@ pub(crate) fn document() -> Value {
     let mut input_schemas = settings().for_deserialize().into_generator();
     let mut output_schemas = settings().for_serialize().into_generator();
     let (mut paths, mut tags) = (Map::new(), Vec::new());
-    for Family { name, about, calls } in table::all() {
+    let mut described = control_calls(&mut input_schemas, &mut output_schemas);
+    for Family { name, about, calls } in FAMILIES {
         tags.push(json!({ "name": name, "description": about }));
-        for call in calls {
-            let path = paths.entry(call.path).or_insert_with(|| json!({}));
-            path[call.method.as_str().to_lowercase()] =
-                describe(&call, name, &mut input_schemas, &mut output_schemas);
+        for text in *calls {
+            let at = described.iter().position(|call| call.name == text.name);
+            let call = described.remove(at.unwrap_or_else(|| panic!("there is no call {}", text.name)));
+            let (path, method) = (call.path, call.method.to_lowercase());
+            paths.entry(path).or_insert_with(|| json!({}))[method] = describe(call, text, name);
         }
     }
+    let names: Vec<&str> = described.iter().map(|call| call.name).collect();
+    assert!(names.is_empty(), "calls without a text: {names:?}");
     let (mut taken, given) = (input_schemas.take_definitions(true), output_schemas.take_definitions(true));
     let differ: Vec<String> = taken
         .iter()
@@ -57,9 +63,9 @@ pub(crate) fn document() -> Value {
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [
-            { "url": CONTROL_PREFIX, "description": "The main world." },
+            { "url": PREFIX, "description": "The main world." },
             {
-                "url": format!("{CONTROL_PREFIX}/worlds/{{world}}"),
+                "url": format!("{PREFIX}/worlds/{{world}}"),
                 "description": "A world beside it.",
                 "variables": { "world": { "default": "wld_1", "description": "The `id` of its ready document." } },
             },
@@ -84,50 +90,47 @@ pub(crate) fn document() -> Value {
 const ABOUT: &str = "\
 Everything that a test does to the mock and that is not part of the service. JSON in, JSON out.
 
-Errors have one field, `error`: 400 for bad input, every problem behind its field's name; 404 for an id that does not \
+Errors have one field, `error`: 400 for bad input, every problem behind its field's name, and a field, a parameter or a value that \
+is not known with the nearest one that is; 404 for an id that does not \
 exist; 409 where the present state does not allow it. A request whose `Host` is not the server's own, or whose `Origin` \
 is a foreign one, is a 403. There is no rate limit, and nothing of it stands in the journal of requests.
 
 `by` says who does something: a person (`usr_…`), an agent (`agt_…`) or the service itself (`system`). Without it, it is \
 the owner of a private inbox, or else the first person of the workspace.";
 
-fn describe(
-    call: &Call,
-    family: &str,
-    input_schemas: &mut SchemaGenerator,
-    output_schemas: &mut SchemaGenerator,
-) -> Value {
-    let mut taken = InputSchema::default();
-    (call.schemas.input)(&mut taken, input_schemas);
+fn describe(call: CallDescription, text: &CallText, family: &str) -> Value {
     let mut described = json!({
         "tags": [family],
         "operationId": call.name,
-        "summary": call.summary,
-        "responses": answers(call, &taken, (call.schemas.output)(output_schemas)),
+        "summary": text.summary,
+        "responses": answers(&call, text),
     });
-    if !call.about.is_empty() {
-        described["description"] = call.about.into();
+    if !text.about.is_empty() {
+        described["description"] = text.about.into();
     }
-    let parameters = parameters(call, taken.query);
+    let parameters = parameters(call.path, call.input.query);
     if !parameters.is_empty() {
         described["parameters"] = parameters.into();
     }
-    if let Some((schema, required)) = taken.body {
+    if let Some((schema, required)) = call.input.body {
         described["requestBody"] =
             json!({ "required": required, "content": { "application/json": { "schema": plain(schema) } } });
     }
     described
 }
 
-fn answers(call: &Call, taken: &InputSchema, given: OutputSchema) -> Value {
-    let mut done = json!({ "description": call.summary });
-    if let Some((kind, schema)) = given.body {
-        done["content"] = json!({ kind: { "schema": plain(schema) } });
+fn answers(call: &CallDescription, text: &CallText) -> Value {
+    let CallDescription {
+        input: InputSchema { body, .. }, output: OutputSchema { status, body: given }, ..
+    } = call;
+    let mut done = json!({ "description": text.summary });
+    if let Some((kind, schema)) = given {
+        done["content"] = json!({ *kind: { "schema": plain(schema.clone()) } });
     }
-    let (body, named) = (taken.body.is_some(), call.path.contains('{'));
-    let mut answers = json!({ given.status.to_string(): done });
+    let (body, named) = (body.is_some(), call.path.contains('{'));
+    let mut answers = json!({ status.to_string(): done });
     let errors = [
-        ("400", "BadRequest", body || !taken.query.is_empty()),
+        ("400", "BadRequest", true),
         ("401", "Unauthorized", call.path != "/health"),
         ("403", "Forbidden", true),
         ("404", "NotFound", body || named),
@@ -137,14 +140,14 @@ fn answers(call: &Call, taken: &InputSchema, given: OutputSchema) -> Value {
     for (status, name, _) in errors.iter().filter(|(_, _, answered)| *answered) {
         answers[*status] = json!({ "$ref": format!("#/components/responses/{name}") });
     }
-    if let Some(when) = call.conflict {
+    if let Some(when) = text.conflict {
         answers["409"] = response(when);
     }
     answers
 }
 
-fn parameters(call: &Call, queries: Vec<Schema>) -> Vec<Value> {
-    let ids = call.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+fn parameters(path: &str, queries: Vec<Schema>) -> Vec<Value> {
+    let ids = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = ids
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
         .collect();

@@ -56,7 +56,7 @@ pub(super) fn tags() -> Value {
         { "name": "Documents", "description": "The files that customers sent or uploaded." },
         { "name": "App mail", "description": "For an app that sends its own email and wants the replies in the inbox." },
         { "name": "Sandbox", "description": "Tests without real mail, with a test key." },
-        { "name": "Webhooks", "description": "What the service sends to an app that wants to hear of things." },
+        { "name": "Webhooks", "description": "What the service sends to an app that wants to hear of things: each event to every webhook that may hear of it and subscribes to it. Check the signature before you read it. Events may come out of order and more than once; the `id` stays the same. On the plan `free` nothing is sent." },
     ])
 }
 

@@ -7,7 +7,6 @@ mod components;
 mod events;
 mod examples;
 mod links;
-pub(crate) mod schema_names;
 mod words;
 
 use serde_json::{Map, Value, json};
@@ -17,8 +16,10 @@ use shared_inbox::{
 };
 
 use self::{examples::Examples, words::OperationText};
-use crate::ready::REST_PREFIX;
+use crate::schema_names;
 
+/// The prefix of every path.
+const PREFIX: &str = "/api/v1";
 /// The name of the security scheme.
 const KEY: &str = "apiKey";
 
@@ -41,7 +42,7 @@ pub(crate) fn document() -> Value {
             "description": words::ABOUT,
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
-        "servers": [{ "url": REST_PREFIX, "description": "This server." }],
+        "servers": [{ "url": PREFIX, "description": "This server." }],
         "tags": words::tags(),
         "security": [{ KEY: [] }],
         "paths": paths,
