@@ -17,15 +17,18 @@
 //! # }
 //! ```
 #![forbid(unsafe_code)]
+// A service under test may send anything.
+#![deny(clippy::string_slice)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod check;
 mod clock;
-mod early_end;
 mod plan;
 mod preflight;
+mod profile;
 mod reports;
 mod rule;
+mod rule_abort;
 mod rules;
 mod settings;
 mod shape;
@@ -34,9 +37,10 @@ mod wire;
 
 pub use clock::Clock;
 pub use plan::Plan;
+pub use profile::{Profile, UnknownProfile};
 pub use reports::{
     diff::{Change, diff},
-    report::{Report, RuleReport, RuleResult, Verdict},
+    report::{NotTried, NotTriedCause, NotTriedReason, Report, RuleReport, RuleResult, Verdict},
 };
 pub use rule::Kind;
 pub use settings::{CannotRun, Conform};

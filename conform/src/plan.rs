@@ -50,7 +50,7 @@ pub struct Plan {
     pub requests: u64,
     /// About how many minutes, at the pace that was set; 0 where a control API moves the clock.
     pub minutes: f64,
-    /// Scopes that the key lacks, so that their rules are not tried.
+    /// What keeps rules from being tried that the user may not know of, such as a scope that the key lacks.
     pub warnings: Vec<String>,
     mode: Mode,
     base_url: String,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     check::session::Session,
     clock::BoxFuture,
-    early_end::EarlyEnd,
+    rule_abort::RuleAbort,
     shape::{Field, at},
     wire::reply::Reply,
 };
@@ -52,7 +52,7 @@ pub(super) const SHARED: Needs = Needs { level: Level::Shared, scopes: &[] };
 pub(super) const WORLD: Needs = Needs { level: Level::World, scopes: &[] };
 
 /// Checks a rule in a session.
-type Checks<T> = Box<dyn Fn(Arc<Session>) -> BoxFuture<'static, Result<T, EarlyEnd>> + Send + Sync>;
+type Checks<T> = Box<dyn Fn(Arc<Session>) -> BoxFuture<'static, Result<T, RuleAbort>> + Send + Sync>;
 
 enum Check {
     Demand(Checks<()>),
@@ -72,12 +72,14 @@ pub(super) struct Rule {
     pub(super) needs: Needs,
     /// For an observation, what the mock does.
     pub(super) mock: Option<&'static str>,
+    /// The calls of the control API that it takes.
+    pub(super) control_calls: Vec<String>,
     check: Check,
 }
 
 impl Rule {
     /// Checks it; returns what was seen, for an observation.
-    pub(super) async fn check(&self, session: Arc<Session>) -> Result<Option<String>, EarlyEnd> {
+    pub(super) async fn check(&self, session: Arc<Session>) -> Result<Option<String>, RuleAbort> {
         match &self.check {
             Check::Demand(check) => check(session).await.map(|()| None),
             Check::Observe(check) => check(session).await.map(Some),
@@ -89,6 +91,13 @@ impl Rule {
 pub(super) struct Found {
     pub(super) reply: Reply,
     pub(super) items: Vec<serde_json::Value>,
+}
+
+impl Found {
+    /// Returns a field of the first item; null when there is none.
+    pub(super) fn first(&self, name: &str) -> &serde_json::Value {
+        self.items.first().and_then(|item| item.get(name)).unwrap_or(&serde_json::Value::Null)
+    }
 }
 
 /// The rules, in the order of the document.
@@ -112,7 +121,7 @@ impl Table {
         needs: Needs,
         check: impl Fn(Arc<Session>) -> F + Send + Sync + 'static,
     ) where
-        F: Future<Output = Result<(), EarlyEnd>> + Send + 'static,
+        F: Future<Output = Result<(), RuleAbort>> + Send + 'static,
     {
         let check = Check::Demand(Box::new(move |session| Box::pin(check(session))));
         self.add(id.into(), says.into(), Kind::Demanded, needs, None, check);
@@ -127,7 +136,7 @@ impl Table {
         needs: Needs,
         check: impl Fn(Arc<Session>) -> F + Send + Sync + 'static,
     ) where
-        F: Future<Output = Result<String, EarlyEnd>> + Send + 'static,
+        F: Future<Output = Result<String, RuleAbort>> + Send + 'static,
     {
         let check = Check::Observe(Box::new(move |session| Box::pin(check(session))));
         self.add(id.into(), says.into(), Kind::Observation, needs, Some(mock), check);
@@ -141,15 +150,16 @@ impl Table {
         needs: Needs,
         find: impl Fn(Arc<Session>) -> F + Clone + Send + Sync + 'static,
     ) where
-        F: Future<Output = Result<Found, EarlyEnd>> + Send + 'static,
+        F: Future<Output = Result<Found, RuleAbort>> + Send + 'static,
     {
         for field in fields {
             let find = find.clone();
             let presence = if field.optional { ", when it is there" } else { "" };
             let says = format!("`{}` is {}{presence}", field.path, field.kind.described());
             self.demand(format!("{group}.{}", field.path), says, needs, move |session| {
+                let may_create = !session.reads_only();
                 let found = find(session);
-                async move { holds(field, &found.await?) }
+                async move { holds(field, &found.await?, may_create) }
             });
         }
     }
@@ -164,13 +174,15 @@ impl Table {
         check: Check,
     ) {
         let section = self.section;
-        self.rules.push(Rule { id, section, says, kind, needs, mock, check });
+        self.rules.push(Rule { id, section, says, kind, needs, mock, control_calls: Vec::new(), check });
     }
 }
 
-fn holds(field: &Field, found: &Found) -> Result<(), EarlyEnd> {
+fn holds(field: &Field, found: &Found, may_create: bool) -> Result<(), RuleAbort> {
     if found.items.is_empty() {
-        return Err(EarlyEnd::not_tried(format!("nothing that has `{}` is there to look at", field.path)));
+        let nothing = format!("nothing is there to look at: no item with `{}`", field.path);
+        // What the suite has made must be there.
+        return Err(if may_create { RuleAbort::failed(nothing) } else { RuleAbort::left_out(nothing) });
     }
     for item in &found.items {
         // A part of something that is null or not there is another field's matter.

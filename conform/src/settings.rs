@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::clock::{Clock, RealClock};
+use crate::{
+    clock::{Clock, RealClock},
+    profile::Profile,
+};
 
 /// Requests a minute, unless set.
 const DEFAULT_BUDGET: u32 = 120;
@@ -24,6 +27,8 @@ pub struct Conform {
     pub(super) read_only: bool,
     pub(super) only: Vec<String>,
     pub(super) skip: Vec<String>,
+    pub(super) profile: Profile,
+    pub(super) max_not_tried: usize,
     pub(super) budget: u32,
     pub(super) seed: Option<u32>,
     pub(super) clock: Arc<dyn Clock>,
@@ -50,6 +55,8 @@ impl Conform {
             read_only: false,
             only: Vec::new(),
             skip: Vec::new(),
+            profile: Profile::Full,
+            max_not_tried: 0,
             budget: DEFAULT_BUDGET,
             seed: None,
             clock: Arc::new(RealClock),
@@ -89,6 +96,19 @@ impl Conform {
     /// Leaves these out: ids of rules, or sections.
     pub fn skip<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.skip.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Tries the rules of this profile; [`Profile::Full`] unless set.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// Allows this many rules to be not tried because something failed; 0 unless set. With more of them the verdict is
+    /// [`Verdict::Incomplete`](crate::Verdict::Incomplete).
+    pub fn max_not_tried(mut self, rules: usize) -> Self {
+        self.max_not_tried = rules;
         self
     }
 

@@ -94,33 +94,3 @@ pub(super) fn time(text: &str) -> Option<f64> {
 pub(super) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, name| value.get(name))
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn types_take_what_the_document_names_and_nothing_else() {
-        let fits: &[(Type, Value, bool)] = &[
-            (Type::Time, json!("2026-01-02T03:04:05.678Z"), true),
-            (Type::Time, json!("2026-01-02T03:04:05+00:00"), true),
-            (Type::Time, json!("2026-01-02T03:04:05+02:00"), false),
-            (Type::Time, json!("2026-01-02 03:04:05Z"), false),
-            (Type::Time, json!("2026-01-02"), false),
-            (Type::Time, json!(1_767_323_045), false),
-            (Type::Id("cnv_"), json!("cnv_0a9"), true),
-            (Type::Id("cnv_"), json!("cnv_0A9"), false),
-            (Type::Id("cnv_"), json!("cnv_"), false),
-            (Type::Id("msg_"), json!("msg_Ab-1"), true),
-            (Type::Id("msg_"), json!("not_1"), false),
-            (Type::Integer, json!(1.5), false),
-            (Type::Nullable(&Type::Text), json!(null), true),
-            (Type::List(&Type::Text), json!(["a", 1]), false),
-        ];
-        for (kind, value, expected) in fits {
-            assert_eq!(kind.fits(value), *expected, "{kind:?} {value}");
-        }
-    }
-}

@@ -1,7 +1,9 @@
 //! Runs the rules: which of them, in which world, and what became of each.
 
 use std::{
+    any::Any,
     fmt,
+    panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -9,26 +11,31 @@ use std::{
     time::Instant,
 };
 
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
+use serde::Serialize;
 
 use super::{
     check::session::{Common, Session},
-    early_end::EarlyEnd,
     plan::{Mode, Plan},
     preflight::{self, Key},
     reports::report::{Report, RuleReport},
     rule::{Kind, Level, Needs, Rule},
+    rule_abort::RuleAbort,
     rules,
     settings::{CannotRun, Conform},
-    wire::control::{ControlApi, TestWorld},
+    wire::control::{ControlApi, Presence, TestWorld},
     wire::http::Http,
 };
 
 /// Rules that run at the same time, each in a world of its own.
 const WORLDS_AT_ONCE: usize = 8;
 
+/// The number of worlds in a row that the control API may fail to make before it is asked no more.
+const MAX_FAILED_WORLDS: u32 = 3;
+
 /// A rule, without its check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RuleInfo {
     /// Does not change between versions.
@@ -41,6 +48,8 @@ pub struct RuleInfo {
     pub says: String,
     /// What it takes to try it: `reads`, `sandbox` or `control`.
     pub needs: String,
+    /// The calls of the control API that it takes, beside those that make and end a world, such as `POST /webhooks/{id}/test`.
+    pub control_calls: Vec<String>,
 }
 
 /// A run that can begin.
@@ -49,6 +58,8 @@ pub struct Prepared {
     settings: Conform,
     key: Key,
     control: Option<ControlApi>,
+    /// What the user should know of the control API.
+    warning: Option<String>,
     rules: Vec<Rule>,
 }
 
@@ -70,6 +81,7 @@ fn info(rule: &Rule) -> RuleInfo {
         kind: rule.kind,
         says: rule.says.clone(),
         needs,
+        control_calls: rule.control_calls.clone(),
     }
 }
 
@@ -100,10 +112,10 @@ impl Conform {
 }
 
 /// Why nothing more can be tried.
-fn in_words(stop: EarlyEnd) -> String {
+fn in_words(stop: RuleAbort) -> String {
     match stop {
-        EarlyEnd::NotTried(why) | EarlyEnd::Gone(why) => why,
-        EarlyEnd::Differs(difference) => difference.received,
+        RuleAbort::LeftOut(why) | RuleAbort::Failed(why) | RuleAbort::Gone(why) => why,
+        RuleAbort::Differs(difference) => difference.received,
     }
 }
 
@@ -123,11 +135,15 @@ fn choose(settings: &Conform) -> Result<Vec<Rule>, CannotRun> {
         }
     }
     let any = |names: &[String], rule: &Rule| names.iter().any(|name| means(name, rule));
-    let chosen =
-        |rule: &Rule| (settings.only.is_empty() || any(&settings.only, rule)) && !any(&settings.skip, rule);
+    let profile = settings.profile.sections();
+    let chosen = |rule: &Rule| {
+        profile.contains(&rule.section)
+            && (settings.only.is_empty() || any(&settings.only, rule))
+            && !any(&settings.skip, rule)
+    };
     let rules: Vec<Rule> = rules.into_iter().filter(chosen).collect();
     match rules.is_empty() {
-        true => Err(CannotRun("--only and --skip leave no rule to try".to_owned())),
+        true => Err(CannotRun("--profile, --only and --skip leave no rule to try".to_owned())),
         false => Ok(rules),
     }
 }
@@ -143,7 +159,8 @@ async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
     let rules = choose(&settings)?;
     let http = Http::new(&settings.base_url, settings.read_only).map_err(CannotRun)?;
     let key = preflight::look(&settings, &http).await?;
-    let control = if settings.read_only { None } else { find_control(&settings, &http).await? };
+    let (control, warning) =
+        if settings.read_only { (None, None) } else { find_control(&settings, &http).await? };
     let common = Common {
         http: Arc::new(http),
         run: format!("conform-{:08x}", settings.seed.unwrap_or_else(new_seed)),
@@ -152,26 +169,42 @@ async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
         reads_only: settings.read_only || (control.is_none() && key.lacks(&["write"]).is_some()),
         created: Arc::new(AtomicU32::new(0)),
     };
-    Ok(Prepared { common, settings, key, control, rules })
+    let prepared = Prepared { common, settings, key, control, warning, rules };
+    let obstacles: Vec<String> = prepared.rules.iter().filter_map(|rule| prepared.obstacle(rule)).collect();
+    if let Some(first) = obstacles.first().filter(|_| obstacles.len() == prepared.rules.len()) {
+        let warning = prepared.warning.map(|warning| format!("; {warning}")).unwrap_or_default();
+        return Err(CannotRun(format!(
+            "no rule can be tried here: {}: {first}{warning}",
+            prepared.rules[0].id
+        )));
+    }
+    Ok(prepared)
 }
 
-/// Returns the control API that was named, or the one that stands beside the service.
-async fn find_control(settings: &Conform, http: &Http) -> Result<Option<ControlApi>, CannotRun> {
-    let token = settings.control_token.as_deref();
-    if let Some(url) = &settings.control_url {
-        let control = ControlApi::new(http.client(), url, token);
-        return match control.answers().await {
-            true => Ok(Some(control)),
-            false => Err(CannotRun(format!(
-                "--control-url {url}: no control API answers there with this SHARED_INBOX_CONTROL_TOKEN"
-            ))),
-        };
+/// Returns the control API that was named, or the one that stands beside the service; and what the user should know of it.
+async fn find_control(
+    settings: &Conform,
+    http: &Http,
+) -> Result<(Option<ControlApi>, Option<String>), CannotRun> {
+    let url = match &settings.control_url {
+        Some(url) => url.clone(),
+        None if settings.find_control && http.base_url().ends_with("/api/v1") => {
+            format!("{}/_mock", http.root())
+        }
+        None => return Ok((None, None)),
+    };
+    let control = ControlApi::new(http.client(), &url, settings.control_token.as_deref());
+    match control.look().await {
+        Presence::Present => Ok((Some(control), None)),
+        _ if settings.control_url.is_some() => Err(CannotRun(format!(
+            "--control-url {url}: no control API answers there with this SHARED_INBOX_CONTROL_TOKEN"
+        ))),
+        Presence::Refused => {
+            let wants = format!("the control API at {url} wants another SHARED_INBOX_CONTROL_TOKEN");
+            Ok((None, Some(format!("{wants}: the rules that need it are not tried"))))
+        }
+        Presence::Absent => Ok((None, None)),
     }
-    if !settings.find_control || !settings.base_url.trim_end_matches('/').ends_with("/api/v1") {
-        return Ok(None);
-    }
-    let control = ControlApi::new(http.client(), &format!("{}/_mock", http.root()), token);
-    Ok(control.answers().await.then_some(control))
 }
 
 impl Prepared {
@@ -183,7 +216,9 @@ impl Prepared {
                 .then(|| "writes, and --read-only sends GET requests only".to_owned());
         }
         if level > Level::Sandbox {
-            return self.control.is_none().then(|| "needs the control API (--control-url)".to_owned());
+            let needs =
+                || format!("needs the control API (--control-url): {}", rule.control_calls.join(", "));
+            return self.control.is_none().then(needs);
         }
         self.key.lacks(scopes).map(|scope| format!("the key lacks the scope `{scope}`"))
     }
@@ -198,7 +233,10 @@ impl Prepared {
             (None, _) => Mode::Sandbox,
         };
         let (http, run) = (&self.common.http, &self.common.run);
-        Plan::new(mode, http.base_url(), run, tried, self.rules.len(), &self.key, self.settings.budget)
+        let mut plan =
+            Plan::new(mode, http.base_url(), run, tried, self.rules.len(), &self.key, self.settings.budget);
+        plan.warnings.extend(self.warning.clone());
+        plan
     }
 
     /// Tries every rule, and tells of each as it is done.
@@ -216,7 +254,8 @@ impl Prepared {
         rules.sort_by_key(|(place, _)| *place);
         let rules = rules.into_iter().map(|(_, report)| report).collect();
         let http = &self.common.http;
-        Ok(Report::new(http.base_url(), http.requests(), started.elapsed(), rules))
+        let (requests, took) = (http.requests(), started.elapsed());
+        Ok(Report::new(http.base_url(), requests, took, rules, self.settings.max_not_tried))
     }
 
     /// Returns what an unfinished run leaves in the sandbox.
@@ -249,16 +288,36 @@ impl Prepared {
             if !self.rules.iter().any(shares) {
                 return Ok(Vec::new());
             }
-            let session = self.open_world(control).await.map_err(in_words)?;
-            let ended = self.one_by_one(&session, shares, done).await;
-            self.close_world(control, &session).await;
-            ended
+            match self.open_world(control).await {
+                Ok(session) => {
+                    let ended = self.one_by_one(&session, shares, done).await;
+                    self.close_world(control, &session).await;
+                    ended
+                }
+                Err(abort) => {
+                    let why = in_words(abort);
+                    let rules = self.rules.iter().enumerate().filter(|(_, rule)| shares(rule));
+                    Ok(rules.map(|(place, rule)| (place, self.without_world(rule, &why))).collect())
+                }
+            }
         };
+        let failed_worlds = &AtomicU32::new(0);
         let apart = async {
             let rules = self.rules.iter().enumerate().filter(|(_, rule)| !shares(rule));
             let mut running = stream::iter(rules)
                 .map(|(place, rule)| async move {
-                    let session = self.open_world(control).await.map_err(in_words)?;
+                    if failed_worlds.load(Ordering::Relaxed) >= MAX_FAILED_WORLDS {
+                        let why = "the control API makes no worlds: it failed again and again";
+                        return Ok((place, self.without_world(rule, why)));
+                    }
+                    let session = match self.open_world(control).await {
+                        Ok(session) => session,
+                        Err(abort) => {
+                            failed_worlds.fetch_add(1, Ordering::Relaxed);
+                            return Ok((place, self.without_world(rule, &in_words(abort))));
+                        }
+                    };
+                    failed_worlds.store(0, Ordering::Relaxed);
                     let report = self.try_rule(rule, &session).await;
                     self.close_world(control, &session).await;
                     report.map(|report| (place, report))
@@ -277,9 +336,17 @@ impl Prepared {
         Ok(reports)
     }
 
-    async fn open_world(&self, control: &ControlApi) -> Result<Arc<Session>, EarlyEnd> {
+    async fn open_world(&self, control: &ControlApi) -> Result<Arc<Session>, RuleAbort> {
         let world: TestWorld = control.new_world().await?;
         Ok(Arc::new(Session::in_world(&self.common, world)))
+    }
+
+    /// The report of a rule for which the control API made no world.
+    fn without_world(&self, rule: &Rule, why: &str) -> RuleReport {
+        match self.obstacle(rule) {
+            Some(obstacle) => RuleReport::left_out(rule, obstacle),
+            None => RuleReport::failed(rule, why.to_owned()),
+        }
     }
 
     async fn close_world(&self, control: &ControlApi, session: &Session) {
@@ -305,19 +372,45 @@ impl Prepared {
 
     async fn try_rule(&self, rule: &Rule, session: &Arc<Session>) -> Result<RuleReport, String> {
         if let Some(why) = self.obstacle(rule) {
-            return Ok(RuleReport::not_tried(rule, why));
+            return Ok(RuleReport::left_out(rule, why));
         }
-        let report = match rule.check(Arc::clone(session)).await {
-            Ok(seen) => RuleReport::seen(rule, seen),
-            Err(EarlyEnd::NotTried(why)) => RuleReport::not_tried(rule, why),
+        session.take_last_exchange();
+        session.take_control_calls();
+        let waits_failed = session.clock_failures().len();
+        let checked = AssertUnwindSafe(rule.check(Arc::clone(session))).catch_unwind().await;
+        let clock_failures = session.clock_failures();
+        let report = match checked {
+            Err(panic) => RuleReport::fault(rule, &panic_message(&*panic), session.take_last_exchange()),
+            // Whatever it saw, it saw at another time than it thinks.
+            Ok(_) if clock_failures.len() > waits_failed => clock_failed(rule, clock_failures),
+            Ok(Ok(seen)) => RuleReport::seen(rule, seen),
+            Ok(Err(RuleAbort::LeftOut(why))) => RuleReport::left_out(rule, why),
+            Ok(Err(RuleAbort::Failed(why))) => RuleReport::failed(rule, why),
             // Where the document is silent, a response that the check did not reckon with is what was seen.
-            Err(EarlyEnd::Differs(difference)) if rule.kind == Kind::Observation => {
+            Ok(Err(RuleAbort::Differs(difference))) if rule.kind == Kind::Observation => {
                 RuleReport::seen(rule, Some(difference.received))
             }
-            Err(EarlyEnd::Differs(difference)) => RuleReport::differs(rule, *difference),
-            Err(EarlyEnd::Gone(why)) => return Err(why),
+            Ok(Err(RuleAbort::Differs(difference))) => RuleReport::differs(rule, *difference),
+            // Without its clock a world never leaves the minute in which the rate limit was reached.
+            Ok(Err(RuleAbort::Gone(_))) if waits_failed > 0 => clock_failed(rule, clock_failures),
+            Ok(Err(RuleAbort::Gone(why))) => return Err(why),
         };
+        let control_calls = match rule.needs.level > Level::Sandbox {
+            true => session.take_control_calls(),
+            false => Vec::new(),
+        };
+        let report = RuleReport { control_calls, ..report };
         // A service might send the key back.
         Ok(report.without(&[&self.settings.key, session.api().key()]))
     }
+}
+
+fn clock_failed(rule: &Rule, mut failures: Vec<RuleAbort>) -> RuleReport {
+    RuleReport::failed(rule, failures.pop().map(in_words).unwrap_or_default())
+}
+
+/// Returns what a panic said.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message").to_owned()
 }

@@ -1,5 +1,5 @@
-//! What a check has in its hands.
+//! State shared by the checks of a run.
 
+pub(super) mod fixture_types;
 pub(super) mod fixtures;
-pub(super) mod kept;
 pub(super) mod session;

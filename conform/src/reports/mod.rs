@@ -3,3 +3,4 @@
 pub(super) mod diff;
 pub(super) mod junit;
 pub(super) mod report;
+mod volatile;

@@ -8,7 +8,12 @@ mod sandbox;
 mod webhooks;
 mod writing;
 
+use std::collections::HashMap;
+
 use super::rule::Table;
+
+/// The calls of the control API that each rule takes: written by the test `control_api`, which watches a run.
+const CONTROL_CALLS: &str = include_str!("control-calls.txt");
 
 pub(super) fn all() -> Table {
     let mut table = Table::default();
@@ -42,6 +47,11 @@ pub(super) fn all() -> Table {
     ] as [fn(&mut Table); 26]
     {
         add(&mut table);
+    }
+    let calls: HashMap<&str, &str> = CONTROL_CALLS.lines().filter_map(|line| line.split_once(": ")).collect();
+    for rule in &mut table.rules {
+        let calls = calls.get(rule.id.as_str()).into_iter().flat_map(|calls| calls.split(", "));
+        rule.control_calls = calls.map(str::to_owned).collect();
     }
     // By section; within one, in the order of the files.
     table.rules.sort_by_key(|rule| order(rule.section));

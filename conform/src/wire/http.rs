@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
@@ -12,7 +12,7 @@ use std::{
 use reqwest::{Client, Method, header::HeaderMap, redirect};
 use serde_json::Value;
 
-use crate::{early_end::EarlyEnd, wire::pace::Pace, wire::reply::Reply};
+use crate::{rule_abort::RuleAbort, wire::pace::Pace, wire::reply::Reply};
 
 /// How long one response may take.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -168,17 +168,32 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
     "the connection closed before the response was whole".to_owned()
 }
 
+/// The last request of a session and its response, as a report shows them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastExchange(Arc<Mutex<Option<(String, String)>>>);
+
+impl LastExchange {
+    fn set(&self, request: String, received: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((request, received));
+    }
+
+    pub(crate) fn take(&self) -> Option<(String, String)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// The service as one key sees it.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
     http: Arc<Http>,
     key: Option<Arc<str>>,
     pace: Arc<Pace>,
+    last: LastExchange,
 }
 
 impl Api {
-    pub(crate) fn new(http: Arc<Http>, key: &str, pace: Arc<Pace>) -> Self {
-        Self { http, key: Some(key.into()), pace }
+    pub(crate) fn new(http: Arc<Http>, key: &str, pace: Arc<Pace>, last: LastExchange) -> Self {
+        Self { http, key: Some(key.into()), pace, last }
     }
 
     /// Returns the same with another key, or none; it counts as the same caller.
@@ -199,16 +214,16 @@ impl Api {
         self.pace.reserve(requests).await;
     }
 
-    pub(crate) async fn get(&self, path: impl Into<String>) -> Result<Reply, EarlyEnd> {
+    pub(crate) async fn get(&self, path: impl Into<String>) -> Result<Reply, RuleAbort> {
         self.send(&Call::get(path)).await
     }
 
-    pub(crate) async fn post(&self, path: impl Into<String>, body: &Value) -> Result<Reply, EarlyEnd> {
+    pub(crate) async fn post(&self, path: impl Into<String>, body: &Value) -> Result<Reply, RuleAbort> {
         self.send(&Call::post(path, body)).await
     }
 
     /// Returns a JSON-RPC request to the MCP server.
-    pub(crate) async fn mcp(&self, method: &str, params: Value) -> Result<Reply, EarlyEnd> {
+    pub(crate) async fn mcp(&self, method: &str, params: Value) -> Result<Reply, RuleAbort> {
         let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let call = Call::post(format!("{}/mcp", self.http.root()), &body)
             .header("accept", "application/json, text/event-stream")
@@ -217,16 +232,16 @@ impl Api {
     }
 
     /// Sends a request within the rate limit; a 429 is waited out.
-    pub(crate) async fn send(&self, call: &Call) -> Result<Reply, EarlyEnd> {
+    pub(crate) async fn send(&self, call: &Call) -> Result<Reply, RuleAbort> {
         let mut throttled = 0;
         loop {
             let permit = self.pace.acquire().await;
-            match self.http.once(self.key.as_deref(), call).await {
+            match self.once(call).await {
                 Ok(reply) if reply.status == 429 => {
                     permit.throttled(retry_after(&reply.headers));
                     throttled += 1;
                     if throttled > MAX_THROTTLED {
-                        return Err(EarlyEnd::Gone(
+                        return Err(RuleAbort::Gone(
                             "the service answers 429 (rate limit) again and again".into(),
                         ));
                     }
@@ -245,21 +260,32 @@ impl Api {
     }
 
     /// Sends a request at once, whatever the rate limit, and takes whatever is answered.
-    pub(crate) async fn burst(&self, call: &Call) -> Result<Reply, EarlyEnd> {
+    pub(crate) async fn burst(&self, call: &Call) -> Result<Reply, RuleAbort> {
+        self.once(call).await.map_err(|reason| no_response(call, &reason))
+    }
+
+    async fn once(&self, call: &Call) -> Result<Reply, String> {
         let sent = self.http.once(self.key.as_deref(), call).await;
-        sent.map_err(|reason| EarlyEnd::differs(call.described(), "a response", reason))
+        let received = sent.as_ref().map_or_else(String::clone, Reply::described);
+        self.last.set(call.described(), received);
+        sent
     }
 
     /// Tells an endpoint that fails from a service that is gone.
-    async fn failed(&self, call: &Call, reason: String) -> EarlyEnd {
+    async fn failed(&self, call: &Call, reason: String) -> RuleAbort {
         if self.http.failures.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_FAILURES {
             if self.http.once(self.key.as_deref(), &Call::get("/me")).await.is_err() {
-                return EarlyEnd::Gone(format!("the service has stopped answering ({reason})"));
+                return RuleAbort::Gone(format!("the service has stopped answering ({reason})"));
             }
             self.http.failures.store(0, Ordering::Relaxed);
         }
-        EarlyEnd::differs(call.described(), "a response", reason)
+        no_response(call, &reason)
     }
+}
+
+/// A request that got no response says nothing about a rule.
+fn no_response(call: &Call, reason: &str) -> RuleAbort {
+    RuleAbort::failed(format!("{reason}: {}", call.described()))
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {

@@ -18,7 +18,7 @@ use serde_json::Value;
 use sha2::Sha256;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::early_end::EarlyEnd;
+use crate::rule_abort::RuleAbort;
 
 /// One request that came in.
 #[derive(Debug, Clone)]
@@ -91,9 +91,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) async fn start(answer: Answer) -> Result<Self, EarlyEnd> {
-        let failed =
-            |error: std::io::Error| EarlyEnd::not_tried(format!("cannot listen on loopback: {error}"));
+    pub(crate) async fn start(answer: Answer) -> Result<Self, RuleAbort> {
+        let failed = |error: std::io::Error| RuleAbort::failed(format!("cannot listen on loopback: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Mutex::new(Shared { got: Vec::new(), answer }));
@@ -162,21 +161,4 @@ async fn take(
         Answer::Late(wait) => tokio::time::sleep(wait).await,
     }
     Ok(response)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The example of the Standard Webhooks specification.
-    #[test]
-    fn the_published_example_is_signed_as_published() {
-        let signed = signature(
-            "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-            "msg_p5jXN8AQM9LWM0D4loKWxJek",
-            "1614265330",
-            br#"{"test": 2432232314}"#,
-        );
-        assert_eq!(signed.as_deref(), Some("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
-    }
 }

@@ -3,7 +3,7 @@
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::early_end::EarlyEnd;
+use crate::rule_abort::RuleAbort;
 
 /// A response of the service.
 #[derive(Debug, Clone)]
@@ -30,6 +30,13 @@ impl Reply {
         self.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or("none")
     }
 
+    /// Returns the `date` of the response, in seconds since 1970.
+    pub(crate) fn date(&self) -> Option<f64> {
+        let date = self.headers.get("date")?.to_str().ok()?;
+        let date = jiff::fmt::rfc2822::parse(date).ok()?;
+        Some(date.timestamp().as_millisecond() as f64 / 1000.0)
+    }
+
     /// As a report shows it.
     pub(crate) fn described(&self) -> String {
         match &self.json {
@@ -40,23 +47,34 @@ impl Reply {
     }
 
     /// This response where something else was expected.
-    pub(crate) fn differs(&self, expected: impl Into<String>) -> EarlyEnd {
-        EarlyEnd::differs(&self.request, expected, self.described())
+    pub(crate) fn differs(&self, expected: impl Into<String>) -> RuleAbort {
+        RuleAbort::differs(&self.request, expected, self.described())
     }
 
     /// Returns a part of this response where something else was expected.
-    pub(crate) fn differs_in(&self, expected: impl Into<String>, part: &str, value: &Value) -> EarlyEnd {
+    pub(crate) fn differs_in(&self, expected: impl Into<String>, part: &str, value: &Value) -> RuleAbort {
         let value = if self.private { outline(value) } else { cut(&value.to_string(), 300) };
-        EarlyEnd::differs(&self.request, expected, format!("{part}: {value}"))
+        RuleAbort::differs(&self.request, expected, format!("{part}: {value}"))
     }
 
     /// Holds unless `ok` is false.
-    pub(crate) fn must(&self, ok: bool, expected: impl Into<String>) -> Result<(), EarlyEnd> {
+    pub(crate) fn must(&self, ok: bool, expected: impl Into<String>) -> Result<(), RuleAbort> {
         if ok { Ok(()) } else { Err(self.differs(expected)) }
     }
 
+    /// Holds unless `ok` is false; shows this part of the response.
+    pub(crate) fn must_in(
+        &self,
+        ok: bool,
+        expected: impl Into<String>,
+        part: &str,
+        value: &Value,
+    ) -> Result<(), RuleAbort> {
+        if ok { Ok(()) } else { Err(self.differs_in(expected, part, value)) }
+    }
+
     /// Returns the JSON of a response with this status.
-    pub(crate) fn is(&self, status: u16) -> Result<&Value, EarlyEnd> {
+    pub(crate) fn is(&self, status: u16) -> Result<&Value, RuleAbort> {
         match &self.json {
             Some(json) if self.status == status => Ok(json),
             _ => Err(self.differs(format!("{status} with a JSON body"))),
@@ -64,7 +82,7 @@ impl Reply {
     }
 
     /// Returns the JSON of a response that says that it was done, for what comes before the check itself.
-    pub(crate) fn done(&self) -> Result<&Value, EarlyEnd> {
+    pub(crate) fn done(&self) -> Result<&Value, RuleAbort> {
         match &self.json {
             Some(json) if (200..300).contains(&self.status) => Ok(json),
             _ => Err(self.differs("2xx with a JSON body")),
@@ -72,12 +90,12 @@ impl Reply {
     }
 
     /// Returns the entries of a list.
-    pub(crate) fn list(&self) -> Result<&Vec<Value>, EarlyEnd> {
+    pub(crate) fn list(&self) -> Result<&Vec<Value>, RuleAbort> {
         self.done()?.as_array().ok_or_else(|| self.differs("a JSON array"))
     }
 
     /// Returns the sentence of an error with this status.
-    pub(crate) fn refused(&self, status: u16) -> Result<&str, EarlyEnd> {
+    pub(crate) fn refused(&self, status: u16) -> Result<&str, RuleAbort> {
         let sentence = self.json.as_ref().and_then(|json| json["error"].as_str());
         match sentence {
             Some(sentence) if self.status == status => Ok(sentence),
@@ -86,7 +104,7 @@ impl Reply {
     }
 
     /// Returns a 400 whose sentence names these fields, each at the start of a problem.
-    pub(crate) fn names(&self, fields: &[&str]) -> Result<(), EarlyEnd> {
+    pub(crate) fn names(&self, fields: &[&str]) -> Result<(), RuleAbort> {
         let sentence = self.refused(400)?;
         let named = |field: &str| sentence.split(';').any(|problem| starts_with_field(problem.trim(), field));
         match fields.iter().find(|field| !named(field)) {
@@ -96,7 +114,7 @@ impl Reply {
     }
 
     /// Returns a value in this response.
-    pub(crate) fn equals(&self, pointer: &str, expected: &Value) -> Result<(), EarlyEnd> {
+    pub(crate) fn equals(&self, pointer: &str, expected: &Value) -> Result<(), RuleAbort> {
         let value = self.done()?.pointer(pointer).unwrap_or(&Value::Null);
         if value == expected {
             return Ok(());
@@ -105,7 +123,7 @@ impl Reply {
     }
 
     /// Returns a string in this response.
-    pub(crate) fn text_at(&self, pointer: &str) -> Result<String, EarlyEnd> {
+    pub(crate) fn text_at(&self, pointer: &str) -> Result<String, RuleAbort> {
         let value = self.done()?.pointer(pointer);
         let text = value.and_then(Value::as_str);
         text.map(str::to_owned).ok_or_else(|| self.differs(format!("a string at `{pointer}`")))
@@ -137,6 +155,6 @@ pub(crate) fn outline(value: &Value) -> String {
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
-        Some((at, _)) => format!("{}…", &text[..at]),
+        Some((at, _)) => format!("{}…", text.split_at(at).0),
     }
 }

@@ -4,7 +4,9 @@
 mod against_the_mock;
 mod bad_input;
 mod clock;
+mod control_api;
 mod mutants;
+mod not_tried;
 mod pages;
 mod proxy;
 mod stateless;

@@ -6,7 +6,7 @@ mod from_rules;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared_inbox_conform::{Conform, Kind, RuleResult};
 use shared_inbox_mock::MockServer;
 
@@ -149,6 +149,39 @@ async fn every_demanded_rule_has_been_seen_to_fail() {
         .filter(|id| !found.contains(id) && !UNCHANGEABLE.iter().any(|(rule, _)| rule == id))
         .collect();
     assert!(unseen.is_empty(), "{} rules: {}", unseen.len(), unseen.join(" "));
+}
+
+#[tokio::test]
+async fn types_take_what_the_document_names_and_nothing_else() {
+    let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    for (field, value, holds) in [
+        ("lastMessageAt", json!("2026-01-02T03:04:05.678Z"), true),
+        ("lastMessageAt", json!("2026-01-02T03:04:05+00:00"), true),
+        ("lastMessageAt", json!("2026-01-02T03:04:05+02:00"), false),
+        ("lastMessageAt", json!("2026-01-02 03:04:05Z"), false),
+        ("lastMessageAt", json!("2026-01-02"), false),
+        ("lastMessageAt", json!(1_767_323_045), false),
+        ("id", json!("cnv_0a9"), true),
+        ("id", json!("cnv_0A9"), false),
+        ("id", json!("cnv_"), false),
+        ("id", json!("not_1"), false),
+        ("messageCount", json!(1.5), false),
+        ("topic", json!(null), true),
+        ("tags", json!(["a", 1]), false),
+    ] {
+        let given = value.clone();
+        proxy.change(edit("GET /conversations", move |list| {
+            for item in list.as_array_mut().into_iter().flatten() {
+                item[field] = given.clone();
+            }
+        }));
+        let rule = format!("summary.{field}");
+        let report =
+            Conform::new(proxy.base_url(), mock.test_key()).only([rule]).run().await.expect("it runs");
+        let expected = if holds { RuleResult::Holds } else { RuleResult::Differs };
+        assert_eq!(report.rules[0].result, expected, "{field}: {value}");
+    }
 }
 
 /// One change in sixteen, from all over the tables: the others take minutes.

@@ -1,7 +1,7 @@
 //! A proxy between the suite and the mock that changes one thing at a time: a request, a response, or a webhook.
 
 use std::{
-    convert::Infallible,
+    io,
     net::SocketAddr,
     sync::{Arc, Mutex},
 };
@@ -84,6 +84,8 @@ pub(crate) enum Route {
     Forward,
     /// It goes on twice; the second response counts.
     ForwardTwice,
+    /// It never arrives; the connection closes.
+    Close,
     /// It never arrives; the proxy responds itself.
     Respond(ProxyResponse),
 }
@@ -179,17 +181,14 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn handle(
-    request: Request<Incoming>,
-    shared: Arc<Shared>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn handle(request: Request<Incoming>, shared: Arc<Shared>) -> io::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let path = head.uri.path_and_query().map(|it| it.as_str().to_owned()).unwrap_or_default();
     let mut request = ProxyRequest { method: head.method, path, headers: head.headers, body };
     let changes = shared.changes.lock().unwrap().clone();
     let sent_back = match request.path.strip_prefix("/relay/").map(str::to_owned) {
-        Some(to) => relay(&shared, &changes, request, &to).await,
+        Some(to) => Some(relay(&shared, &changes, request, &to).await),
         None => {
             shared.seen.lock().unwrap().push((request.method.clone(), request.path.clone()));
             // Webhooks come by here too.
@@ -204,17 +203,19 @@ async fn handle(
             forward(&shared, &changes, request).await
         }
     };
+    let sent_back = sent_back.ok_or(io::ErrorKind::ConnectionAborted)?;
     let mut response = Response::new(Full::new(sent_back.body));
     *response.status_mut() = sent_back.status.try_into().expect("a status");
     *response.headers_mut() = sent_back.headers;
     Ok(response)
 }
 
-async fn forward(shared: &Shared, changes: &Changes, mut request: ProxyRequest) -> ProxyResponse {
+async fn forward(shared: &Shared, changes: &Changes, mut request: ProxyRequest) -> Option<ProxyResponse> {
     let route = changes.before.as_ref().map_or(Route::Forward, |before| before(&mut request));
     let url = format!("{}{}", shared.target, request.path);
     let mut response = match route {
-        Route::Respond(response) => return response,
+        Route::Close => return None,
+        Route::Respond(response) => return Some(response),
         Route::Forward => send(&shared.client, &url, &request).await,
         Route::ForwardTwice => {
             send(&shared.client, &url, &request).await;
@@ -224,7 +225,7 @@ async fn forward(shared: &Shared, changes: &Changes, mut request: ProxyRequest) 
     if let Some(after) = &changes.after {
         after(&request, &mut response);
     }
-    response
+    Some(response)
 }
 
 async fn relay(shared: &Shared, changes: &Changes, mut request: ProxyRequest, to: &str) -> ProxyResponse {

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::rules::requests::operations::OPERATIONS;
 use crate::{
-    early_end::EarlyEnd,
     rule::{DRAFT, READS, Table, WORLD, WRITE},
+    rule_abort::RuleAbort,
     wire::http::Call,
 };
 
@@ -53,7 +53,7 @@ fn keys(table: &mut Table) {
                 let api = s.scoped(&["read"], livemode).await?;
                 let rest = api.key().strip_prefix(prefix).unwrap_or_default();
                 if rest.len() != 48 || !rest.chars().all(|c| c.is_ascii_alphanumeric()) {
-                    return Err(EarlyEnd::differs(
+                    return Err(RuleAbort::differs(
                         "a new key",
                         format!("{prefix} and 48 letters and digits"),
                         "another form",
@@ -80,14 +80,10 @@ fn keys(table: &mut Table) {
         let name = s.api().get("/me").await?.text_at("/agent/name")?;
         s.act(&id, "notes", &json!({ "body": "A note" })).await?.done()?;
         let read = s.read(&id).await?;
-        let items = crate::check::kept::timeline(&read)?;
+        let items = crate::check::fixture_types::timeline(&read)?;
         let author =
             items.iter().find(|it| it["type"] == "note").map(|it| it["author"].clone()).unwrap_or_default();
-        if author == name.as_str() {
-            Ok(())
-        } else {
-            Err(read.differs_in(format!("`author`: {name}"), "author", &author))
-        }
+        read.must_in(author == name.as_str(), format!("`author`: {name}"), "author", &author)
     });
     for (id, says, what, body, needs) in [
         ("auth.actor", "Its tags show under that name", "tags", json!({ "add": ["conform"] }), WRITE),
@@ -100,13 +96,10 @@ fn keys(table: &mut Table) {
                 let name = s.api().get("/me").await?.text_at("/agent/name")?;
                 s.act(&id, what, &body).await?.done()?;
                 let read = s.read(&id).await?;
-                let items = crate::check::kept::timeline(&read)?;
+                let items = crate::check::fixture_types::timeline(&read)?;
                 let last = items.last().cloned().unwrap_or_default();
                 let shown = if what == "tags" { &last["actor"] } else { &last["from"]["name"] };
-                match *shown == name.as_str() {
-                    true => Ok(()),
-                    false => Err(read.differs_in(format!("the name {name}"), "the last item", &last)),
-                }
+                read.must_in(*shown == name.as_str(), format!("the name {name}"), "the last item", &last)
             }
         });
     }

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use crate::rules::requests::operations::OPERATIONS;
 use crate::{
     check::session::text,
-    early_end::EarlyEnd,
     rule::{READS, Table, WORLD, WRITE},
+    rule_abort::RuleAbort,
     wire::http::{Api, Call},
     wire::reply::Reply,
 };
 
 /// Returns the names of the tools that a key is shown.
-async fn tools(api: &Api) -> Result<(Reply, Vec<String>), EarlyEnd> {
+async fn tools(api: &Api) -> Result<(Reply, Vec<String>), RuleAbort> {
     let reply = api.mcp("tools/list", json!({})).await?;
     let tools = reply.done()?["result"]["tools"].as_array().cloned();
     let tools = tools.ok_or_else(|| reply.differs("a result with `tools`"))?;
@@ -20,7 +20,7 @@ async fn tools(api: &Api) -> Result<(Reply, Vec<String>), EarlyEnd> {
 }
 
 /// Calls a tool; the reply and its result.
-async fn use_tool(api: &Api, name: &str, arguments: &Value) -> Result<(Reply, Value), EarlyEnd> {
+async fn use_tool(api: &Api, name: &str, arguments: &Value) -> Result<(Reply, Value), RuleAbort> {
     let reply = api.mcp("tools/call", json!({ "name": name, "arguments": arguments })).await?;
     let result = reply.done()?["result"].clone();
     match result.is_object() {
@@ -249,7 +249,7 @@ pub(crate) fn add(table: &mut Table) {
                 return Ok(());
             }
             let names: Vec<&str> = paths.keys().map(String::as_str).collect();
-            Err(EarlyEnd::differs(
+            Err(RuleAbort::differs(
                 &reply.request,
                 format!("{} {path} among the paths", method.to_uppercase()),
                 names.join(", "),

@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::rules::requests::operations::OPERATIONS;
 use crate::{
     check::session::{Session, text},
-    early_end::EarlyEnd,
     rule::{Table, WORLD, WRITE},
+    rule_abort::RuleAbort,
     wire::http::Api,
     wire::reply::Reply,
 };
@@ -18,9 +18,9 @@ pub(crate) fn add(table: &mut Table) {
 }
 
 /// Returns a private inbox with a mail in it: the conversation, its owner, and a key of that person.
-async fn private(s: &Session) -> Result<(String, String, Api), EarlyEnd> {
+async fn private(s: &Session) -> Result<(String, String, Api), RuleAbort> {
     let control = s.control()?;
-    let owner = text(&control.post("/users", json!({ "name": "Ben" })).await?["id"]);
+    let owner = control.post_for("/users", json!({ "name": "Ben" }), "id").await?;
     let inbox = json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner });
     control.post("/mailboxes", inbox).await?;
     let attached = json!([{ "filename": "xyzzy.pdf", "contentType": "application/pdf", "size": 7 }]);
@@ -32,14 +32,12 @@ async fn private(s: &Session) -> Result<(String, String, Api), EarlyEnd> {
     Ok((id, owner, api))
 }
 
-fn same(hidden: &Reply, never: &Reply) -> Result<(), EarlyEnd> {
+fn same(hidden: &Reply, never: &Reply) -> Result<(), RuleAbort> {
     hidden.refused(404)?;
-    match hidden.status == never.status && hidden.text == never.text {
-        true => Ok(()),
-        false => {
-            Err(hidden.differs(format!("the same as for an id that was never there: {}", never.described())))
-        }
-    }
+    hidden.must(
+        hidden.status == never.status && hidden.text == never.text,
+        format!("the same as for an id that was never there: {}", never.described()),
+    )
 }
 
 fn visibility(table: &mut Table) {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     check::session::{Session, text},
-    early_end::EarlyEnd,
     rule::{RECORD, Table, WORLD},
+    rule_abort::RuleAbort,
     wire::reply::Reply,
 };
 
@@ -22,14 +22,14 @@ fn sent(more: Value) -> Value {
     body
 }
 
-async fn record(s: &Session, more: Value) -> Result<Reply, EarlyEnd> {
+async fn record(s: &Session, more: Value) -> Result<Reply, RuleAbort> {
     let reply = s.live()?.post("/app-mail", &sent(more)).await?;
     reply.done()?;
     Ok(reply)
 }
 
 /// Returns a mail that answers the recorded one; the conversation that it is in.
-async fn answer(s: &Session, more: Value) -> Result<Reply, EarlyEnd> {
+async fn answer(s: &Session, more: Value) -> Result<Reply, RuleAbort> {
     let mut mail = json!({ "inReplyTo": MESSAGE_ID });
     if let (Some(mail), Some(more)) = (mail.as_object_mut(), more.as_object()) {
         mail.extend(more.clone());
@@ -40,7 +40,7 @@ async fn answer(s: &Session, more: Value) -> Result<Reply, EarlyEnd> {
     Ok(read)
 }
 
-fn has_no_reference(read: &Reply) -> Result<(), EarlyEnd> {
+fn has_no_reference(read: &Reply) -> Result<(), RuleAbort> {
     read.must(
         read.done()?.get("reference").is_none_or(Value::is_null),
         "a conversation without the reference",

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::replies::{REPLIES, REQUESTS, border, live, message, refused, unlike};
+use super::replies::{REPLIES, REQUESTS, border, live, message, refused};
 use crate::{
+    check::fixture_types::request_id,
     check::session::text,
     rule::{DRAFT, Needs, Table, WORLD},
+    rule_abort::must,
     shape::time,
 };
 
@@ -81,10 +83,7 @@ fn documents(table: &mut Table, group: &'static str, endpoint: (&'static str, fn
             let made = s.act(&id, what, &body).await?;
             let item = message(s.api(), &id, &made.text_at("/messageId")?).await?;
             let shown = text(&item["text"]);
-            match shown.contains("Passport") {
-                true => Ok(()),
-                false => Err(unlike(&made.request, "a text with the label of the document", &shown)),
-            }
+            must(shown.contains("Passport"), &made.request, "a text with the label of the document", &shown)
         }
     });
     let body = request.clone();
@@ -101,14 +100,12 @@ fn documents(table: &mut Table, group: &'static str, endpoint: (&'static str, fn
                 s.control()?.post(&format!("/messages/{draft}/approve"), json!({})).await?;
                 s.advance(600).await?;
                 let after = text(&message(&api, &id, &draft).await?["text"]).contains("://");
-                match !before && after {
-                    true => Ok(()),
-                    false => Err(unlike(
-                        "a draft with documents, approved",
-                        "a link after the approval alone",
-                        format!("before: {before}, after: {after}"),
-                    )),
-                }
+                must(
+                    !before && after,
+                    "a draft with documents, approved",
+                    "a link after the approval alone",
+                    format!("before: {before}, after: {after}"),
+                )
             }
         },
     );
@@ -118,7 +115,7 @@ fn documents(table: &mut Table, group: &'static str, endpoint: (&'static str, fn
         async move {
             live(&s, what, body).await?;
             s.advance(600).await?;
-            let sent = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
+            let sent = s.control()?.now().await?;
             s.advance(12 * 86_400).await?;
             let outbox = s.control()?.list("/outbox").await?;
             let days: Vec<i64> = outbox
@@ -127,14 +124,12 @@ fn documents(table: &mut Table, group: &'static str, endpoint: (&'static str, fn
                 .filter_map(|it| time(&text(&it["at"])))
                 .map(|at| ((at - sent) / 86_400.0).round() as i64)
                 .collect();
-            match days == [2, 4, 7] {
-                true => Ok(()),
-                false => Err(unlike(
-                    "documents asked for, and twelve days later",
-                    "reminders on days 2, 4 and 7",
-                    format!("days {days:?}"),
-                )),
-            }
+            must(
+                days == [2, 4, 7],
+                "documents asked for, and twelve days later",
+                "reminders on days 2, 4 and 7",
+                format!("days {days:?}"),
+            )
         }
     });
 }
@@ -188,10 +183,12 @@ fn requests(table: &mut Table) {
         let body = json!({ "documents": [{ "label": "Passport" }], "message": word });
         let made = s.act(&id, "document-requests", &body).await?;
         let shown = text(&message(s.api(), &id, &made.text_at("/messageId")?).await?["text"]);
-        match shown.find(&word).zip(shown.find("Passport")).is_some_and(|(above, below)| above < below) {
-            true => Ok(()),
-            false => Err(unlike(&made.request, "the message, then the label", &shown)),
-        }
+        must(
+            shown.find(&word).zip(shown.find("Passport")).is_some_and(|(above, below)| above < below),
+            &made.request,
+            "the message, then the label",
+            &shown,
+        )
     });
     for (id, says, mock, body) in [
         (
@@ -231,9 +228,7 @@ fn requests(table: &mut Table) {
             .await?;
             s.advance(600).await?;
             let upload = json!({ "item": 0, "filename": "passport.pdf" });
-            s.control()?
-                .post(&format!("/document-requests/{}/uploads", text(&made["requestId"])), upload)
-                .await?;
+            s.control()?.post(&format!("/document-requests/{}/uploads", request_id(&made)?), upload).await?;
             let list = s.live()?.get("/documents").await?;
             let filed = list
                 .list()?
@@ -255,21 +250,16 @@ fn requests(table: &mut Table) {
             .await?;
             s.advance(600).await?;
             let upload = json!({ "item": 0, "filename": "passport.pdf" });
-            s.control()?
-                .post(&format!("/document-requests/{}/uploads", text(&made["requestId"])), upload)
-                .await?;
+            s.control()?.post(&format!("/document-requests/{}/uploads", request_id(&made)?), upload).await?;
             s.advance(10 * 86_400).await?;
             let outbox = s.control()?.list("/outbox").await?;
             let reminders = outbox.iter().filter(|it| it["kind"] == "reminder").count();
-            if reminders == 0 {
-                Ok(())
-            } else {
-                Err(unlike(
-                    "documents asked for and uploaded",
-                    "no reminder",
-                    format!("{reminders} reminders"),
-                ))
-            }
+            must(
+                reminders == 0,
+                "documents asked for and uploaded",
+                "no reminder",
+                format!("{reminders} reminders"),
+            )
         },
     );
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    check::kept::timeline,
+    check::fixture_types::timeline,
     check::session::Session,
-    early_end::EarlyEnd,
     rule::{DRAFT, Found, SEND, Table},
+    rule_abort::{RuleAbort, must},
     shape::{
         Field,
         Type::{Id, OneOf, Text, Time},
@@ -72,21 +72,17 @@ pub(crate) fn refused(
 }
 
 /// Returns the message in the timeline of a conversation.
-pub(crate) async fn message(api: &Api, conversation: &str, id: &str) -> Result<Value, EarlyEnd> {
+pub(crate) async fn message(api: &Api, conversation: &str, id: &str) -> Result<Value, RuleAbort> {
     let read = api.get(format!("/conversations/{conversation}")).await?;
     let found = timeline(&read)?.into_iter().find(|it| it["id"] == id);
     found.ok_or_else(|| read.differs(format!("{id} in the timeline")))
 }
 
 /// Returns a live conversation with a reply or request in it; gives the conversation and the answer.
-pub(crate) async fn live(s: &Session, what: &str, body: Value) -> Result<(String, Value), EarlyEnd> {
+pub(crate) async fn live(s: &Session, what: &str, body: Value) -> Result<(String, Value), RuleAbort> {
     let id = s.live_conversation().await?;
     let made = s.live()?.post(format!("/conversations/{id}/{what}"), &body).await?;
     Ok((id, made.done()?.clone()))
-}
-
-pub(crate) fn unlike(request: &str, expected: &str, received: impl std::fmt::Display) -> EarlyEnd {
-    EarlyEnd::differs(request, expected, received.to_string())
 }
 
 pub(crate) fn add(table: &mut Table) {
@@ -208,10 +204,7 @@ fn bodies(table: &mut Table) {
             let (id, word) = (s.conversation().await?, s.word("reply"));
             let made = s.act(&id, "replies", &json!({ "body": word })).await?;
             let item = message(s.api(), &id, &made.text_at("/messageId")?).await?;
-            match item["text"] == word.as_str() {
-                true => Ok(()),
-                false => Err(unlike(&made.request, &format!("`text`: {word}"), &item["text"])),
-            }
+            must(item["text"] == word.as_str(), &made.request, format!("`text`: {word}"), &item["text"])
         },
     );
     table.demand(

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
-use super::replies::{REPLIES, REQUESTS, live, message, unlike, with};
+use super::replies::{REPLIES, REQUESTS, live, message, with};
 use crate::{
     check::session::text,
     rule::{DRAFT, SEND, Table, WORLD},
+    rule_abort::{RuleAbort, must},
     shape::time,
 };
 
@@ -49,9 +50,9 @@ pub(crate) fn add(table: &mut Table) {
             let item = message(s.api(), &id, &made.text_at("/messageId")?).await?;
             match (item["direction"] == "outbound", item["status"] == expected) {
                 (true, true) => Ok(()),
-                _ => Err(unlike(
+                _ => Err(RuleAbort::differs(
                     &made.request,
-                    &format!("an outbound message, {expected}, in the timeline"),
+                    format!("an outbound message, {expected}, in the timeline"),
                     item,
                 )),
             }
@@ -67,16 +68,14 @@ pub(crate) fn add(table: &mut Table) {
             let made = s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?;
             let sent = made.text_at("/messageId")?;
             let early = message(s.api(), &id, &sent).await?["status"].clone();
-            s.wait(std::time::Duration::from_secs(7)).await;
+            s.wait(std::time::Duration::from_secs(7)).await?;
             let late = message(s.api(), &id, &sent).await?["status"].clone();
-            match early == "scheduled" && late == "sent" {
-                true => Ok(()),
-                false => Err(unlike(
-                    &made.request,
-                    "scheduled at once, and sent 7 seconds later",
-                    format!("{early}, then {late}"),
-                )),
-            }
+            must(
+                early == "scheduled" && late == "sent",
+                &made.request,
+                "scheduled at once, and sent 7 seconds later",
+                format!("{early}, then {late}"),
+            )
         },
     );
     table.demand(
@@ -91,14 +90,12 @@ pub(crate) fn add(table: &mut Table) {
             let early = message(s.api(), &id, &sent).await?["status"].clone();
             s.advance(1).await?;
             let late = message(s.api(), &id, &sent).await?["status"].clone();
-            match early == "scheduled" && late == "sent" {
-                true => Ok(()),
-                false => Err(unlike(
-                    &made.request,
-                    "scheduled after 4 seconds, sent after 5",
-                    format!("{early}, then {late}"),
-                )),
-            }
+            must(
+                early == "scheduled" && late == "sent",
+                &made.request,
+                "scheduled after 4 seconds, sent after 5",
+                format!("{early}, then {late}"),
+            )
         },
     );
     table.demand("reply.undo.live", "A sent reply leaves after 10 minutes", WORLD, |s| async move {
@@ -108,31 +105,48 @@ pub(crate) fn add(table: &mut Table) {
         let early = message(&api, &id, &sent).await?["status"].clone();
         s.advance(10).await?;
         let late = message(&api, &id, &sent).await?["status"].clone();
-        match early == "scheduled" && late == "sent" {
-            true => Ok(()),
-            false => Err(unlike(
-                "POST …/replies with send",
-                "scheduled after 9:55, sent after 10:05",
-                format!("{early}, then {late}"),
-            )),
-        }
+        must(
+            early == "scheduled" && late == "sent",
+            "POST …/replies with send",
+            "scheduled after 9:55, sent after 10:05",
+            format!("{early}, then {late}"),
+        )
     });
     table.demand(
         "reply.sendsAt.live",
         "`sendsAt` is the end of the undo window, 10 minutes on",
         WORLD,
         |s| async move {
-            let now = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
+            let now = s.control()?.now().await?;
             let (_, made) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
-            let Some(at) = made["sendsAt"].as_str().and_then(time) else { return Ok(()) };
-            match (at - now - 600.0).abs() < 2.0 {
-                true => Ok(()),
-                false => Err(unlike(
-                    "POST …/replies with send",
-                    "`sendsAt` 600 seconds from now",
-                    format!("{} seconds", at - now),
-                )),
-            }
+            let Some(at) = made["sendsAt"].as_str().and_then(time) else {
+                return Err(RuleAbort::left_out("the service's response leaves out the optional `sendsAt`"));
+            };
+            must(
+                (at - now - 600.0).abs() < 2.0,
+                "POST …/replies with send",
+                "`sendsAt` 600 seconds from now",
+                format!("{} seconds", at - now),
+            )
+        },
+    );
+    table.demand(
+        "reply.sendsAt.sandbox",
+        "`sendsAt` is the end of the undo window, 5 seconds on in the sandbox",
+        WORLD,
+        |s| async move {
+            let id = s.conversation().await?;
+            let now = s.control()?.now().await?;
+            let made = s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?;
+            let Some(at) = made.done()?["sendsAt"].as_str().and_then(time) else {
+                return Err(RuleAbort::left_out("the service's response leaves out the optional `sendsAt`"));
+            };
+            must(
+                (at - now - 5.0).abs() < 0.5,
+                &made.request,
+                "`sendsAt` 5 seconds from now",
+                format!("{:.1} seconds", at - now),
+            )
         },
     );
     table.demand(
@@ -147,7 +161,7 @@ pub(crate) fn add(table: &mut Table) {
             let status = message(&s.live()?, &id, &sent).await?["status"].clone();
             match status == "sent" || !s.control()?.list("/outbox").await?.is_empty() {
                 false => Ok(()),
-                true => Err(unlike(
+                true => Err(RuleAbort::differs(
                     "POST …/replies with send, stopped within the window",
                     "nothing leaves",
                     status,
@@ -159,10 +173,12 @@ pub(crate) fn add(table: &mut Table) {
         let (id, made) = live(&s, "replies", json!({ "body": "Hello" })).await?;
         s.advance(8 * 86_400).await?;
         let status = message(&s.live()?, &id, &text(&made["messageId"])).await?["status"].clone();
-        match s.control()?.list("/outbox").await?.is_empty() && status == "draft" {
-            true => Ok(()),
-            false => Err(unlike("POST …/replies, and eight days later", "a draft, and no mail", status)),
-        }
+        must(
+            s.control()?.list("/outbox").await?.is_empty() && status == "draft",
+            "POST …/replies, and eight days later",
+            "a draft, and no mail",
+            status,
+        )
     });
     table.demand(
         "draft.queue",
@@ -173,15 +189,12 @@ pub(crate) fn add(table: &mut Table) {
             let queue = s.control()?.list("/approvals").await?;
             let there =
                 queue.iter().any(|it| it["messageId"] == made["messageId"] && it["summary"] == "Says hello");
-            if there {
-                Ok(())
-            } else {
-                Err(unlike(
-                    "POST …/replies with a summary",
-                    "the draft in the queue, with its summary",
-                    json!(queue),
-                ))
-            }
+            must(
+                there,
+                "POST …/replies with a summary",
+                "the draft in the queue, with its summary",
+                json!(queue),
+            )
         },
     );
     table.demand(
@@ -196,14 +209,12 @@ pub(crate) fn add(table: &mut Table) {
             let early = message(&api, &id, &draft).await?["status"].clone();
             s.advance(10).await?;
             let late = message(&api, &id, &draft).await?["status"].clone();
-            match early == "scheduled" && late == "sent" {
-                true => Ok(()),
-                false => Err(unlike(
-                    "a draft, approved by a person",
-                    "scheduled after 9:55, sent after 10:05",
-                    format!("{early}, then {late}"),
-                )),
-            }
+            must(
+                early == "scheduled" && late == "sent",
+                "a draft, approved by a person",
+                "scheduled after 9:55, sent after 10:05",
+                format!("{early}, then {late}"),
+            )
         },
     );
     table.demand("draft.edited", "A person may edit a draft before approving it", WORLD, |s| async move {
@@ -212,11 +223,7 @@ pub(crate) fn add(table: &mut Table) {
         s.control()?.post(&format!("/messages/{draft}/approve"), json!({ "body": "Good day" })).await?;
         s.advance(600).await?;
         let shown = message(&s.live()?, &id, &draft).await?["text"].clone();
-        if shown == "Good day" {
-            Ok(())
-        } else {
-            Err(unlike("a draft, edited and approved", "the edited text", shown))
-        }
+        must(shown == "Good day", "a draft, edited and approved", "the edited text", shown)
     });
     table.observe(
         "reply.conversation-status",

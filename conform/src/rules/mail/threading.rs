@@ -78,7 +78,7 @@ pub(crate) fn add(table: &mut Table) {
     }
 }
 
-fn joins(first: &Value, second: &Value) -> Result<String, crate::early_end::EarlyEnd> {
+fn joins(first: &Value, second: &Value) -> Result<String, crate::rule_abort::RuleAbort> {
     let same = second["conversationId"] == first["conversationId"];
     Ok(if same { "joins" } else { "a new conversation" }.into())
 }

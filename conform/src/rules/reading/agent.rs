@@ -18,7 +18,7 @@ const AGENT: &[Field] = &[
     field("livemode", Bool),
 ];
 
-fn is_json(reply: &Reply) -> Result<(), crate::early_end::EarlyEnd> {
+fn is_json(reply: &Reply) -> Result<(), crate::rule_abort::RuleAbort> {
     let kind = reply.content_type();
     let named = kind.starts_with("application/json") || kind.contains("+json");
     let body = reply.json().is_some();
@@ -26,7 +26,7 @@ fn is_json(reply: &Reply) -> Result<(), crate::early_end::EarlyEnd> {
         true => Ok(()),
         false => {
             let what = if body { "a JSON body" } else { "a body that is not JSON" };
-            Err(crate::early_end::EarlyEnd::differs(
+            Err(crate::rule_abort::RuleAbort::differs(
                 &reply.request,
                 "a JSON body with the content type application/json",
                 format!("{what} with the content type {kind}"),

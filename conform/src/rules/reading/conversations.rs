@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    check::kept::timeline,
+    check::fixture_types::timeline,
     check::session::text,
-    early_end::EarlyEnd,
     rule::{READS, Table, WORLD, WRITE},
+    rule_abort::{RuleAbort, must},
     shape::{
         Field,
         Type::{Id, Integer, List, Nullable, Object, OneOf, Text, Time},
@@ -127,15 +127,13 @@ pub(crate) fn add(table: &mut Table) {
         let inboxes = s.api().get("/mailboxes").await?;
         let addresses: Vec<Value> = inboxes.list()?.iter().map(|it| it["address"].clone()).collect();
         let found = s.whole().await?;
-        let address = &found.items[0]["mailbox"];
-        match addresses.contains(address) {
-            true => Ok(()),
-            false => Err(found.reply.differs_in(
-                "`mailbox`: the address of an inbox in GET /mailboxes",
-                "mailbox",
-                address,
-            )),
-        }
+        let address = found.first("mailbox");
+        found.reply.must_in(
+            addresses.contains(address),
+            "`mailbox`: the address of an inbox in GET /mailboxes",
+            "mailbox",
+            address,
+        )
     });
     table.demand(
         "conversation.riskReasons.max",
@@ -143,18 +141,20 @@ pub(crate) fn add(table: &mut Table) {
         READS,
         |s| async move {
             let found = s.whole().await?;
-            let reasons = &found.items[0]["riskReasons"];
-            match reasons.as_array().is_some_and(|it| it.len() <= 3) {
-                true => Ok(()),
-                false => Err(found.reply.differs_in("at most three `riskReasons`", "riskReasons", reasons)),
-            }
+            let reasons = found.first("riskReasons");
+            found.reply.must_in(
+                reasons.as_array().is_some_and(|it| it.len() <= 3),
+                "at most three `riskReasons`",
+                "riskReasons",
+                reasons,
+            )
         },
     );
     table.demand("timeline.order", "The timeline is oldest first", WRITE, |s| async move {
         let id = s.conversation().await?;
         for word in ["first", "second"] {
             // Items of one instant have no order.
-            s.wait(std::time::Duration::from_secs(1)).await;
+            s.wait(std::time::Duration::from_secs(1)).await?;
             s.act(&id, "notes", &json!({ "body": word })).await?.done()?;
         }
         let read = s.read(&id).await?;
@@ -163,14 +163,12 @@ pub(crate) fn add(table: &mut Table) {
         let order: Vec<String> = shown.iter().map(|it| text(&it["body"])).collect();
         let times: Vec<f64> =
             shown.iter().filter_map(|it| time(it["at"].as_str().unwrap_or_default())).collect();
-        match order == ["", "first", "second"] && times.is_sorted() {
-            true => Ok(()),
-            false => Err(EarlyEnd::differs(
-                &read.request,
-                "the mail, then the first note, then the second",
-                format!("{order:?} at {times:?}"),
-            )),
-        }
+        must(
+            order == ["", "first", "second"] && times.is_sorted(),
+            &read.request,
+            "the mail, then the first note, then the second",
+            format!("{order:?} at {times:?}"),
+        )
     });
     for (name, kind, value) in [
         ("filename", Text, json!("a.pdf")),
@@ -187,10 +185,7 @@ pub(crate) fn add(table: &mut Table) {
                 let items = timeline(&read)?;
                 let attached = items.iter().find_map(|it| it["attachments"].get(0)).cloned();
                 let shown = &attached.unwrap_or_default()[name];
-                match *shown == value {
-                    true => Ok(()),
-                    false => Err(read.differs_in(format!("{value} of the attachment"), name, shown)),
-                }
+                read.must_in(*shown == value, format!("{value} of the attachment"), name, shown)
             }
         });
     }
@@ -199,7 +194,7 @@ pub(crate) fn add(table: &mut Table) {
         "Each item of a timeline has a type, and is a message, a note or an event",
         READS,
         |s| async move {
-            let read = s.rich().await?.read.clone();
+            let read = s.populated_conversation().await?.read.clone();
             let known = |it: &Value| matches!(it["type"].as_str(), Some("message" | "note" | "event"));
             match timeline(&read)?.iter().find(|it| !known(it)) {
                 None => Ok(()),
@@ -230,7 +225,7 @@ pub(crate) fn add(table: &mut Table) {
         let says = format!("Each entry of `team.{part}` has a name and an id that starts with `{prefix}`");
         table.demand(id, says, READS, move |s| async move {
             let found = s.whole().await?;
-            let members = found.items[0]["team"][part].as_array().cloned().unwrap_or_default();
+            let members = found.first("team")[part].as_array().cloned().unwrap_or_default();
             let fits = |it: &Value| {
                 text(&it["id"]).len() > prefix.len()
                     && text(&it["id"]).starts_with(prefix)
@@ -251,11 +246,11 @@ pub(crate) fn add(table: &mut Table) {
         "A read has the same values as the summary",
         READS,
         |s| async move {
-            let rich = s.rich().await?;
-            let read = rich.read.done()?;
-            let summary = rich.list.list()?.iter().find(|it| it["id"] == read["id"]).cloned();
-            let summary =
-                summary.ok_or_else(|| rich.list.differs("the conversation that was read, in the list"))?;
+            let populated = s.populated_conversation().await?;
+            let read = populated.read.done()?;
+            let summary = populated.list.list()?.iter().find(|it| it["id"] == read["id"]).cloned();
+            let summary = summary
+                .ok_or_else(|| populated.list.differs("the conversation that was read, in the list"))?;
             for name in [
                 "subject",
                 "status",
@@ -268,7 +263,11 @@ pub(crate) fn add(table: &mut Table) {
                 "risk",
             ] {
                 if summary[name] != read[name] {
-                    return Err(rich.read.differs_in(format!("`{name}` as in the list"), name, &read[name]));
+                    return Err(populated.read.differs_in(
+                        format!("`{name}` as in the list"),
+                        name,
+                        &read[name],
+                    ));
                 }
             }
             Ok(())
@@ -285,14 +284,12 @@ pub(crate) fn add(table: &mut Table) {
             let read = s.read(&id).await?;
             let message = timeline(&read)?.into_iter().find(|it| it["type"] == "message").unwrap_or_default();
             let length = text(&message["text"]).chars().count();
-            match (7_900..=8_010).contains(&length) {
-                true => Ok(()),
-                false => Err(EarlyEnd::differs(
-                    &read.request,
-                    "a text of 8,000 characters",
-                    format!("{length} characters"),
-                )),
-            }
+            must(
+                (7_900..=8_010).contains(&length),
+                &read.request,
+                "a text of 8,000 characters",
+                format!("{length} characters"),
+            )
         },
     );
     table.demand("message.text.quoted", "The text of a message comes without quoted history", WRITE, |s| async move {
@@ -301,10 +298,8 @@ pub(crate) fn add(table: &mut Table) {
         let read = s.read(&id).await?;
         let message = timeline(&read)?.into_iter().find(|it| it["type"] == "message").unwrap_or_default();
         let shown = text(&message["text"]);
-        match shown.contains("that works") && !shown.contains("turn it off") {
-            true => Ok(()),
-            false => Err(read.differs_in("the new words without the quoted ones", "text", &message["text"])),
-        }
+        let is_new = shown.contains("that works") && !shown.contains("turn it off");
+        read.must_in(is_new, "the new words without the quoted ones", "text", &message["text"])
     });
     table.observe(
         "message.text.cut",
@@ -338,7 +333,7 @@ pub(crate) fn add(table: &mut Table) {
     );
 }
 
-fn assignees(items: &[Value], reply: &crate::wire::reply::Reply) -> Result<(), EarlyEnd> {
+fn assignees(items: &[Value], reply: &crate::wire::reply::Reply) -> Result<(), RuleAbort> {
     let fits = |it: &Value| {
         let prefix = if it["type"] == "user" { "usr_" } else { "agt_" };
         it.is_null() || text(&it["id"]).starts_with(prefix)

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::lists::statuses;
 use crate::{
     check::session::text,
-    early_end::EarlyEnd,
     rule::{Found, READS, Table, WORLD, WRITE},
+    rule_abort::RuleAbort,
     shape::{
         Field,
         Type::{Id, Integer, Nullable, Number, Object, OneOf, Text, Time},
@@ -41,22 +41,24 @@ pub(crate) fn add(table: &mut Table) {
     table.section("2.5");
     table.fields("mailbox", MAILBOX, READS, |s| s.listed("/mailboxes"));
     table.demand("mailbox.open.count", "`open` is the number of open conversations", WRITE, |s| async move {
-        let id = s.conversation().await?;
-        let open = async || -> Result<i64, EarlyEnd> {
+        let open = async || -> Result<i64, RuleAbort> {
             let list = s.api().get("/mailboxes").await?;
             list.done()?[0]["open"].as_i64().ok_or_else(|| list.differs("an integer in `open`"))
         };
-        let with = open().await?;
-        s.act(&id, "status", &json!({ "status": "closed" })).await?.done()?;
-        let without = open().await?;
-        match with == without + 1 {
-            true => Ok(()),
-            false => Err(EarlyEnd::differs(
-                "GET /mailboxes, before and after one is closed",
-                "`open` one less",
-                format!("{with}, then {without}"),
-            )),
+        let mut seen = Vec::new();
+        // An email of an earlier rule may leave in between, and its conversation is no longer open then.
+        for _ in 0..3 {
+            let id = s.conversation().await?;
+            let with = open().await?;
+            s.act(&id, "status", &json!({ "status": "closed" })).await?.done()?;
+            let without = open().await?;
+            if with.checked_sub(1) == Some(without) {
+                return Ok(());
+            }
+            seen.push(format!("{with}, then {without}"));
         }
+        let request = "GET /mailboxes, before and after one is closed, three times";
+        Err(RuleAbort::differs(request, "`open` one less", seen.join("; ")))
     });
 
     table.section("2.6");
@@ -156,7 +158,7 @@ fn plain(table: &mut Table, group: &str, path: &'static str) {
 }
 
 /// Returns a live mail with an attachment: the conversation, and the document that was made of it.
-async fn filed(s: &crate::check::session::Session) -> Result<(String, String), EarlyEnd> {
+async fn filed(s: &crate::check::session::Session) -> Result<(String, String), RuleAbort> {
     let attached = json!([{ "filename": "scan-2.pdf", "contentType": "application/pdf", "size": 7 }]);
     let mail = s.mail(json!({ "attachments": attached })).await?;
     let id = text(&mail["conversationId"]);

@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 
 use crate::{
     check::session::text,
-    early_end::EarlyEnd,
     rule::{READS, Table, WORLD, WRITE},
+    rule_abort::{RuleAbort, must},
     shape::time,
     wire::reply::Reply,
 };
 
-pub(crate) fn ids(list: &Reply) -> Result<Vec<String>, EarlyEnd> {
+pub(crate) fn ids(list: &Reply) -> Result<Vec<String>, RuleAbort> {
     Ok(list.list()?.iter().map(|it| text(&it["id"])).collect())
 }
 
-pub(crate) fn contains(list: &Reply, id: &str, expected: bool) -> Result<(), EarlyEnd> {
+pub(crate) fn contains(list: &Reply, id: &str, expected: bool) -> Result<(), RuleAbort> {
     let words = if expected { "the conversation in the list" } else { "a list without the conversation" };
     list.must(ids(list)?.iter().any(|it| it == id) == expected, format!("{words} ({id})"))
 }
@@ -68,10 +68,10 @@ pub(crate) fn add(table: &mut Table) {
         "GET /conversations/{id} answers 200 with that conversation",
         READS,
         |s| async move {
-            let rich = s.rich().await?;
-            rich.read.must(rich.read.status == 200, "200")?;
-            let id = rich.read.text_at("/id")?;
-            rich.read.must(rich.read.request.ends_with(&id), "the conversation that was asked for")
+            let populated = s.populated_conversation().await?;
+            populated.read.must(populated.read.status == 200, "200")?;
+            let id = populated.read.text_at("/id")?;
+            populated.read.must(populated.read.request.ends_with(&id), "the conversation that was asked for")
         },
     );
     table.demand("read.404", "A conversation that is not there is a 404", READS, |s| async move {
@@ -166,7 +166,7 @@ fn views(table: &mut Table) {
 fn narrowed(table: &mut Table) {
     table.demand("list.mailbox", "`mailbox` narrows to one inbox", WORLD, |s| async move {
         let sales = json!({ "address": "sales@acme.example", "name": "Sales" });
-        let sales = text(&s.control()?.post("/mailboxes", sales).await?["id"]);
+        let sales = s.control()?.post_for("/mailboxes", sales, "id").await?;
         let inside = text(&s.mail(json!({ "to": "sales@acme.example" })).await?["conversationId"]);
         let outside = s.live_conversation().await?;
         let list = s.live()?.get(format!("/conversations?mailbox={sales}")).await?;
@@ -217,12 +217,12 @@ fn narrowed(table: &mut Table) {
     table.demand("list.newest-first", "The newest conversation comes first", READS, |s| async move {
         let found = s.summaries().await?;
         let times: Vec<f64> = found.items.iter().filter_map(|it| time(&text(&it["lastMessageAt"]))).collect();
-        match times.is_sorted_by(|one, next| one >= next) {
-            true => Ok(()),
-            false => {
-                Err(EarlyEnd::differs(&found.reply.request, "`lastMessageAt` falling", format!("{times:?}")))
-            }
-        }
+        must(
+            times.is_sorted_by(|one, next| one >= next),
+            &found.reply.request,
+            "`lastMessageAt` falling",
+            format!("{times:?}"),
+        )
     });
     table.demand(
         "list.latest-message",

@@ -5,12 +5,12 @@ use serde_json::json;
 use super::lists::{contains, ids};
 use crate::{
     check::session::Session,
-    early_end::EarlyEnd,
     rule::{READS, SEND, Table, WRITE},
+    rule_abort::RuleAbort,
 };
 
 /// Returns a conversation whose mail has these words, and what a search for `q` finds.
-async fn found(s: &Session, words: &str, q: &str) -> Result<String, EarlyEnd> {
+async fn found(s: &Session, words: &str, q: &str) -> Result<String, RuleAbort> {
     let mail = json!({ "from": s.address("customer"), "text": format!("I look for a {words} in the hay.") });
     let id = s.inbound(mail).await?.text_at("/conversationId")?;
     let list = s.api().get(format!("/conversations?limit=100&q={q}")).await?;
@@ -43,7 +43,7 @@ pub(crate) fn add(table: &mut Table) {
     table.demand("list.q.outbound", "`q` also searches mail that went out", SEND, |s| async move {
         let (id, word) = (s.conversation().await?, s.word("answer"));
         s.act(&id, "replies", &json!({ "body": word, "send": true })).await?.done()?;
-        s.wait(std::time::Duration::from_secs(7)).await;
+        s.wait(std::time::Duration::from_secs(7)).await?;
         let status = s.read(&id).await?.text_at("/status")?;
         contains(&s.api().get(format!("/conversations?view={status}&q={word}")).await?, &id, true)
     });
@@ -64,7 +64,8 @@ pub(crate) fn add(table: &mut Table) {
             made.push(id);
         }
         let list = s.api().get(format!("/conversations?view=closed&assigned=me&q={word}")).await?;
-        list.must(ids(&list)? == made[..1], format!("{} alone", made[0]))
+        let first = made.first().cloned().unwrap_or_default();
+        list.must(ids(&list)? == [first.as_str()], format!("{first} alone"))
     });
     table.observe("list.q.note", "Whether `q` finds the words of a note", "no", WRITE, |s| async move {
         let (id, word) = (s.conversation().await?, s.word("note"));
@@ -77,9 +78,11 @@ pub(crate) fn add(table: &mut Table) {
             "list.q.beginning",
             "Whether the beginning of a word finds it",
             "yes",
-            (|word: &str| word[..word.len() - 3].to_owned()) as fn(&str) -> String,
+            (|word: &str| word.chars().take(word.len().saturating_sub(3)).collect()) as fn(&str) -> String,
         ),
-        ("list.q.inside", "Whether a later part of a word finds it", "no", |word| word[3..].to_owned()),
+        ("list.q.inside", "Whether a later part of a word finds it", "no", |word| {
+            word.chars().skip(3).collect()
+        }),
         ("list.q.case", "Whether a word in capitals finds it", "yes", |word| word.to_uppercase()),
         ("list.q.words", "Whether one of several words is enough", "no", |word| {
             format!("{word}%20nothing-like-it")

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     check::session::{Session, text},
-    early_end::EarlyEnd,
     rule::{READS, Table, WORLD, WRITE},
+    rule_abort::{RuleAbort, must},
     shape::time,
     wire::http::{Api, Call},
     wire::reply::Reply,
@@ -16,7 +16,7 @@ const FAR_TOO_MANY: usize = 150;
 /// The fewest that it has to let through.
 const CERTAINLY_ALLOWED: usize = 110;
 
-fn one_field(reply: &Reply) -> Result<(), EarlyEnd> {
+fn one_field(reply: &Reply) -> Result<(), RuleAbort> {
     let fields = reply.json().and_then(Value::as_object);
     let sentence = fields.filter(|it| it.len() == 1).and_then(|it| it.get("error")).and_then(Value::as_str);
     match sentence {
@@ -63,7 +63,7 @@ fn bodies(table: &mut Table) {
 }
 
 /// Returns how many requests are let through before the first 429.
-async fn until_limited(api: &Api, call: &Call) -> Result<(usize, Option<Reply>), EarlyEnd> {
+async fn until_limited(api: &Api, call: &Call) -> Result<(usize, Option<Reply>), RuleAbort> {
     for sent in 0..FAR_TOO_MANY {
         let reply = api.burst(call).await?;
         if reply.status == 429 {
@@ -73,7 +73,7 @@ async fn until_limited(api: &Api, call: &Call) -> Result<(usize, Option<Reply>),
     Ok((FAR_TOO_MANY, None))
 }
 
-pub(crate) async fn limited(s: &Session) -> Result<(Api, usize, Option<Reply>), EarlyEnd> {
+pub(crate) async fn limited(s: &Session) -> Result<(Api, usize, Option<Reply>), RuleAbort> {
     let api = s.scoped(&["read"], true).await?;
     let (sent, reply) = until_limited(&api, &Call::get("/me")).await?;
     Ok((api, sent, reply))
@@ -97,7 +97,7 @@ fn rate(table: &mut Table) {
                 (_, sent, Some(reply)) => {
                     Err(reply.differs(format!("a 429 after about 120 requests, not after {sent}")))
                 }
-                (_, sent, None) => Err(EarlyEnd::differs(
+                (_, sent, None) => Err(RuleAbort::differs(
                     "GET /me, again and again",
                     "a 429 after about 120 requests",
                     format!("none after {sent}"),
@@ -114,7 +114,7 @@ fn rate(table: &mut Table) {
         WORLD,
         |s| async move {
             let Some(reply) = limited(&s).await?.2 else {
-                return Err(EarlyEnd::not_tried("no 429 was to be had"));
+                return Err(RuleAbort::failed("no 429 was to be had"));
             };
             one_field(&reply)?;
             reply.must(reply.refused(429)?.contains("120"), "a sentence with 120 in it")
@@ -132,7 +132,7 @@ fn rate(table: &mut Table) {
     table.demand("rate.shared", "REST and MCP share the count", WORLD, |s| async move {
         let (api, _, refused) = limited(&s).await?;
         if refused.is_none() {
-            return Err(EarlyEnd::not_tried("no 429 was to be had"));
+            return Err(RuleAbort::failed("no 429 was to be had"));
         }
         let reply = api.burst(&of_mcp(&s, "tools/list", json!({}))).await?;
         reply.must(reply.status == 429, "429")
@@ -146,9 +146,9 @@ fn rate(table: &mut Table) {
         let (sent, reply) = until_limited(&api, &Call::get("/me")).await?;
         let sent = sent + 60;
         match reply {
-            None => Err(EarlyEnd::not_tried("no 429 was to be had")),
+            None => Err(RuleAbort::failed("no 429 was to be had")),
             Some(_) if (CERTAINLY_ALLOWED..FAR_TOO_MANY).contains(&sent) => Ok(()),
-            Some(_) => Err(EarlyEnd::differs(
+            Some(_) => Err(RuleAbort::differs(
                 "60 calls of a tool, then GET /me again and again",
                 "a 429 after about 120 in all",
                 format!("a 429 after {sent}"),
@@ -173,7 +173,7 @@ fn rate(table: &mut Table) {
                     );
                 }
             }
-            Err(EarlyEnd::differs(
+            Err(RuleAbort::differs(
                 "POST /sandbox/inbound with two keys",
                 "a 429 after about 120 mails",
                 format!("none after {FAR_TOO_MANY}"),
@@ -182,7 +182,7 @@ fn rate(table: &mut Table) {
     );
     table.observe("rate.retry-after", "Whether a 429 has `retry-after`", "no", WORLD, |s| async move {
         let Some(reply) = limited(&s).await?.2 else {
-            return Err(EarlyEnd::not_tried("no 429 was to be had"));
+            return Err(RuleAbort::failed("no 429 was to be had"));
         };
         Ok(if reply.headers.contains_key("retry-after") { "yes" } else { "no" }.into())
     });
@@ -191,10 +191,7 @@ fn rate(table: &mut Table) {
 fn versions(table: &mut Table) {
     table.demand("version.path", "The version is in every path", READS, |s| async move {
         let base = s.http().base_url();
-        match base.ends_with("/api/v1") {
-            true => Ok(()),
-            false => Err(EarlyEnd::differs("the base URL", "an address that ends in /api/v1", base)),
-        }
+        must(base.ends_with("/api/v1"), "the base URL", "an address that ends in /api/v1", base)
     });
     table.demand(
         "version.unknown-parameter",
@@ -214,7 +211,7 @@ fn versions(table: &mut Table) {
         let found = s.summaries().await?;
         let at = found.items.first().map(|it| text(&it["lastMessageAt"])).unwrap_or_default();
         let milliseconds =
-            at.len() == 24 && at.ends_with('Z') && at.as_bytes()[19] == b'.' && time(&at).is_some();
+            at.len() == 24 && at.ends_with('Z') && at.find('.') == Some(19) && time(&at).is_some();
         Ok(if milliseconds { "milliseconds and Z".into() } else { "another form".into() })
     });
 }

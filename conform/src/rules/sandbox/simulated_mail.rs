@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    check::kept::inbound,
+    check::fixture_types::inbound,
     check::session::text,
-    early_end::EarlyEnd,
     rule::{Needs, SEND, Table, WORLD, WRITE},
+    rule_abort::{RuleAbort, must},
     wire::receiver::{Answer, Receiver},
 };
 
@@ -86,15 +86,7 @@ fn simulated(table: &mut Table) {
         let id = s.conversation_with(&from).await?;
         s.inbound(json!({ "from": from, "text": "More", "conversationId": id })).await?.done()?;
         s.settle().await?;
-        let kinds: Vec<String> = receiver.got().iter().map(|it| it.kind()).collect();
-        match kinds.iter().any(|kind| kind == "client.replied") {
-            true => Ok(()),
-            false => Err(EarlyEnd::differs(
-                "POST /sandbox/inbound with conversationId",
-                "a `client.replied` event",
-                kinds.join(", "),
-            )),
-        }
+        replied(&receiver)
     });
     for (id, says, mock, mail) in [
         (
@@ -126,10 +118,8 @@ fn simulated(table: &mut Table) {
         let read = s.read(&id).await?;
         let conversation = read.done()?;
         let reasons = conversation["riskReasons"].as_array().map_or(0, Vec::len);
-        match conversation["risk"].is_string() && (1..=3).contains(&reasons) {
-            true => Ok(()),
-            false => Err(read.differs_in("a `risk`, with one to three reasons", "risk", &conversation["risk"])),
-        }
+        let is_marked = conversation["risk"].is_string() && (1..=3).contains(&reasons);
+        read.must_in(is_marked, "a `risk`, with one to three reasons", "risk", &conversation["risk"])
     });
     table.demand("inbound.harmless", "`risk` is null when nothing looks wrong", WRITE, |s| async move {
         let id = s.conversation().await?;
@@ -139,24 +129,42 @@ fn simulated(table: &mut Table) {
     });
 }
 
+/// The receiver was told of a simulated reply.
+fn replied(receiver: &Receiver) -> Result<(), RuleAbort> {
+    let kinds: Vec<String> = receiver.got().iter().map(|it| it.kind()).collect();
+    must(
+        kinds.iter().any(|kind| kind == "client.replied"),
+        "POST /sandbox/inbound with conversationId",
+        "a `client.replied` event",
+        kinds.join(", "),
+    )
+}
+
 fn around(table: &mut Table) {
     let events =
         |id: &str, says: &str, local: &'static str, kind: &'static str, expected: bool, table: &mut Table| {
             table.demand(id, says, WORLD as Needs, move |s| async move {
                 let receiver = Receiver::start(Answer::Status(200)).await?;
                 s.hook(&receiver, json!({ "livemode": false })).await?;
-                let id = s.conversation_with(&s.address(local)).await?;
+                let address = s.address(local);
+                let id = s.conversation_with(&address).await?;
                 s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?.done()?;
                 s.advance(30).await?;
                 let kinds: Vec<String> = receiver.got().iter().map(|it| it.kind()).collect();
-                match kinds.iter().any(|it| it == kind) == expected {
-                    true => Ok(()),
-                    false => {
-                        let expected =
-                            if expected { format!("a `{kind}` event") } else { format!("no `{kind}` event") };
-                        Err(EarlyEnd::differs(format!("a send to {local}"), expected, kinds.join(", ")))
-                    }
+                let article = if expected { "a" } else { "no" };
+                must(
+                    kinds.iter().any(|it| it == kind) == expected,
+                    format!("a send to {local}"),
+                    format!("{article} `{kind}` event"),
+                    kinds.join(", "),
+                )?;
+                if expected {
+                    return Ok(());
                 }
+                // A webhook that tells nothing at all would not tell this either.
+                s.inbound(json!({ "from": address, "text": "More", "conversationId": id })).await?.done()?;
+                s.settle().await?;
+                replied(&receiver)
             });
         };
     events(
@@ -215,7 +223,7 @@ fn around(table: &mut Table) {
         let outside = outbox.iter().find(|it| !text(&it["to"]).ends_with(".test"));
         match outside {
             None => Ok(()),
-            Some(_) => Err(EarlyEnd::differs(
+            Some(_) => Err(RuleAbort::differs(
                 "a send in the sandbox",
                 "no mail outside `.test`",
                 "a mail to another domain",
@@ -246,11 +254,7 @@ fn around(table: &mut Table) {
             let filed = filed.ok_or_else(|| list.differs("a document of that conversation"))?;
             let unread = filed["kind"].is_null()
                 && filed["fields"].as_object().is_some_and(|it| it.values().all(Value::is_null));
-            if unread {
-                Ok(())
-            } else {
-                Err(list.differs_in("no `kind` and no `fields`", "the document", &filed))
-            }
+            list.must_in(unread, "no `kind` and no `fields`", "the document", &filed)
         },
     );
     table.observe(
@@ -281,7 +285,7 @@ fn around(table: &mut Table) {
         let (one, other) = (s.api().get("/tags").await?, s.live()?.get("/tags").await?);
         match (id(one.done()?), id(other.done()?)) {
             (Some(one), Some(other)) if one == other => Ok(()),
-            (one, two) => Err(EarlyEnd::differs(
+            (one, two) => Err(RuleAbort::differs(
                 "GET /tags with both keys",
                 "the same id for the same name",
                 format!("{one:?}, {two:?}"),
@@ -291,14 +295,17 @@ fn around(table: &mut Table) {
     table.demand("sandbox.drafts", "Nobody can approve drafts in the sandbox", WORLD, |s| async move {
         let id = s.conversation().await?;
         let draft = s.act(&id, "replies", &json!({ "body": "Hello" })).await?.text_at("/messageId")?;
-        let status = s.control()?.status_of(&format!("/messages/{draft}/approve"), json!({})).await?;
-        match status {
-            200..=299 => Err(EarlyEnd::differs(
-                "a person approves a draft of the sandbox",
-                "a refusal",
-                status.to_string(),
-            )),
-            _ => Ok(()),
-        }
+        // A call that approves nothing at all would refuse this draft too.
+        let live = s.live_conversation().await?;
+        let live =
+            s.live()?.post(format!("/conversations/{live}/replies"), &json!({ "body": "Hello" })).await?;
+        let approve = |message: &str| format!("/messages/{message}/approve");
+        s.control()?.post(&approve(&live.text_at("/messageId")?), json!({})).await?;
+        must(
+            s.control()?.refuses(&approve(&draft), json!({})).await?,
+            "a person approves a draft of the sandbox",
+            "a refusal",
+            "approved",
+        )
     });
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    early_end::EarlyEnd,
     rule::{SHARED, Table},
+    rule_abort::RuleAbort,
     shape::{
         Field,
         Type::{Bool, Id, Integer, Nullable, Object, OneOf, Text, Time},
@@ -131,11 +131,14 @@ pub(crate) fn add(table: &mut Table) {
         "`data` never has an email's words, a note, a file or an attachment",
         SHARED,
         |s| async move {
-            let scene = s.scene().await?;
-            for delivery in &scene.got {
+            let scenario = s.webhook_scenario().await?;
+            if scenario.got.is_empty() {
+                return Err(RuleAbort::differs("what webhooks tell of", "a delivery", "none"));
+            }
+            for delivery in &scenario.got {
                 let data = delivery.event()["data"].to_string();
-                if let Some(word) = scene.words.iter().find(|word| data.contains(word.as_str())) {
-                    return Err(EarlyEnd::differs(
+                if let Some(word) = scenario.words.iter().find(|word| data.contains(word.as_str())) {
+                    return Err(RuleAbort::differs(
                         delivery.described(),
                         "no words of a mail, a note or a file",
                         format!("the words of a {word}"),

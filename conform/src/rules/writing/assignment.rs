@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::writes::{answers, count, is_event, not_found, refused};
 use crate::{
-    check::kept::timeline,
+    check::fixture_types::timeline,
     check::session::text,
-    early_end::EarlyEnd,
     rule::{Table, WORLD, WRITE},
+    rule_abort::RuleAbort,
     wire::http::Api,
 };
 
@@ -78,8 +78,8 @@ pub(crate) fn add(table: &mut Table) {
     });
     table.demand("assign.cannot-see", "Someone who cannot see the inbox is a 400", WORLD, |s| async move {
         let control = s.control()?;
-        let owner = text(&control.post("/users", json!({ "name": "Ben" })).await?["id"]);
-        let other = text(&control.post("/users", json!({ "name": "Cleo" })).await?["id"]);
+        let owner = control.post_for("/users", json!({ "name": "Ben" }), "id").await?;
+        let other = control.post_for("/users", json!({ "name": "Cleo" }), "id").await?;
         let inbox = json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner });
         control.post("/mailboxes", inbox).await?;
         let id = text(&s.mail(json!({ "to": "ben@acme.example" })).await?["conversationId"]);
@@ -116,13 +116,13 @@ pub(crate) fn add(table: &mut Table) {
             let before = count(&s, &id, is_event("assigned")).await?;
             s.act(&id, "assign", &json!({ "to": "me" })).await?.done()?;
             let after = count(&s, &id, is_event("assigned")).await?;
-            Ok(if after == before { "none".into() } else { format!("{} more", after - before) })
+            Ok(if after == before { "none".into() } else { format!("{after} instead of {before}") })
         },
     );
 }
 
 /// Assigns a conversation to each of its team, ten at the most.
-async fn give_to(api: &Api, id: &str, part: &str, kind: &str) -> Result<(), EarlyEnd> {
+async fn give_to(api: &Api, id: &str, part: &str, kind: &str) -> Result<(), RuleAbort> {
     let read = api.get(format!("/conversations/{id}")).await?;
     let members = read.done()?["team"][part].as_array().cloned().unwrap_or_default();
     read.must(!members.is_empty(), format!("somebody in `team.{part}`"))?;

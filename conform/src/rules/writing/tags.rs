@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::writes::{answers, border, count, not_found, refused};
 use crate::{
-    check::kept::timeline,
+    check::fixture_types::timeline,
     check::session::text,
-    early_end::EarlyEnd,
     rule::{Table, WRITE},
+    rule_abort::RuleAbort,
     wire::http::Call,
     wire::reply::Reply,
 };
@@ -57,7 +57,7 @@ pub(crate) fn add(table: &mut Table) {
             id,
             &says,
             ("tags", list),
-            move || json!({ list: if list == "add" { vec![names(1)[0].clone(); 10] } else { names(10) } }),
+            move || json!({ list: if list == "add" { vec!["conform0".to_owned(); 10] } else { names(10) } }),
             move || json!({ list: names(11) }),
         );
     }
@@ -146,16 +146,13 @@ pub(crate) fn add(table: &mut Table) {
             let before = count(&s, &id, |it| it["type"] == "event").await?;
             s.act(&id, "tags", &json!({ "add": [tag] })).await?.done()?;
             let after = count(&s, &id, |it| it["type"] == "event").await?;
-            Ok(if after == before { "none".into() } else { format!("{} more", after - before) })
+            Ok(if after == before { "none".into() } else { format!("{after} instead of {before}") })
         },
     );
 }
 
-fn has_tag(read: &Reply, tag: &str, times: usize) -> Result<(), EarlyEnd> {
+fn has_tag(read: &Reply, tag: &str, times: usize) -> Result<(), RuleAbort> {
     let tags = &read.done()?["tags"];
     let count = tags.as_array().map_or(0, |tags| tags.iter().filter(|it| *it == tag).count());
-    match count == times {
-        true => Ok(()),
-        false => Err(read.differs_in(if times == 0 { "no such tag" } else { "the tag, once" }, "tags", tags)),
-    }
+    read.must_in(count == times, if times == 0 { "no such tag" } else { "the tag, once" }, "tags", tags)
 }

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::{
-    check::kept::timeline,
+    check::fixture_types::timeline,
     check::session::{Session, text},
-    early_end::EarlyEnd,
     rule::{Table, WORLD, WRITE},
+    rule_abort::RuleAbort,
     shape::time,
 };
 
 /// Returns the items of a conversation's timeline that fit.
-pub(crate) async fn count(s: &Session, id: &str, fits: impl Fn(&Value) -> bool) -> Result<usize, EarlyEnd> {
+pub(crate) async fn count(s: &Session, id: &str, fits: impl Fn(&Value) -> bool) -> Result<usize, RuleAbort> {
     Ok(timeline(&s.read(id).await?)?.iter().filter(|it| fits(it)).count())
 }
 
@@ -214,7 +214,7 @@ fn states(table: &mut Table) {
             if written {
                 s.mail(json!({ "conversationId": id })).await?;
             } else {
-                let now = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
+                let now = s.control()?.now().await?;
                 s.advance((time(until).unwrap_or_default() - now).max(0.0).ceil() as u64).await?;
             }
             let read = live.get(format!("/conversations/{id}")).await?;
@@ -277,7 +277,7 @@ fn notes(table: &mut Table) {
         s.advance(86_400).await?;
         match s.control()?.list("/outbox").await?.as_slice() {
             [] => Ok(()),
-            mails => Err(EarlyEnd::differs(
+            mails => Err(RuleAbort::differs(
                 "POST …/notes, and a day later",
                 "no mail",
                 format!("{} mails", mails.len()),

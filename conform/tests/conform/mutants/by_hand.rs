@@ -117,6 +117,15 @@ fn outbound(status: &'static str) -> Changes {
     })
 }
 
+/// Such a response says that the message leaves this many seconds later.
+fn later(what: &'static str, seconds: i64) -> Changes {
+    edit(what, move |it| {
+        if let Some(at) = it["sendsAt"].as_str().and_then(|at| at.parse::<jiff::Timestamp>().ok()) {
+            it["sendsAt"] = json!((at + jiff::SignedDuration::from_secs(seconds)).to_string());
+        }
+    })
+}
+
 fn remove(object: &mut Value, field: &str) {
     object.as_object_mut().expect("an object").remove(field);
 }

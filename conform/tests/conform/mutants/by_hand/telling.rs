@@ -188,6 +188,19 @@ pub(super) fn occasions() -> Named {
         ("message.sent.values", data("message.sent", "mailbox_id", json!("mbx_1"))),
         ("turn.changed.values", data("turn.changed", "assignee", json!(null))),
         ("turn.changed.values.previous", data("turn.changed", "previous", json!("theirs"))),
+        // Right after reopening, and wrong everywhere else.
+        ("turn.changed.values.previous", data("turn.changed", "previous", json!("done"))),
+        ("turn.changed.values.previous", data("turn.changed", "previous", json!("ours"))),
+        ("turn.changed.values.previous", data("turn.changed", "previous", json!(null))),
+        (
+            // Wrong after the customer's answer alone.
+            "turn.changed.values.previous",
+            events("turn.changed", |it| {
+                if it["data"]["previous"] == "theirs" {
+                    it["data"]["previous"] = json!("done");
+                }
+            }),
+        ),
         ("webhook.test.values", data("webhook.test", "endpoint_id", json!("whk_1"))),
         ("webhook.test.values", events("webhook.test", |it| it["livemode"] = json!(true))),
         ("booking.values", data("booking.cancelled", "host_user_id", json!("usr_1"))),

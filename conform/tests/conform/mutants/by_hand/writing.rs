@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::{Value, json};
 
 use super::{
-    Named, READ, body, count_responses, deliver_times, entries, events, first_only, ignore, items, list,
-    named, outbound, outbox, reminder, remove, status_only, swallow,
+    Named, READ, body, count_responses, deliver_times, entries, events, first_only, ignore, items, later,
+    list, named, outbound, outbox, reminder, remove, status_only, swallow,
 };
 use crate::{
     mutants::{after, before, edit, status, success},
@@ -124,6 +124,8 @@ pub(super) fn replies() -> Named {
         ("reply.undo.live", outbound("scheduled")),
         ("reply.undo.live", outbound("sent")),
         ("reply.sendsAt.live", edit(reply, |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z"))),
+        ("reply.sendsAt.sandbox", later(reply, 1)),
+        ("reply.sendsAt.sandbox", later(reply, -1)),
         ("reply.stop", ignore("POST /_mock/worlds/*/messages/*/stop")),
         ("draft.silent", outbox(|it| it.push(reminder()))),
         ("draft.queue", edit("GET /_mock/worlds/*/approvals", |it| *it = json!([]))),
@@ -234,6 +236,8 @@ pub(super) fn sandbox() -> Named {
             "magic.sendsAt",
             edit("POST /conversations/*/replies", |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z")),
         ),
+        // An undo window of 6 seconds.
+        ("magic.sendsAt", later("POST /conversations/*/replies", 1)),
         ("magic.delivered.event", deliver_times("message.sent", 0)),
         ("magic.complaint.told", deliver_times("message.sent", 0)),
         ("magic.docs.event", deliver_times("client.replied", 0)),
