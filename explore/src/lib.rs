@@ -4,41 +4,35 @@
 //! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended it compares:
 //! every customer answered, nobody twice, what people decided respected, everything else as without trouble.
 //!
-//! Inside, each module uses only those before it: `scenario` is what the user wrote, `plan` what can be tried, `under_test` the app,
+//! Inside, each module uses only those before it: `oracle` names the rules, `scenario` is what the user wrote, `error` why it cannot be run, `plan` what can be tried, `under_test` the app,
 //! `run` runs a schedule, `verdict` says what is wrong, `findings` writes the report and the test, `explorer` chooses and shrinks.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod error;
 mod explorer;
 mod findings;
 mod json;
+mod oracle;
 mod plan;
 mod run;
 mod scenario;
 mod under_test;
 mod verdict;
 
-pub use explorer::{Explore, OpenWorld, Progress};
-pub use findings::report::{Coverage, Finding, Report, Tests, Tried, Verdict};
-pub use scenario::Scenario;
+pub use error::ExploreError;
+pub use explorer::{
+    Explore, OpenWorld, Progress,
+    undisturbed::{UndisturbedRun, UndisturbedRuns},
+};
+pub use findings::report::{Coverage, Finding, GridCell, Mark, MarkKind, Report, Tests, Tried, Verdict};
+pub use oracle::Oracle;
+pub use scenario::{FirstMail, Part, Scenario, ScenarioError, ScenarioProblem};
 pub use under_test::context::AppContext;
-pub use verdict::oracle::Oracle;
+pub use verdict::variations::NotJudged;
 
 /// What the program needs to run functions of the process that started it. Not for others.
 #[doc(hidden)]
 pub mod piped {
     pub use crate::under_test::functions::Functions;
-}
-
-/// Starting a program or a function and ending it, which another tool of this project shares. Not for others.
-#[doc(hidden)]
-pub mod harness {
-    pub use crate::{
-        scenario::read_toml,
-        under_test::{
-            app::{FailedRun, RunEnd, Running, Thread},
-            process::{AgentLaunch, Launch, Process},
-            state_dir::{StateDir, StateRoot},
-        },
-    };
 }

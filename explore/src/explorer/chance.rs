@@ -1,7 +1,7 @@
 //! Chance that is the same on every machine.
 
 /// Chance from a seed, the same on every machine (SplitMix64).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {

@@ -1,14 +1,13 @@
-//! The step generator: systematic single steps first, then pairs that are near each other, then at random.
+//! The step generator: single steps first, those at reads in turn with pairs around a create, then other pairs, then at random.
 
-use std::collections::{HashSet, VecDeque, hash_map::DefaultHasher};
-use std::hash::{Hash, Hasher};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::{
     explorer::chance::Chance,
-    findings::report::Coverage,
+    findings::report::{Coverage, GridCell},
     plan::op::{Delivery, Op, Request},
     plan::schedule::Schedule,
-    plan::step::{ACTS, Act, FAILURES, Failure, Moment, Place, Step, TROUBLES, Trouble, What},
+    plan::step::{ACTS, Act, FAILURES, Failure, MOMENTS, Moment, Place, Step, TROUBLES, Trouble, What},
     run::record::{AppRequest, Event, Execution},
     scenario::Scenario,
 };
@@ -32,6 +31,8 @@ const MAX_CORPUS: usize = 200;
 /// A request of a run, as a place for steps.
 #[derive(Debug, Clone, Copy)]
 struct Spot {
+    /// Its number in the order of everything that happened.
+    number: u64,
     request: Request,
     /// The mail whose conversation it is about, or the next such request.
     mail: usize,
@@ -75,26 +76,35 @@ struct Reached {
 }
 
 /// Decides what is tried next.
+#[derive(Default)]
 pub(crate) struct Generator {
     chance: Chance,
     /// Mails that begin a conversation.
     mails: Vec<usize>,
     /// Follow-ups of the scenario, each with the mail that began its conversation.
     follow_ups: Vec<(usize, usize)>,
+    /// Whether a customer can ask what another one asks.
+    has_other_mail: bool,
     days: u32,
     systematic: VecDeque<Schedule>,
+    /// Single steps at requests that only read, which find the least.
+    at_reads: VecDeque<Schedule>,
+    /// Pairs of which one step is at a request that creates something.
+    create_pairs: VecDeque<Schedule>,
     pairs: VecDeque<Schedule>,
+    /// Whether pairs are tried at all.
+    has_pairs: bool,
     /// Single steps and pairs.
     planned: HashSet<Schedule>,
     tried: HashSet<Schedule>,
     corpus: Vec<Reached>,
-    states: HashSet<u64>,
+    states: HashSet<String>,
     coverage: Coverage,
     overlap_pairs: usize,
 }
 
 impl Generator {
-    pub(crate) fn new(seed: u64, scenario: &Scenario, reference: &Execution) -> Self {
+    pub(crate) fn new(seed: u64, scenario: &Scenario, reference: &Execution, has_pairs: bool) -> Self {
         let all = 0..scenario.mails.len();
         let (follow_ups, mails): (Vec<usize>, Vec<usize>) =
             all.clone().partition(|mail| scenario.mails[*mail].follow_up);
@@ -102,35 +112,31 @@ impl Generator {
             chance: Chance(seed),
             mails,
             follow_ups: follow_ups.into_iter().map(|mail| (mail, scenario.opener(mail))).collect(),
+            has_other_mail: scenario.other_mail(0).is_some(),
             days: scenario.days,
-            systematic: VecDeque::new(),
-            pairs: VecDeque::new(),
-            planned: HashSet::new(),
-            tried: HashSet::new(),
-            corpus: Vec::new(),
-            states: HashSet::new(),
-            coverage: Coverage::default(),
-            overlap_pairs: 0,
+            has_pairs,
+            ..Self::default()
         };
-        let calm = Schedule::calm(all.collect());
-        it.tried.insert(calm.clone());
+        let undisturbed = Schedule::undisturbed(all.collect());
+        it.tried.insert(undisturbed.clone());
         let spots = spots(reference);
-        it.plan_singles(&calm, &spots, reference);
-        it.planned = it.systematic.iter().cloned().collect();
+        it.plan_singles(&undisturbed, &spots, reference);
+        it.planned = it.systematic.iter().chain(&it.at_reads).cloned().collect();
         it.coverage.singles.of = it.planned.len();
         it.coverage.requests = reference.requests.len();
-        it.absorb(&calm, reference);
+        it.plan_grid(&spots, reference);
+        it.absorb(&undisturbed, reference);
         it
     }
 
     /// How far it has looked.
     pub(crate) fn coverage(&self) -> Coverage {
-        self.coverage
+        self.coverage.clone()
     }
 
     /// Whether every single step has been handed out.
     pub(crate) fn has_no_single_left(&self) -> bool {
-        self.systematic.is_empty()
+        self.systematic.is_empty() && self.at_reads.is_empty()
     }
 
     /// Distinct states that were reached.
@@ -138,10 +144,46 @@ impl Generator {
         self.states.len()
     }
 
+    /// What somebody can do around these mails.
+    fn acts(&self) -> impl Iterator<Item = Act> + use<> {
+        let has_other_mail = self.has_other_mail;
+        ACTS.into_iter().map(|(act, _)| act).filter(move |act| has_other_mail || *act != Act::Other)
+    }
+
+    /// Makes the table of single steps: quiet moments first, then requests and deliveries in the order of the run.
+    fn plan_grid(&mut self, spots: &[Spot], reference: &Execution) {
+        let deliveries = deliveries(reference);
+        let rank = |step: &Step| match step.place {
+            Place::Quiet(moment, round) => {
+                (0, round as usize, MOMENTS.iter().position(|(it, _)| *it == moment))
+            }
+            Place::Before(it) | Place::After(it) => (1, 0, spots.iter().position(|spot| spot.request == it)),
+            Place::Delivery(it) => (2, 0, deliveries.iter().position(|delivery| *delivery == it)),
+        };
+        let singles = self.systematic.iter().chain(&self.at_reads);
+        let mut steps: Vec<Step> = singles.filter_map(|schedule| schedule.steps.first().copied()).collect();
+        steps.sort_by_key(rank);
+        for step in steps {
+            self.cell_of(&step).of += 1;
+        }
+    }
+
+    /// Returns the cell of a single step.
+    fn cell_of(&mut self, step: &Step) -> &mut GridCell {
+        let (place, kind, grid) = (step.place_name(), step.group(), &mut self.coverage.grid);
+        let known = grid.iter().position(|cell| cell.place == place && cell.kind == kind);
+        let at = known.unwrap_or_else(|| {
+            grid.push(GridCell { place, kind, tried: 0, of: 0 });
+            grid.len() - 1
+        });
+        &mut grid[at]
+    }
+
     /// Each request in each way, then each thing that somebody can do, at each place.
-    fn plan_singles(&mut self, calm: &Schedule, spots: &[Spot], reference: &Execution) {
+    fn plan_singles(&mut self, undisturbed: &Schedule, spots: &[Spot], reference: &Execution) {
         let (server, rounds) = (reference.server, reference.rounds);
         let (mut fails, mut quiet, mut between, mut slow) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut at_reads = Vec::new();
         let fail = |request, failure| Step { place: Place::Before(request), what: What::Fail(failure) };
         // What creates something is where most goes wrong.
         let (creates, others): (Vec<&Spot>, Vec<&Spot>) =
@@ -150,29 +192,32 @@ impl Generator {
             for (failure, _) in FAILURES {
                 match failure {
                     Failure::Slow if !spot.request.op.creates() || slow.len() >= MAX_SLOW => {}
-                    Failure::Slow => slow.push(calm.with(fail(spot.request, failure))),
+                    Failure::Slow => slow.push(undisturbed.with(fail(spot.request, failure))),
                     // What took effect and what did not is the same for a request that only reads.
                     Failure::FailedAfter | Failure::LostAfter | Failure::Refused
                         if spot.request.op.is_read() => {}
-                    _ => fails.push(calm.with(fail(spot.request, failure))),
+                    _ if spot.request.op.is_read() => {
+                        at_reads.push(undisturbed.with(fail(spot.request, failure)))
+                    }
+                    _ => fails.push(undisturbed.with(fail(spot.request, failure))),
                 }
             }
             // Killed at a read, an app has done what it has when it is killed at the next write.
             if !spot.request.op.is_read() {
                 for place in [Place::Before(spot.request), Place::After(spot.request)] {
-                    fails.push(calm.with(Step { place, what: What::Kill }));
+                    fails.push(undisturbed.with(Step { place, what: What::Kill }));
                 }
             }
         }
         // A follow-up comes at another time than in the run without trouble.
         let moved = |mail: usize, place: Place| {
-            let others = calm.mails.iter().copied().filter(|other| *other != mail).collect();
-            Schedule::calm(others).with(Step { place, what: What::Act(Act::Mail, mail) })
+            let others = undisturbed.mails.iter().copied().filter(|other| *other != mail).collect();
+            Schedule::undisturbed(others).with(Step { place, what: What::Act(Act::Mail, mail) })
         };
         for round in 0..rounds.min(2 + self.days) {
             for moment in [Moment::Run, Moment::End, Moment::People] {
                 let (place, early) = (Place::Quiet(moment, round), moment == Moment::Run && round == 0);
-                for (act, _) in ACTS {
+                for act in self.acts() {
                     for &mail in self.mails.iter().take(2) {
                         let asked = spots.iter().any(|spot| spot.asked && spot.mail == mail);
                         let needs = act.needs_message() || act == Act::AutoReply || act.needs_request();
@@ -180,7 +225,7 @@ impl Generator {
                         if passes || (needs && early) || (act.needs_request() && !asked) {
                             continue;
                         }
-                        quiet.push(calm.with(Step { place, what: What::Act(act, mail) }));
+                        quiet.push(undisturbed.with(Step { place, what: What::Act(act, mail) }));
                     }
                 }
                 quiet.extend(self.follow_ups.iter().map(|(mail, _)| moved(*mail, place)));
@@ -188,9 +233,9 @@ impl Generator {
         }
         for spot in spots {
             let place = Place::Before(spot.request);
-            for (act, _) in ACTS {
+            for act in self.acts() {
                 if spot.allows(act) && act != Act::Overlap && !(act.moves_clock() && server) {
-                    between.push(calm.with(Step { place, what: What::Act(act, spot.mail) }));
+                    between.push(undisturbed.with(Step { place, what: What::Act(act, spot.mail) }));
                 }
             }
             let here = self.follow_ups.iter().filter(|(_, opener)| *opener == spot.mail);
@@ -199,11 +244,11 @@ impl Generator {
         if server {
             // One that works before it answers lets the delivery time out, which takes as long as in the service.
             let step = |spot: &Spot| Step { place: spot.overlap(), what: What::Act(Act::Overlap, spot.mail) };
-            slow.extend(overlaps(spots).map(|spot| calm.with(step(spot))));
+            slow.extend(overlaps(spots).map(|spot| undisturbed.with(step(spot))));
         }
         let deliveries = deliveries(reference).into_iter().flat_map(|delivery| {
             let step = |(trouble, _)| Step { place: Place::Delivery(delivery), what: What::Deliver(trouble) };
-            TROUBLES.map(step).map(|step| calm.with(step))
+            TROUBLES.map(step).map(|step| undisturbed.with(step))
         });
         let deliveries: Vec<Schedule> = deliveries.collect();
         // Each kind in turn, so that none has to wait for the others.
@@ -212,6 +257,7 @@ impl Generator {
             self.systematic.extend(queues.iter_mut().filter_map(Iterator::next));
         }
         self.systematic.extend(slow);
+        self.at_reads.extend(at_reads);
     }
 
     /// Takes back schedules that were not run to their end; they come next.
@@ -222,9 +268,19 @@ impl Generator {
         }
     }
 
+    /// Returns the next of those that are planned.
+    fn next_planned(&mut self) -> Option<Schedule> {
+        // Pairs around a create reach what single steps at reads do not.
+        let takes_pair = self.has_pairs && self.create_pairs.len() >= self.at_reads.len();
+        let planned = self.systematic.pop_front();
+        let planned = planned.or_else(|| if takes_pair { self.create_pairs.pop_front() } else { None });
+        let planned = planned.or_else(|| self.at_reads.pop_front());
+        planned.or_else(|| self.create_pairs.pop_front()).or_else(|| self.pairs.pop_front())
+    }
+
     /// Returns the next schedule.
     pub(crate) fn next(&mut self) -> Option<Schedule> {
-        while let Some(schedule) = self.systematic.pop_front().or_else(|| self.pairs.pop_front()) {
+        while let Some(schedule) = self.next_planned() {
             if self.tried.insert(schedule.clone()) {
                 return Some(schedule);
             }
@@ -281,7 +337,7 @@ impl Generator {
                 let server = !reached.deliveries.is_empty();
                 let quick = |act: &Act| *act != Act::Overlap && !(server && act.moves_clock());
                 let needless = |act: &Act| act.needs_request() && !spot.asked;
-                let acts = ACTS.iter().map(|(act, _)| *act).filter(|act| quick(act) && !needless(act));
+                let acts = self.acts().filter(|act| quick(act) && !needless(act));
                 let act = *self.chance.pick(&acts.collect::<Vec<_>>())?;
                 let place = match kind {
                     6..8 => Place::Before(spot.request),
@@ -301,7 +357,10 @@ impl Generator {
     pub(crate) fn absorb(&mut self, schedule: &Schedule, execution: &Execution) {
         match (schedule.steps.len(), self.planned.contains(schedule)) {
             (0, _) => {}
-            (1, true) => self.coverage.singles.tried += 1,
+            (1, true) => {
+                self.coverage.singles.tried += 1;
+                self.cell_of(&schedule.steps[0]).tried += 1;
+            }
             (_, true) => self.coverage.pairs.tried += 1,
             _ => self.coverage.random += 1,
         }
@@ -322,7 +381,9 @@ impl Generator {
     fn add_pair(&mut self, pair: Schedule) {
         if !self.tried.contains(&pair) && self.planned.insert(pair.clone()) {
             self.coverage.pairs.of += 1;
-            self.pairs.push_back(pair);
+            let creates = |step: &Step| step.request().is_some_and(|request| request.op.creates());
+            let queue = if pair.steps.iter().any(creates) { &mut self.create_pairs } else { &mut self.pairs };
+            queue.push_back(pair);
         }
     }
 
@@ -341,7 +402,14 @@ impl Generator {
         }
         let Some(at) = execution.fired[0].at else { return };
         let first_fails = step.act().is_none();
-        for spot in spots.iter().skip(at.saturating_add(1)).take(NEAR) {
+        // What a customer did asks for an answer, whose response is lost.
+        let asks = step.act().is_some_and(|(act, _)| act == Act::Upload || act.is_second_mail());
+        for spot in spots.iter().filter(|spot| asks && spot.number > at && spot.request.op.creates()).take(2)
+        {
+            let (place, what) = (Place::Before(spot.request), What::Fail(Failure::LostAfter));
+            self.add_pair(schedule.with(Step { place, what }));
+        }
+        for spot in spots.iter().filter(|spot| spot.number > at).take(NEAR) {
             let place = Place::Before(spot.request);
             if first_fails {
                 for failure in [Failure::LostAfter, Failure::LostBefore] {
@@ -378,24 +446,21 @@ fn spots(execution: &Execution) -> Vec<Spot> {
         end.and_then(|end| end.mail)
     };
     let first = execution.ends.iter().find_map(|end| end.mail).unwrap_or(0);
-    let mut counted: Vec<(Op, u32)> = Vec::new();
+    let mut counted: HashMap<Op, u32> = HashMap::new();
     let (mut written, mut asked) = (Vec::new(), Vec::new());
     let mut spots = Vec::new();
     for (index, request) in execution.requests.iter().enumerate() {
         let Some(op) = request.op else { continue };
-        let nth = match counted.iter_mut().find(|(it, _)| *it == op) {
-            Some((_, count)) => {
-                *count += 1;
-                *count
-            }
-            None => {
-                counted.push((op, 0));
-                0
-            }
-        };
+        let nth = *counted.entry(op).and_modify(|count| *count += 1).or_insert(0);
         let mail = execution.requests[index..].iter().find_map(mail_of).unwrap_or(first);
         let (has_written, has_asked) = (written.contains(&mail), asked.contains(&mail));
-        spots.push(Spot { request: Request { op, nth }, mail, written: has_written, asked: has_asked });
+        spots.push(Spot {
+            number: request.number,
+            request: Request { op, nth },
+            mail,
+            written: has_written,
+            asked: has_asked,
+        });
         if op.writes_mail() {
             written.push(mail);
             if request.body["documents"].is_array() {
@@ -407,21 +472,13 @@ fn spots(execution: &Execution) -> Vec<Spot> {
 }
 
 /// Returns what a run reached: which response followed which request, and how conversations and runs ended.
-fn states(execution: &Execution) -> HashSet<u64> {
-    let hashed = |value: &dyn Fn(&mut DefaultHasher)| {
-        let mut hasher = DefaultHasher::new();
-        value(&mut hasher);
-        hasher.finish()
-    };
-    let mut states = HashSet::new();
-    for pair in execution.requests.windows(2) {
-        states.insert(hashed(&|h| (pair[0].op, pair[0].status, pair[1].op, pair[1].status).hash(h)));
-    }
-    for end in &execution.ends {
+fn states(execution: &Execution) -> impl Iterator<Item = String> {
+    let pairs = execution.requests.windows(2);
+    let pairs = pairs.map(|pair| format!("{:?}", [0, 1].map(|n| (pair[n].op, pair[n].status))));
+    let ends = execution.ends.iter().map(|end| {
         let counts = (end.messages.len(), end.notes.len(), end.sent.len(), end.mails);
-        states.insert(hashed(&|h| (&end.status, &end.assignee, counts, end.risk).hash(h)));
-    }
+        format!("{:?}", (&end.status, &end.assignee, counts, end.risk))
+    });
     let runs = execution.events.iter().filter(|(_, event)| matches!(event, Event::RunEnds(..))).count();
-    states.insert(hashed(&|h| (runs, execution.settled).hash(h)));
-    states
+    pairs.chain(ends).chain([format!("{:?}", (runs, execution.settled))])
 }

@@ -4,6 +4,7 @@ mod chance;
 mod generator;
 mod session;
 mod shrink;
+pub(crate) mod undisturbed;
 
 use std::{
     collections::VecDeque,
@@ -12,21 +13,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::{StreamExt, stream::FuturesOrdered};
+use futures_util::{FutureExt, StreamExt, stream::FuturesOrdered};
+use serde_json::Value;
+use shared_inbox_harness::StateRoot;
 
 use crate::{
+    error::{ExploreError, Result},
     explorer::generator::Generator,
-    explorer::session::{MIN_WORKERS, Session},
+    explorer::session::{Described, Found, MIN_WORKERS, Repetition, Session},
     findings::report::{Coverage, Finding, Report, Verdict},
+    oracle::Oracle,
     plan::schedule::Schedule,
     run::driver::Driver,
-    run::record::Execution,
     run::world::Server,
     scenario::Scenario,
     under_test::functions::Functions,
-    under_test::state_dir::StateRoot,
     under_test::{app::App, context::AppContext},
-    verdict::oracles::Broken,
 };
 
 /// The longest exploration.
@@ -45,7 +47,7 @@ const MAX_WORKERS: usize = 8;
 /// use shared_inbox_explore::{AppContext, Explore, Scenario};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), String> {
+/// # async fn main() -> Result<(), shared_inbox_explore::ExploreError> {
 /// // Answers every open mail. What if a person has taken over the conversation?
 /// let app = |context: AppContext| async move {
 ///     let inbox = Client::builder(&context.base_url, &context.key).build().map_err(|error| error.to_string())?;
@@ -84,7 +86,7 @@ impl std::fmt::Debug for Explore {
 pub struct OpenWorld {
     console_url: String,
     /// The server of the world.
-    _session: Session,
+    _driver: Driver,
 }
 
 impl OpenWorld {
@@ -101,7 +103,7 @@ impl std::fmt::Debug for OpenWorld {
 }
 
 /// How far an exploration is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Progress {
     /// Schedules that were run.
@@ -149,7 +151,7 @@ impl Explore {
     pub fn function<F, R>(scenario: Scenario, run: F) -> Self
     where
         F: Fn(AppContext) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<(), String>> + Send + 'static,
+        R: Future<Output = std::result::Result<(), String>> + Send + 'static,
     {
         Self::new(scenario, App::Function(Arc::new(move |context| Box::pin(run(context)))))
     }
@@ -162,7 +164,7 @@ impl Explore {
 
     /// Checks that a token is one of this scenario.
     #[doc(hidden)]
-    pub fn check_token(&self, token: &str) -> Result<(), String> {
+    pub fn check_token(&self, token: &str) -> Result<()> {
         Schedule::parse(token, self.scenario.mails.len()).map(drop)
     }
 
@@ -202,7 +204,7 @@ impl Explore {
     /// # Errors
     ///
     /// When it could not run: the run without trouble breaks a rule, or the app cannot be started.
-    pub async fn run(self) -> Result<Report, String> {
+    pub async fn run(self) -> Result<Report> {
         self.run_until(std::future::pending(), |_| {}).await
     }
 
@@ -215,7 +217,7 @@ impl Explore {
         self,
         stop: impl Future<Output = ()>,
         mut progress: impl FnMut(Progress),
-    ) -> Result<Report, String> {
+    ) -> Result<Report> {
         let began = Instant::now();
         let (seed, all, limit) = (self.seed, self.all, self.max_schedules);
         let span = self.seconds.map(Duration::from_secs_f64);
@@ -224,18 +226,19 @@ impl Explore {
         let mails: Vec<usize> = (0..self.scenario.mails.len()).collect();
         let scenario = self.scenario.clone();
         let session = self.session().await?;
-        let mut stop = std::pin::pin!(stop);
-        let reference = tokio::select! {
-            reference = session.begin(&mails) => reference?,
-            () = wait_until(until) => return Err("the run without trouble has not ended in that time".to_owned()),
-            () = &mut stop => return Ok(Report::interrupted(seed)),
+        let stop = stop.map(|()| ()).shared();
+        let undisturbed = tokio::select! {
+            undisturbed = session.begin(&mails) => undisturbed?,
+            () = wait_until(until) => return Err(ExploreError::OutOfTime),
+            () = stop.clone() => return Ok(Report::interrupted(seed)),
         };
-        let note = session.note(&reference);
-        let mut generator = Generator::new(seed, &scenario, &reference);
+        let note = session.note(&undisturbed);
+        let reference = &undisturbed[0];
+        let mut generator = Generator::new(seed, &scenario, reference, span.is_some());
         // Without a bound it is through when each single step was tried.
         let is_through = |generator: &Generator| span.is_none() && generator.has_no_single_left();
         let (mut schedules, mut issued) = (0, 0);
-        let mut findings: Vec<Finding> = Vec::new();
+        let (mut findings, mut unstable): (Vec<Finding>, Vec<Finding>) = (Vec::new(), Vec::new());
         let mut stopped = false;
         let mut workers = std::thread::available_parallelism()
             .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
@@ -243,9 +246,9 @@ impl Explore {
             // Most of the time goes by while a server is idle.
             workers *= 2;
         }
-        // What was found but does not happen again is no finding, and no reason to stop.
+        // What may be chance is no finding, and no reason to stop.
         while findings.is_empty() && !stopped && issued < limit && !is_over() && !is_through(&generator) {
-            let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
+            let mut found: Vec<Found> = Vec::new();
             let mut running = FuturesOrdered::new();
             let mut under_way = VecDeque::new();
             loop {
@@ -258,7 +261,7 @@ impl Explore {
                 }
                 let next = tokio::select! {
                     next = running.next() => next,
-                    () = &mut stop => {
+                    () = stop.clone() => {
                         stopped = true;
                         None
                     }
@@ -272,7 +275,10 @@ impl Explore {
                 progress(Progress { schedules, coverage, findings, seconds_left: left, is_shrinking: false });
                 if let Some(broken) = broken {
                     // What went wrong says the cause too: a person who answered is another finding than one who took over.
-                    if found.iter().all(|(.., it)| *it != broken) {
+                    if found
+                        .iter()
+                        .all(|(.., it)| (it.oracle, &it.summary) != (broken.oracle, &broken.summary))
+                    {
                         found.push((schedule, execution, broken));
                     }
                     if !all {
@@ -297,32 +303,44 @@ impl Explore {
             let shrink_until =
                 Instant::now() + span.unwrap_or(DEFAULT_SHRINK_TIME).max(Duration::from_secs(5));
             for found in found {
+                let as_found = found.clone();
                 let described = tokio::select! {
-                    described = session.describe(found.clone(), shrink_until) => described?,
-                    () = &mut stop, if !stopped => {
+                    biased;
+                    () = stop.clone() => {
                         stopped = true;
-                        Some(session.finding(found.0.steps.len(), found, "not run again".to_owned()))
+                        Described::Finding(session.finding(as_found.0.steps.len(), as_found, None))
                     }
+                    described = session.describe(found, shrink_until) => described?,
                 };
-                let new = described.filter(|new| findings.iter().all(|it| it.replay != new.replay));
-                findings.extend(new);
+                let (list, new) = match described {
+                    Described::Finding(new) => (&mut findings, new),
+                    Described::Unstable(new) => (&mut unstable, new),
+                };
+                if list.iter().all(|it| cause(it) != cause(&new)) {
+                    list.push(new);
+                }
             }
         }
+        let verdict = match findings.is_empty() {
+            _ if stopped => Verdict::Interrupted,
+            true if schedules == 0 => Verdict::CouldNotRun,
+            true => Verdict::Held,
+            false => Verdict::Broken,
+        };
         Ok(Report {
-            verdict: match findings.is_empty() {
-                _ if stopped => Verdict::Interrupted,
-                true => Verdict::Held,
-                false => Verdict::Broken,
-            },
+            verdict,
             seed,
             schedules,
             states: generator.states(),
             seconds: began.elapsed().as_secs_f64(),
+            varies: session.variations().names(),
+            not_judged: session.not_judged(),
+            unstable,
             coverage: generator.coverage(),
-            why: None,
+            why: (verdict == Verdict::CouldNotRun).then(|| "no schedule was run".to_owned()),
             note,
-            timeline: Vec::new(),
             findings,
+            ..Report::default()
         })
     }
 
@@ -331,34 +349,42 @@ impl Explore {
     /// # Errors
     ///
     /// When the token is none of this scenario, or it could not run.
-    pub async fn replay(self, token: &str) -> Result<Report, String> {
+    pub async fn replay(self, token: &str) -> Result<Report> {
         let began = Instant::now();
         let schedule = Schedule::parse(token, self.scenario.mails.len())?;
         let seed = self.seed;
         let session = self.session().await?;
-        let reference = session.begin(&schedule.mails).await?;
-        let coverage = Coverage { requests: reference.requests.len(), ..Coverage::default() };
+        let undisturbed = session.begin(&schedule.mails).await?;
+        let coverage = Coverage { requests: undisturbed[0].requests.len(), ..Coverage::default() };
         let steps = schedule.steps.len();
         let (execution, broken) = session.check(&schedule).await?;
-        let (findings, timeline) = match broken {
-            None => (Vec::new(), session.story(&schedule, &execution)),
-            Some(broken) => {
-                let found = (schedule, execution, broken);
-                (vec![session.finding(steps, found, "1 of 1".to_owned())], Vec::new())
-            }
-        };
-        Ok(Report {
-            verdict: if findings.is_empty() { Verdict::Held } else { Verdict::Broken },
+        let mut report = Report {
+            verdict: Verdict::Held,
             seed,
             schedules: 1,
-            states: 0,
-            seconds: began.elapsed().as_secs_f64(),
             coverage,
-            why: None,
-            note: session.note(&reference),
-            timeline,
-            findings,
-        })
+            note: session.note(&undisturbed),
+            is_replay: true,
+            ..Report::default()
+        };
+        match broken {
+            None => report.timeline = session.story(&schedule, &execution),
+            Some(broken) => {
+                let found = (schedule, execution, broken);
+                let varies = !session.variations().is_empty();
+                let repeated = if varies { session.repeat(&found).await? } else { Repetition::ONCE };
+                let finding = session.finding(steps, found, Some(&repeated));
+                if varies && !repeated.is_beyond_chance() {
+                    report.unstable = vec![finding];
+                } else {
+                    report.findings = vec![finding];
+                    report.verdict = Verdict::Broken;
+                }
+            }
+        }
+        report.seconds = began.elapsed().as_secs_f64();
+        (report.varies, report.not_judged) = (session.variations().names(), session.not_judged());
+        Ok(report)
     }
 
     /// Runs the schedule of a token in a world that stays as long as the returned value.
@@ -369,24 +395,29 @@ impl Explore {
     /// # Errors
     ///
     /// When the token is none of this scenario, or it could not run.
-    pub async fn open(self, token: &str) -> Result<OpenWorld, String> {
+    pub async fn open(self, token: &str) -> Result<OpenWorld> {
         let schedule = Schedule::parse(token, self.scenario.mails.len())?;
-        let session = self.session().await?;
-        let world = session.keep(&schedule).await?;
-        Ok(OpenWorld { console_url: world.ready().console_url, _session: session })
+        let driver = self.driver(Server::start().await?, "shared-inbox-explore-")?;
+        let world = driver.keep(&schedule).await?;
+        Ok(OpenWorld { console_url: world.ready().console_url, _driver: driver })
     }
 
-    async fn session(self) -> Result<Session, String> {
-        self.scenario.check()?;
-        let driver = Driver {
-            server: Server::start().await?,
-            app: self.app,
-            scenario: self.scenario,
-            app_timeout: self.app_timeout,
-            state: StateRoot::new("shared-inbox-explore-")?,
-        };
-        Ok(Session::new(driver))
+    async fn session(self) -> Result<Session> {
+        Ok(Session::new(self.driver(Server::start().await?, "shared-inbox-explore-")?))
     }
+
+    /// Prepares runs on a server, with folders of the app that are named like this.
+    fn driver(self, server: Server, folders: &str) -> Result<Driver> {
+        self.scenario.check()?;
+        let Self { app, scenario, app_timeout, .. } = self;
+        Ok(Driver { server, app, scenario, app_timeout, state: StateRoot::new(folders)? })
+    }
+}
+
+/// Returns what two findings of one cause have in common: the rule, and the steps without their places in the run.
+fn cause(finding: &Finding) -> (Oracle, Vec<String>) {
+    let step = |step: &Value| format!("{} {} {}", step["kind"], step["request"], step["event"]);
+    (finding.oracle, finding.steps.iter().map(step).collect())
 }
 
 /// Completes at this time; never where there is none.

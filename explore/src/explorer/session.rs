@@ -1,167 +1,212 @@
-//! Checks schedules: runs them, holds them against runs without trouble, shrinks and describes what was found.
+//! Checks schedules: runs them, holds them against undisturbed runs, shrinks and describes what was found.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
+use shared_inbox_harness::is_more_frequent;
 
 use crate::{
+    error::{ExploreError, Result},
     explorer::shrink::shrink,
     findings::replay_test,
-    findings::report::Finding,
-    findings::timeline::timeline,
+    findings::report::{Finding, Mark, MarkKind},
+    findings::timeline::{quoted_lines, timeline},
     plan::schedule::Schedule,
     plan::step::{Act, Moment, Place, Step, What},
     run::calls::second_mail,
     run::driver::Driver,
     run::record::{AppRequest, End, Event, Execution},
-    run::world::World,
-    scenario::{PARTS, Scenario},
-    under_test::app::RunEnd,
     verdict::judge::{Judge, SecondMail},
-    verdict::oracles::{Broken, judge_reference},
+    verdict::oracles::Broken,
+    verdict::same_texts::ComparedTexts,
+    verdict::variations::{NotJudged, Variations},
 };
 
-/// Times that a schedule is run again to see how often it fails.
-const REPEATS: usize = 5;
+/// Undisturbed runs that are made first, and more where they differ.
+const MIN_UNDISTURBED_RUNS: usize = 3;
+const MIN_VARYING_RUNS: usize = 6;
+/// Times that a schedule is run again to see how often it fails: more when that does not tell it from chance.
+const REPEATS: [usize; 3] = [5, 10, 20];
 /// Schedules that run side by side, at least.
 pub(crate) const MIN_WORKERS: usize = 2;
 
 /// What an app is told that writes nothing on later days.
 const NOTHING_DUE: &str = "nothing became due for the app on the days that passed; the world's time is in SHARED_INBOX_TIME, for a \
                            function in its argument, and in the header Date of each response, not on the clock of the machine";
+const NOBODY_ANSWERED: &str = "the app answers nobody and changes nothing in the undisturbed runs, so no rule but well-behaved can be broken; \
+                               do the mails of the scenario say what it waits for?";
 
 type Interference = (Vec<usize>, Vec<(Act, usize)>);
+
+/// A schedule that broke a rule.
+pub(crate) type Found = (Schedule, Execution, Broken);
+
+/// What was found, run again.
+pub(crate) enum Described {
+    /// It is more frequent than without trouble.
+    Finding(Finding),
+    /// That may be chance.
+    Unstable(Finding),
+}
 
 /// The driver, and what it has run without trouble.
 pub(crate) struct Session {
     driver: Driver,
-    references: Mutex<HashMap<Vec<usize>, Arc<Execution>>>,
+    known: Mutex<Known>,
+    compared_texts: ComparedTexts,
+}
+
+/// What is known of an app.
+#[derive(Default)]
+struct Known {
+    undisturbed_runs: HashMap<Vec<usize>, Arc<Vec<Execution>>>,
     /// Runs in which the same was done in quiet moments.
-    calm: Mutex<HashMap<Interference, Arc<Vec<Execution>>>>,
+    quiet_runs: HashMap<Interference, Arc<Vec<Execution>>>,
     /// How conversations end that begin with what is a second mail otherwise.
-    firsts: Mutex<HashMap<SecondMail, End>>,
-    /// Parts that differ from run to run by themselves.
-    varying: Mutex<Vec<String>>,
-}
-
-/// Says that there is nothing to explore, and what the reason may be.
-fn no_request(is_server: bool) -> String {
-    let hint = if is_server {
-        "a server hears of a first mail through the webhook `turn.changed`, not through `client.replied`"
-    } else {
-        "a job finds the service at SHARED_INBOX_BASE_URL, with the key in SHARED_INBOX_API_KEY"
-    };
-    format!("the app made no request in the run without trouble, so there is nothing to explore; {hint}")
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    first_mail_runs: HashMap<SecondMail, End>,
+    /// What differs from run to run by itself.
+    nondeterministic_parts: Variations,
 }
 
 impl Session {
     pub(crate) fn new(driver: Driver) -> Self {
-        let (references, calm) = (Mutex::default(), Mutex::default());
-        Self { driver, references, calm, firsts: Mutex::default(), varying: Mutex::default() }
+        let compared_texts = ComparedTexts::new(driver.scenario.same.clone());
+        Self { driver, known: Mutex::default(), compared_texts }
     }
 
-    /// Runs a schedule in a world that stays.
-    pub(crate) async fn keep(&self, schedule: &Schedule) -> Result<World, String> {
-        self.driver.keep(schedule).await
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs the app without trouble, which must break no rule.
-    pub(crate) async fn begin(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
-        let calm = Schedule::calm(mails.to_vec());
-        let (reference, again) = tokio::try_join!(self.reference(mails), self.driver.execute(&calm))?;
-        // What differs without any trouble says nothing when there is some.
-        for part in PARTS {
-            let all = |run: &Execution| run.ends.iter().map(|end| end.part(part)).collect::<Vec<_>>();
-            if all(&reference) != all(&again) {
-                locked(&self.varying).push(part.to_owned());
+    pub(crate) async fn begin(&self, mails: &[usize]) -> Result<Arc<Vec<Execution>>> {
+        let mut runs = self.undisturbed(mails, MIN_UNDISTURBED_RUNS).await?;
+        if !self.variations().is_empty() {
+            runs = self.undisturbed(mails, MIN_VARYING_RUNS).await?;
+        }
+        let schedule = Schedule::undisturbed(mails.to_vec());
+        let first_mail_runs = self.first_mail_runs(&schedule).await?;
+        let (variations, all) = (self.variations(), runs.iter().collect::<Vec<_>>());
+        for run in runs.iter() {
+            let judge = |same_texts: &_| {
+                let judge = Judge::new(&self.driver.scenario, &schedule, run, &all, &variations, same_texts);
+                Judge { first_mail_runs: Some(&first_mail_runs), ..judge }.judge_undisturbed()
+            };
+            if let Some(Broken { oracle, summary, .. }) = self.compared_texts.judge(judge).await? {
+                let last_lines = run.runs.iter().flat_map(quoted_lines).collect();
+                return Err(ExploreError::BrokenWithoutTrouble { oracle, summary, last_lines });
             }
         }
-        let firsts = self.first_mails(&calm).await?;
-        if let Some(broken) = judge_reference(&self.compared(), &reference, Some(&firsts)) {
-            let lines: Vec<String> = reference.runs.iter().flat_map(RunEnd::quoted_lines).collect();
-            let last = if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) };
-            return Err(format!(
-                "the run without trouble breaks a rule ({}): {}{last}",
-                broken.oracle, broken.summary
-            ));
+        if runs[0].requests.is_empty() {
+            let hint = if runs[0].server {
+                "a server hears of a first mail through the webhook `turn.changed`, not through `client.replied`"
+            } else {
+                "a job finds the service at SHARED_INBOX_BASE_URL, with the key in SHARED_INBOX_API_KEY"
+            };
+            return Err(ExploreError::NoRequest { hint });
         }
-        if reference.requests.is_empty() {
-            return Err(no_request(reference.server));
-        }
-        Ok(reference)
+        Ok(runs)
     }
 
-    /// Returns the scenario, which ignores what differs by itself too.
-    fn compared(&self) -> Scenario {
-        let mut scenario = self.driver.scenario.clone();
-        scenario.ignore.extend(locked(&self.varying).iter().cloned());
-        scenario
+    pub(crate) fn variations(&self) -> Variations {
+        self.known().nondeterministic_parts.clone()
     }
 
-    async fn reference(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
-        if let Some(known) = locked(&self.references).get(mails) {
-            return Ok(Arc::clone(known));
+    /// Returns what could not be judged.
+    pub(crate) fn not_judged(&self) -> Vec<NotJudged> {
+        let scenario = &self.driver.scenario;
+        self.variations().not_judged(&scenario.ignore, scenario.same.is_some())
+    }
+
+    /// Returns undisturbed runs of these mails, at least as many as this.
+    async fn undisturbed(&self, mails: &[usize], at_least: usize) -> Result<Arc<Vec<Execution>>> {
+        let known = self.known().undisturbed_runs.get(mails).cloned().unwrap_or_default();
+        if known.len() >= at_least {
+            return Ok(known);
         }
-        let run = Arc::new(self.driver.execute(&Schedule::calm(mails.to_vec())).await?);
-        locked(&self.references).insert(mails.to_vec(), Arc::clone(&run));
-        Ok(run)
+        let schedule = Schedule::undisturbed(mails.to_vec());
+        let runs = futures_util::stream::iter(known.len()..at_least).map(|_| self.driver.execute(&schedule));
+        let new: Vec<Execution> = runs.buffer_unordered(MIN_WORKERS).try_collect().await?;
+        let known = &mut *self.known();
+        let all = known.undisturbed_runs.entry(mails.to_vec()).or_default();
+        Arc::make_mut(all).extend(new);
+        known.nondeterministic_parts.learn(all);
+        Ok(Arc::clone(all))
     }
 
     /// Runs a schedule, and says which rule it breaks.
-    pub(crate) async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>), String> {
-        let reference = self.reference(&schedule.mails).await?;
+    pub(crate) async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>)> {
+        let at_least = if self.variations().is_empty() { 1 } else { MIN_UNDISTURBED_RUNS };
+        let undisturbed = self.undisturbed(&schedule.mails, at_least).await?;
         let execution = self.driver.execute(schedule).await?;
-        let scenario = self.compared();
-        let judge = |calm: &[Execution], firsts: Option<&[_]>| {
-            let (scenario, execution, reference) = (&scenario, &execution, &reference);
-            Judge { scenario, schedule, execution, reference, calm, firsts }.judge()
-        };
-        let mut broken = judge(&[], None);
-        let has_follow_up = schedule.mails.iter().any(|mail| scenario.mails[*mail].follow_up);
-        if broken.is_some() && (schedule.acts().next().is_some() || has_follow_up) {
-            let firsts = self.first_mails(schedule).await?;
-            broken = judge(&self.calm_runs(schedule).await?, Some(&firsts));
-        }
+        let undisturbed: Vec<&Execution> = undisturbed.iter().collect();
+        let broken = self.judge(schedule, &execution, &undisturbed).await?;
         Ok((execution, broken))
+    }
+
+    /// Says which rule a run breaks. What takes further runs is looked at only when it seems to break one.
+    async fn judge(
+        &self,
+        schedule: &Schedule,
+        execution: &Execution,
+        undisturbed_runs: &[&Execution],
+    ) -> Result<Option<Broken>> {
+        let scenario = &self.driver.scenario;
+        let has_follow_up = schedule.mails.iter().any(|mail| scenario.mails[*mail].follow_up);
+        let mut quiet_runs: Arc<Vec<Execution>> = Arc::default();
+        let mut first_mail_runs: Option<Vec<_>> = None;
+        loop {
+            let variations = self.variations();
+            let judge = |same_texts: &_| {
+                let judge =
+                    Judge::new(scenario, schedule, execution, undisturbed_runs, &variations, same_texts);
+                let first_mail_runs = first_mail_runs.as_deref();
+                Judge { quiet_runs: &quiet_runs, first_mail_runs, ..judge }.judge()
+            };
+            let broken = self.compared_texts.judge(judge).await?;
+            let has_second_look = schedule.acts().next().is_some() || has_follow_up;
+            if broken.is_none() || first_mail_runs.is_some() || !has_second_look {
+                return Ok(broken);
+            }
+            first_mail_runs = Some(self.first_mail_runs(schedule).await?);
+            quiet_runs = self.quiet_runs(schedule).await?;
+        }
     }
 
     /// Runs each second mail of a schedule as the first and only one of its customer, without trouble: what the app does not answer
     /// then, it owes no answer to.
-    async fn first_mails(&self, schedule: &Schedule) -> Result<Vec<(SecondMail, End)>, String> {
+    async fn first_mail_runs(&self, schedule: &Schedule) -> Result<Vec<(SecondMail, End)>> {
         let follow_ups = schedule.mails.iter().filter(|mail| self.driver.scenario.mails[**mail].follow_up);
         let second = schedule.acts().filter(|(act, _)| act.is_second_mail());
-        let mut firsts = Vec::new();
+        let mut runs = Vec::new();
         for mail in second.chain(follow_ups.map(|mail| (Act::Mail, *mail))) {
-            let known = locked(&self.firsts).get(&mail).cloned();
+            let known = self.known().first_mail_runs.get(&mail).cloned();
             let end = match known {
                 Some(end) => end,
                 None => {
                     let mut scenario = self.driver.scenario.clone();
                     let opener = scenario.opener(mail.1);
                     scenario.mails[opener].text = second_mail(mail.0, &scenario, mail.1);
-                    let run = self.driver.execute_in(&scenario, &Schedule::calm(vec![opener])).await?;
+                    let schedule = Schedule::undisturbed(vec![opener]);
+                    let run = self.driver.execute_in(&scenario, &schedule).await?;
                     let Some(end) = run.end_of(opener).cloned() else { continue };
-                    locked(&self.firsts).insert(mail, end.clone());
+                    self.known().first_mail_runs.insert(mail, end.clone());
                     end
                 }
             };
-            firsts.push((mail, end));
+            runs.push((mail, end));
         }
-        Ok(firsts)
+        Ok(runs)
     }
 
     /// Returns the same interference in quiet moments, without any failure: what it explains is no finding.
-    async fn calm_runs(&self, schedule: &Schedule) -> Result<Arc<Vec<Execution>>, String> {
+    async fn quiet_runs(&self, schedule: &Schedule) -> Result<Arc<Vec<Execution>>> {
         let key = (schedule.mails.clone(), schedule.acts().collect::<Vec<_>>());
-        if let Some(known) = locked(&self.calm).get(&key) {
+        if let Some(known) = self.known().quiet_runs.get(&key) {
             return Ok(Arc::clone(known));
         }
         let mut runs = Vec::new();
@@ -173,78 +218,127 @@ impl Session {
             runs.push(self.driver.execute(&Schedule { mails: key.0.clone(), steps }).await?);
         }
         let runs = Arc::new(runs);
-        locked(&self.calm).insert(key, Arc::clone(&runs));
+        self.known().quiet_runs.insert(key, Arc::clone(&runs));
         Ok(runs)
     }
 
-    /// Shrinks what was found and runs it again; none when it does not happen again.
-    pub(crate) async fn describe(
-        &self,
-        found: (Schedule, Execution, Broken),
-        until: Instant,
-    ) -> Result<Option<Finding>, String> {
+    /// Shrinks what was found, and runs it and the undisturbed run again.
+    pub(crate) async fn describe(&self, found: Found, until: Instant) -> Result<Described> {
         let steps = found.0.steps.len();
-        let (mut schedule, mut execution, mut broken) =
+        let mut shrunk =
             shrink(async |schedule: &Schedule| self.check(schedule).await, found.clone(), until).await?;
-        let mut again = self.repeat(&schedule, &broken).await?;
+        let mut repeated = self.repeat(&shrunk).await?;
         // Where an app is not deterministic, the schedule that shows it more often is the better one.
-        if again < REPEATS && schedule != found.0 {
-            let as_found = self.repeat(&found.0, &found.2).await?;
-            if as_found > again {
-                (schedule, execution, broken) = found;
-                again = as_found;
+        if repeated.again < repeated.runs && shrunk.0 != found.0 {
+            let as_found = self.repeat(&found).await?;
+            if as_found.again * repeated.runs > repeated.again * as_found.runs {
+                (shrunk, repeated) = (found, as_found);
             }
         }
-        let reproduced = format!("{again} of {REPEATS}");
-        Ok((again > 0).then(|| self.finding(steps, (schedule, execution, broken), reproduced)))
+        let is_finding = repeated.is_beyond_chance();
+        let finding = self.finding(steps, shrunk, Some(&repeated));
+        Ok(if is_finding { Described::Finding(finding) } else { Described::Unstable(finding) })
     }
 
-    /// Returns how often the same rule is broken again.
-    async fn repeat(&self, schedule: &Schedule, broken: &Broken) -> Result<usize, String> {
-        let runs = futures_util::stream::iter(0..REPEATS).map(|_| self.check(schedule));
-        let mut runs = runs.buffer_unordered(MIN_WORKERS);
-        let mut again = 0;
-        while let Some(run) = runs.next().await {
-            let (_, found) = run?;
-            again += usize::from(found.is_some_and(|it| it.oracle == broken.oracle));
+    /// Runs a schedule again, and makes as many new undisturbed runs, until the difference is beyond chance or will not be.
+    pub(crate) async fn repeat(&self, (schedule, _, broken): &Found) -> Result<Repetition> {
+        // Runs that were known when the schedule was judged cannot say how often others would have broken the rule.
+        let known = self.undisturbed(&schedule.mails, 1).await?.len();
+        let undisturbed_schedule = Schedule::undisturbed(schedule.mails.clone());
+        let mut disturbed: Vec<Execution> = Vec::new();
+        let mut repeated = Repetition { again: 0, runs: 0, without_trouble: 0 };
+        for runs in REPEATS {
+            let undisturbed = self.undisturbed(&schedule.mails, known + runs).await?;
+            let more =
+                futures_util::stream::iter(disturbed.len()..runs).map(|_| self.driver.execute(schedule));
+            disturbed.extend(more.buffer_unordered(MIN_WORKERS).try_collect::<Vec<_>>().await?);
+            // Each is held against all that is known by now, and never against itself.
+            repeated = Repetition { again: 0, runs, without_trouble: 0 };
+            for run in &disturbed {
+                let all: Vec<&Execution> = undisturbed.iter().collect();
+                let found = self.judge(schedule, run, &all).await?;
+                repeated.again += usize::from(found.is_some_and(|it| it.oracle == broken.oracle));
+            }
+            for (n, run) in undisturbed.iter().enumerate().skip(known).take(runs) {
+                let others = undisturbed.iter().enumerate().filter(|(other, _)| *other != n);
+                let others: Vec<&Execution> = others.map(|(_, run)| run).collect();
+                let found = self.judge(&undisturbed_schedule, run, &others).await?;
+                repeated.without_trouble += usize::from(found.is_some_and(|it| it.oracle == broken.oracle));
+            }
+            if repeated.is_beyond_chance() || !repeated.is_close() {
+                break;
+            }
         }
-        Ok(again)
+        Ok(repeated)
     }
 
     /// Returns what happened, line by line.
     pub(crate) fn story(&self, schedule: &Schedule, execution: &Execution) -> Vec<String> {
-        timeline(&self.driver.scenario, schedule, execution)
+        timeline(&self.driver.scenario, schedule, execution, None).0
     }
 
-    /// Returns what the user should know of the run without trouble.
-    pub(crate) fn note(&self, reference: &Execution) -> Option<String> {
-        let day = |(_, event): &(usize, Event)| matches!(event, Event::DayBegins(_));
-        let first = reference.events.iter().find(|event| day(event)).filter(|_| !reference.server)?.0;
+    /// Returns what the user should know of the undisturbed runs.
+    pub(crate) fn note(&self, runs: &[Execution]) -> Option<String> {
         let writes = |request: &AppRequest| request.op.is_some_and(|op| !op.is_read());
-        let is_idle = !reference.requests.iter().skip(first).any(writes);
+        let changes = |run: &Execution| run.requests.iter().any(writes);
+        if !runs.iter().any(changes) {
+            return Some(NOBODY_ANSWERED.to_owned());
+        }
+        let run = runs.first().filter(|run| !run.server)?;
+        let day = |(_, event): &&(u64, Event)| matches!(event, Event::DayBegins(_));
+        let first = run.events.iter().find(day)?.0;
+        let is_idle = !run.requests.iter().any(|request| request.number > first && writes(request));
         is_idle.then(|| NOTHING_DUE.to_owned())
     }
 
     pub(crate) fn finding(
         &self,
         shrunk_from: usize,
-        (schedule, execution, broken): (Schedule, Execution, Broken),
-        reproduced: String,
+        (schedule, execution, broken): Found,
+        repeated: Option<&Repetition>,
     ) -> Finding {
+        let scenario = &self.driver.scenario;
+        let (mut lines, mut marks) = timeline(scenario, &schedule, &execution, broken.at);
+        if broken.at.is_none() && !lines.is_empty() {
+            marks.push(Mark { line: lines.len() - 1, kind: MarkKind::Broken });
+        }
+        lines.extend(broken.ends);
+        let (again, without, runs) = repeated.map_or((0, 0, 0), |it| (it.again, it.without_trouble, it.runs));
         Finding {
             oracle: broken.oracle,
-            timeline: self.story(&schedule, &execution),
+            timeline: lines,
+            marks,
             steps: schedule.steps.iter().map(Step::json).collect(),
             shrunk_from,
             replay: schedule.token(),
-            reproduced,
-            tests: replay_test::write(
-                &self.driver.app,
-                &self.driver.scenario,
-                broken.oracle,
-                &schedule.token(),
-            ),
+            reproduced: format!("{again} of {runs}"),
+            without_trouble: format!("{without} of {runs}"),
+            tests: replay_test::write(&self.driver.app, scenario, broken.oracle, &schedule.token()),
             summary: broken.summary,
         }
+    }
+}
+
+/// How often a rule was broken with trouble, and without.
+pub(crate) struct Repetition {
+    pub(crate) again: usize,
+    pub(crate) runs: usize,
+    pub(crate) without_trouble: usize,
+}
+
+impl Repetition {
+    /// A schedule that a token names, run once.
+    pub(crate) const ONCE: Self = Self { again: 1, runs: 1, without_trouble: 0 };
+
+    pub(crate) fn is_beyond_chance(&self) -> bool {
+        let sample = |count: usize| (count as u64, self.runs as u64);
+        is_more_frequent(sample(self.again), sample(self.without_trouble))
+    }
+
+    /// Returns whether the most repetitions would tell it from chance, if they went on like this.
+    fn is_close(&self) -> bool {
+        let (most, runs) = (REPEATS[REPEATS.len() - 1], self.runs.max(1));
+        let scaled = |count: usize| ((count * most).div_ceil(runs) as u64, most as u64);
+        is_more_frequent(scaled(self.again), scaled(self.without_trouble))
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::{
+    error::Result,
     plan::op::{Delivery, Request},
     plan::schedule::Schedule,
     plan::step::{FAILURES, Place, Step, TROUBLES, What},
@@ -12,10 +13,10 @@ use crate::{
 
 /// Returns the smallest schedule found that breaks the same rule.
 pub(crate) async fn shrink(
-    check: impl AsyncFn(&Schedule) -> Result<(Execution, Option<Broken>), String>,
+    check: impl AsyncFn(&Schedule) -> Result<(Execution, Option<Broken>)>,
     found: (Schedule, Execution, Broken),
     until: Instant,
-) -> Result<(Schedule, Execution, Broken), String> {
+) -> Result<(Schedule, Execution, Broken)> {
     let mut best = found;
     'smaller: loop {
         for candidate in candidates(&best.0) {

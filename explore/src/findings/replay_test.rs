@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::{
     findings::report::Tests,
+    oracle::Oracle,
     scenario::{Scenario, Source},
     under_test::app::App,
-    verdict::oracle::Oracle,
 };
 
 /// Returns the tests that replay a token.

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::verdict::oracle::Oracle;
+use crate::{oracle::Oracle, verdict::variations::NotJudged};
 
 /// Whether anything was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Verdict {
@@ -17,6 +17,7 @@ pub enum Verdict {
     /// Something was found.
     Broken,
     /// The explorer could not run.
+    #[default]
     CouldNotRun,
     /// It was ended before it was through; the findings are those so far.
     Interrupted,
@@ -32,8 +33,22 @@ pub struct Tried {
     pub of: usize,
 }
 
+/// Single steps of one kind at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct GridCell {
+    /// The place: a request, a delivery, or a quiet moment of a round.
+    pub place: String,
+    /// The kind: `failure`, `kill`, `delivery`, `person`, `customer` or `time`.
+    pub kind: &'static str,
+    /// Those that were run.
+    pub tried: usize,
+    /// Those that there are.
+    pub of: usize,
+}
+
 /// How far an exploration looked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Coverage {
     /// Requests that the app made without trouble.
@@ -44,11 +59,14 @@ pub struct Coverage {
     pub pairs: Tried,
     /// Schedules at random.
     pub random: usize,
+    /// Single steps by place and kind, in the order of the undisturbed run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grid: Vec<GridCell>,
 }
 
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { requests, singles, pairs, random } = self;
+        let Self { requests, singles, pairs, random, .. } = self;
         write!(
             f,
             "{} of {} single steps tried, {} of {} pairs, {random} at random; ",
@@ -62,7 +80,7 @@ impl fmt::Display for Coverage {
 }
 
 /// What an exploration did and found.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Report {
@@ -76,6 +94,12 @@ pub struct Report {
     pub states: usize,
     /// How long it took.
     pub seconds: f64,
+    /// What differs between undisturbed runs, such as `outbox.text`.
+    pub varies: Vec<String>,
+    /// What could not be judged.
+    pub not_judged: Vec<NotJudged>,
+    /// What was found, but is not more frequent than without trouble beyond chance.
+    pub unstable: Vec<Finding>,
     /// How far it looked.
     pub coverage: Coverage,
     /// Why it could not run.
@@ -89,6 +113,9 @@ pub struct Report {
     pub timeline: Vec<String>,
     /// What was found.
     pub findings: Vec<Finding>,
+    /// Whether it is the report of a replay.
+    #[serde(skip)]
+    pub is_replay: bool,
 }
 
 /// A schedule under which the app breaks a rule.
@@ -102,16 +129,41 @@ pub struct Finding {
     pub summary: String,
     /// Who did what, in order.
     pub timeline: Vec<String>,
+    /// Where in the timeline the trouble struck and the rule broke.
+    pub marks: Vec<Mark>,
     /// The steps of the schedule.
     pub steps: Vec<Value>,
     /// How many steps the schedule had when it was found.
     pub shrunk_from: usize,
     /// The token for `--replay`.
     pub replay: String,
-    /// How often it happened again, such as `5 of 5`.
+    /// How often it happened again, such as `5 of 5`; `0 of 0` when it was not run again.
     pub reproduced: String,
+    /// How often undisturbed runs broke the same rule, such as `0 of 5`.
+    pub without_trouble: String,
     /// Tests that replay it.
     pub tests: Tests,
+}
+
+/// A line of a timeline that a reader looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Mark {
+    /// The line, from 0.
+    pub line: usize,
+    /// What happened there.
+    pub kind: MarkKind,
+}
+
+/// What a marked line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum MarkKind {
+    /// A step of the schedule: a fault struck, or somebody acted.
+    Trouble,
+    /// The rule broke.
+    Broken,
 }
 
 /// The shortest test that replays a finding, for each runner.
@@ -157,20 +209,19 @@ impl Report {
 
     /// The report of an exploration that could not run.
     #[doc(hidden)]
-    pub fn could_not_run(seed: u64, why: &str) -> Self {
-        Self { why: Some(why.to_owned()), ..Self::new(Verdict::CouldNotRun, seed) }
+    pub fn could_not_run(seed: u64, why: impl fmt::Display) -> Self {
+        Self { seed, why: Some(why.to_string()), ..Self::default() }
     }
 
     /// The report of an exploration that was interrupted before anything was known.
     #[doc(hidden)]
     pub fn interrupted(seed: u64) -> Self {
-        Self::new(Verdict::Interrupted, seed)
+        Self { verdict: Verdict::Interrupted, seed, ..Self::default() }
     }
 
-    fn new(verdict: Verdict, seed: u64) -> Self {
-        let (schedules, states, seconds, coverage) = (0, 0, 0.0, Coverage::default());
-        let (why, note, timeline, findings) = (None, None, Vec::new(), Vec::new());
-        Self { verdict, seed, schedules, states, seconds, coverage, why, note, timeline, findings }
+    /// Returns whether nothing was found and everything could be judged.
+    pub fn held_strictly(&self) -> bool {
+        self.held() && self.not_judged.is_empty()
     }
 
     /// Returns how much was run and found, in a line.
@@ -191,7 +242,19 @@ impl Report {
             1 => "; 1 single step is left".to_owned(),
             left => format!("; {left} single steps are left"),
         };
-        format!("{interrupted}{found}: {coverage}; {ran}{left}")
+        let unstable = match self.unstable.len() {
+            0 => String::new(),
+            count => format!("; {count} unstable, which may be chance"),
+        };
+        let parts: Vec<String> =
+            self.not_judged.iter().map(|it| format!("{} of {}", it.rule, it.part)).collect();
+        let not_judged =
+            if parts.is_empty() { String::new() } else { format!("; not judged: {}", parts.join(", ")) };
+        if self.is_replay && self.verdict != Verdict::Interrupted {
+            let held = if self.findings.is_empty() { "the schedule was run and held" } else { found };
+            return format!("{held}, in {seconds:.0} s{unstable}{not_judged}");
+        }
+        format!("{interrupted}{found}: {coverage}; {ran}{left}{unstable}{not_judged}")
     }
 }
 
@@ -202,6 +265,17 @@ impl fmt::Display for Report {
         }
         for line in &self.timeline {
             writeln!(f, "  {line}")?;
+        }
+        for finding in &self.unstable {
+            let Finding { oracle, summary, reproduced, without_trouble, .. } = finding;
+            writeln!(
+                f,
+                "unstable {oracle}: {summary} {reproduced} times, {without_trouble} without trouble: {}",
+                finding.replay
+            )?;
+        }
+        for it in &self.not_judged {
+            writeln!(f, "not judged: {} of {}: {}", it.rule, it.part, it.why)?;
         }
         if let Some(note) = &self.note {
             writeln!(f, "note: {note}")?;
@@ -217,12 +291,24 @@ impl Finding {
     /// Writes what happened, without how to run it again.
     pub fn write_story(&self, f: &mut impl fmt::Write) -> fmt::Result {
         writeln!(f, "BROKEN {}: {}", self.oracle, self.summary)?;
-        for line in &self.timeline {
-            writeln!(f, "  {line}")?;
+        for (n, line) in self.timeline.iter().enumerate() {
+            let sign = match self.marks.iter().rfind(|mark| mark.line == n).map(|mark| mark.kind) {
+                Some(MarkKind::Trouble) => '!',
+                Some(MarkKind::Broken) => 'X',
+                None => ' ',
+            };
+            writeln!(f, "{sign} {line}")?;
         }
         let (steps, before) = (self.steps.len(), self.shrunk_from);
-        writeln!(f, "  steps: {steps}, shrunk from {before}; it happened again {} times", self.reproduced)?;
-        Ok(())
+        write!(f, "  steps: {steps}, shrunk from {before}; ")?;
+        match self.reproduced.as_str() {
+            "0 of 0" => writeln!(f, "it was not run again"),
+            times => writeln!(
+                f,
+                "it happened again {times} times, and {} times without trouble",
+                self.without_trouble
+            ),
+        }
     }
 }
 

@@ -1,59 +1,126 @@
 //! What happened, line by line, in plain words.
 
+use shared_inbox_harness::RunEnd;
+
 use crate::{
-    plan::op::Delivery,
+    findings::report::{Mark, MarkKind},
+    plan::op::{Delivery, Op},
     plan::schedule::Schedule,
     plan::step::{Act, Place, Step, Trouble, What},
     run::calls::second_mail,
     run::record::{AppRequest, Event, Execution, StepEffect},
     scenario::Scenario,
-    under_test::app::RunEnd,
     verdict::oracles::quoted,
 };
 
-/// Returns who did what, in order.
-pub(crate) fn timeline(scenario: &Scenario, schedule: &Schedule, execution: &Execution) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut events = execution.events.iter().peekable();
+/// Returns who did what, in order, and the lines at which trouble struck and, with the number of where, a rule broke.
+pub(crate) fn timeline(
+    scenario: &Scenario,
+    schedule: &Schedule,
+    execution: &Execution,
+    broken_at: Option<u64>,
+) -> (Vec<String>, Vec<Mark>) {
     let act = |n: usize| {
         let (act, mail) = schedule.steps[n].act()?;
         let end = execution.end_of(scenario.opener(mail));
         let customer = end.map_or("a customer", |end| &end.customer);
         Some(act_line(act, customer, &quoted(&second_mail(act, scenario, mail))))
     };
-    for index in 0..=execution.requests.len() {
-        while let Some((_, event)) = events.next_if(|(before, _)| *before <= index) {
-            let line = match event {
-                Event::Attempt(n) => Some(attempt_line(*n, schedule, execution)),
-                Event::RunStarts(run) if execution.server => Some(match run {
-                    1 => "app       starts".to_owned(),
-                    _ => "app       is started again".to_owned(),
-                }),
-                Event::RunEnds(_, end) if execution.server => Some(match end {
-                    RunEnd::Succeeded => "app       ends by itself: exit status 0".to_owned(),
-                    RunEnd::Failed(how) => format!("app       ends by itself: {how}"),
-                    RunEnd::Killed => "app       is killed".to_owned(),
-                    RunEnd::TimedOut => "app       accepts no connections, and is killed".to_owned(),
-                }),
-                Event::Step(n) => act(*n),
-                Event::Mail { mail, from, text } if scenario.mails[*mail].follow_up => {
-                    Some(act_line(Act::Mail, from, &quoted(text)))
-                }
-                event => event_line(event),
-            };
-            lines.extend(line);
-            if let Event::RunEnds(_, end) = event {
-                lines.extend(end.quoted_lines());
-            }
-        }
-        let Some(request) = execution.requests.get(index) else { break };
+    let mut lines: Vec<Line> = Vec::new();
+    for request in &execution.requests {
         let strikes = |(step, fired): &(&Step, &StepEffect)| {
-            fired.effective && step.request().is_some() && step.act().is_none() && fired.at == Some(index)
+            fired.effective && step.act().is_none() && fired.at == Some(request.number)
         };
         let struck = schedule.steps.iter().zip(&execution.fired).find(strikes).map(|(step, _)| step);
-        lines.push(request_line(request, struck, execution));
+        let is_quiet = request.op.is_some_and(Op::is_read) && struck.is_none();
+        let text = request_line(request, struck, execution);
+        lines.push(Line { number: request.number, text, is_trouble: struck.is_some(), is_quiet });
     }
-    lines
+    for (number, event) in &execution.events {
+        let (text, is_trouble) = match event {
+            Event::Attempt(n) => attempt_line(*n, schedule, execution),
+            Event::Step(n) => (act(*n).unwrap_or_default(), true),
+            event => (event_line(event, scenario, execution).unwrap_or_default(), false),
+        };
+        let is_quiet = matches!(
+            event,
+            Event::RunStarts(_)
+                | Event::RunEnds(_, RunEnd::Succeeded)
+                | Event::JobStarts
+                | Event::JobEnds(RunEnd::Succeeded)
+                | Event::TimePasses(_)
+                | Event::DayBegins(_)
+        );
+        if !text.is_empty() {
+            lines.push(Line { number: *number, text, is_trouble, is_quiet });
+        }
+        if let Event::RunEnds(_, end) | Event::JobEnds(end) = event {
+            let quoted = quoted_lines(end);
+            lines.extend(quoted.map(|text| Line {
+                number: *number,
+                text,
+                is_trouble: false,
+                is_quiet: false,
+            }));
+        }
+    }
+    lines.sort_by_key(|line| line.number);
+    let lines = fold_days(lines);
+    let trouble = lines.iter().enumerate().filter(|(_, line)| line.is_trouble);
+    let mut marks: Vec<Mark> = trouble.map(|(line, _)| Mark { line, kind: MarkKind::Trouble }).collect();
+    let broken = broken_at.and_then(|at| lines.iter().rposition(|line| line.number <= at));
+    marks.extend(broken.map(|line| Mark { line, kind: MarkKind::Broken }));
+    (lines.into_iter().map(|line| line.text).collect(), marks)
+}
+
+/// A line of the story.
+struct Line {
+    number: u64,
+    text: String,
+    is_trouble: bool,
+    /// Whether it tells nothing by itself, as when the app only reads.
+    is_quiet: bool,
+}
+
+/// Folds days on which nothing happens.
+fn fold_days(lines: Vec<Line>) -> Vec<Line> {
+    let mut days: Vec<Vec<Line>> = vec![Vec::new()];
+    for line in lines {
+        if line.text.starts_with(DAY) {
+            days.push(Vec::new());
+        }
+        days.last_mut().expect("there is one").push(line);
+    }
+    let mut told: Vec<Line> = Vec::new();
+    let mut quiet: Vec<Vec<Line>> = Vec::new();
+    let last = days.len() - 1;
+    for (n, day) in days.into_iter().enumerate() {
+        if n > 0 && n < last && day.iter().all(|line| line.is_quiet) {
+            quiet.push(day);
+            continue;
+        }
+        told.extend(tell_quiet_days(std::mem::take(&mut quiet), n));
+        told.extend(day);
+    }
+    told
+}
+
+/// Returns one line for days on which nothing happens, before the day with this index.
+fn tell_quiet_days(days: Vec<Vec<Line>>, before: usize) -> Vec<Line> {
+    if days.len() < 2 {
+        return days.into_iter().flatten().collect();
+    }
+    let (first, number) = (before + 1 - days.len(), days[0][0].number);
+    let text = format!("time      days {first} to {before} pass; the app only reads");
+    vec![Line { number, text, is_trouble: false, is_quiet: true }]
+}
+
+/// How the line begins with which a day does.
+const DAY: &str = "time      day ";
+
+/// Returns what a program that failed wrote last, each line behind a bar.
+pub(crate) fn quoted_lines(end: &RunEnd) -> impl Iterator<Item = String> + '_ {
+    end.last_lines().iter().map(|line| format!("            | {line}"))
 }
 
 fn request_line(request: &AppRequest, struck: Option<&Step>, execution: &Execution) -> String {
@@ -74,7 +141,7 @@ fn request_line(request: &AppRequest, struck: Option<&Step>, execution: &Executi
     format!("app       {line}{said} → {outcome}")
 }
 
-fn attempt_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
+fn attempt_line(n: usize, schedule: &Schedule, execution: &Execution) -> (String, bool) {
     let attempt = &execution.attempts[n];
     let end = execution.ends.iter().find(|end| Some(&end.id) == attempt.conversation.as_ref());
     let about = end.map(|end| format!(" about {}", end.customer)).unwrap_or_default();
@@ -94,11 +161,32 @@ fn attempt_line(n: usize, schedule: &Schedule, execution: &Execution) -> String 
         None if struck.is_some() => String::new(),
         None => format!(" → {}", attempt.error),
     };
-    format!("webhook   {}{about} {happens}{outcome}", attempt.event)
+    (format!("webhook   {}{about} {happens}{outcome}", attempt.event), struck.is_some())
 }
 
-fn event_line(event: &Event) -> Option<String> {
+fn event_line(event: &Event, scenario: &Scenario, execution: &Execution) -> Option<String> {
     Some(match event {
+        Event::RunStarts(1) if execution.server => "app       starts".to_owned(),
+        Event::RunStarts(_) if execution.server => "app       is started again".to_owned(),
+        Event::RunEnds(_, end) if execution.server => match end {
+            RunEnd::Succeeded => "app       ends by itself: exit status 0".to_owned(),
+            RunEnd::Failed(how) => format!("app       ends by itself: {how}"),
+            RunEnd::Killed => "app       is killed".to_owned(),
+            RunEnd::TimedOut => "app       accepts no connections, and is killed".to_owned(),
+        },
+        Event::JobStarts => "job       begins".to_owned(),
+        Event::JobEnds(RunEnd::Succeeded) => "job       ends".to_owned(),
+        Event::JobEnds(RunEnd::Failed(how)) => format!("job       fails: {how}"),
+        Event::JobEnds(RunEnd::Killed) => "job       is killed".to_owned(),
+        Event::JobEnds(RunEnd::TimedOut) => "job       takes too long and is killed".to_owned(),
+        Event::TurnChanges { conversation, turn } => {
+            let end = execution.ends.iter().find(|end| end.id == *conversation)?;
+            let turn = if turn == "theirs" { "waits for the customer" } else { "is the team's turn" };
+            format!("service   the conversation with {} {turn}", end.customer)
+        }
+        Event::Mail { mail, from, text } if scenario.mails[*mail].follow_up => {
+            act_line(Act::Mail, from, &quoted(text))
+        }
         Event::Mail { from, text, .. } => format!("customer  {from} writes {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),
         Event::RunEnds(run, RunEnd::Succeeded) => format!("app       run {run} ends"),
@@ -109,7 +197,7 @@ fn event_line(event: &Event) -> Option<String> {
         Event::Approved(drafts) => format!("person    approves {drafts} drafts"),
         Event::TimePasses(60) => "time      a minute passes".to_owned(),
         Event::TimePasses(seconds) => format!("time      {} minutes pass", seconds / 60),
-        Event::DayBegins(day) => format!("time      day {day} begins"),
+        Event::DayBegins(day) => format!("{DAY}{day} begins"),
         Event::Sent { to, text } => format!("service   mails {to}: {}", quoted(text)),
         Event::Step(_) | Event::Attempt(_) => return None,
         Event::TroubleEnds => "          the trouble ends".to_owned(),
@@ -124,7 +212,7 @@ fn act_line(act: Act, customer: &str, words: &str) -> String {
         Act::Discard => format!("person    discards the draft for {customer}"),
         Act::Assign => format!("person    takes over the conversation with {customer}"),
         Act::Answer => format!("person    answers {customer} by hand"),
-        Act::Mail | Act::Nudge => format!("customer  {customer} writes again: {words}"),
+        Act::Mail | Act::Nudge | Act::Other => format!("customer  {customer} writes again: {words}"),
         Act::NewMail => "customer  another customer writes".to_owned(),
         Act::Risk => "customer  a stranger writes; the service holds the mail as a likely scam".to_owned(),
         Act::AutoReply => format!("customer  {customer}'s mail program says that they are away"),

@@ -1,6 +1,7 @@
 //! A schedule: what goes wrong, and where. Its token is its text.
 
 use crate::{
+    error::{ExploreError, Result},
     plan::op::{Delivery, Op, Request},
     plan::step::{ACTS, Act, FAILURES, MOMENTS, Place, Step, TROUBLES, What, find_in, name_in},
 };
@@ -14,7 +15,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn calm(mails: Vec<usize>) -> Self {
+    /// The mails come, and nothing happens beside.
+    pub(crate) fn undisturbed(mails: Vec<usize>) -> Self {
         Self { mails, steps: Vec::new() }
     }
 
@@ -56,8 +58,8 @@ impl Schedule {
     }
 
     /// Returns the schedule of a token.
-    pub(crate) fn parse(token: &str, mails: usize) -> Result<Self, String> {
-        let wrong = || format!("--replay {token}: is no token of this scenario");
+    pub(crate) fn parse(token: &str, mails: usize) -> Result<Self> {
+        let wrong = || ExploreError::Token(token.to_owned());
         let rest = token.strip_prefix("1_").ok_or_else(wrong)?;
         // Names of operations have underscores too; only steps have an `@`.
         let mut parts: Vec<String> = Vec::new();
@@ -101,49 +103,5 @@ impl Schedule {
         };
         let steps = parts.map(step).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
         Ok(Self { mails: chosen, steps })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::step::{Failure, Moment, Trouble};
-
-    #[test]
-    fn a_token_is_the_schedule() {
-        let op = |name| Op::parse(name).expect("an operation");
-        let request = |name, nth| Request { op: op(name), nth };
-        let steps = vec![
-            Step { place: Place::Before(request("reply", 1)), what: What::Fail(Failure::LostAfter) },
-            Step { place: Place::After(request("get_conversation", 0)), what: What::Act(Act::NewMail, 1) },
-            Step { place: Place::Quiet(Moment::People, 2), what: What::Act(Act::Stop, 0) },
-            Step { place: Place::After(request("mcp-add_note", 0)), what: What::Kill },
-            Step {
-                place: Place::Delivery(Delivery { event: "turn.changed", nth: 1 }),
-                what: What::Deliver(Trouble::Lost),
-            },
-            Step { place: Place::Quiet(Moment::Run, 1), what: What::Act(Act::Nudge, 0) },
-            Step { place: Place::Before(request("reply", 0)), what: What::Act(Act::Upload, 0) },
-            Step { place: Place::Quiet(Moment::End, 0), what: What::Act(Act::Reminder, 0) },
-        ];
-        let schedule = Schedule { mails: vec![0, 1], steps };
-        let token = schedule.token();
-        assert_eq!(
-            token,
-            "1_0.1_lost-after@reply.1_new-mail:1@get_conversation.0.after_stop:0@people.2_kill@mcp-add_note.0.after_lost@turn-changed.1_nudge:0@run.1_upload:0@reply.0_reminder:0@end.0"
-        );
-        assert_eq!(Schedule::parse(&token, 2), Ok(schedule));
-        for bad in [
-            "",
-            "1_",
-            "1_2",
-            "2_0",
-            "1_0_lost-after@nothing.0",
-            "1_0_stop@people.0",
-            "1_0_lost@reply.0",
-            "1_0_x",
-        ] {
-            assert!(Schedule::parse(bad, 2).is_err(), "{bad}");
-        }
     }
 }

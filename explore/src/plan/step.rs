@@ -148,6 +148,8 @@ pub(crate) enum Act {
     Mail,
     /// A second mail, with other words.
     Nudge,
+    /// A second mail, with the words of another mail of the scenario.
+    Other,
     NewMail,
     Risk,
     AutoReply,
@@ -157,8 +159,9 @@ pub(crate) enum Act {
     Overlap,
 }
 
-pub(crate) const ACTS: [(Act, &str); 15] = [
+pub(crate) const ACTS: [(Act, &str); 16] = [
     (Act::Mail, "mail"),
+    (Act::Other, "other"),
     (Act::NewMail, "new-mail"),
     (Act::Assign, "assign"),
     (Act::Answer, "answer"),
@@ -188,7 +191,7 @@ impl Act {
 
     /// Returns whether the customer writes again in their conversation.
     pub(crate) fn is_second_mail(self) -> bool {
-        matches!(self, Self::Mail | Self::Nudge)
+        matches!(self, Self::Mail | Self::Nudge | Self::Other)
     }
 
     /// Returns whether a person decides something that the app has to respect.
@@ -252,6 +255,29 @@ impl Step {
         }
     }
 
+    /// Returns where it is, for people.
+    pub(crate) fn place_name(&self) -> String {
+        match self.place {
+            Place::Before(it) | Place::After(it) => format!("{} #{}", it.op, it.nth + 1),
+            Place::Delivery(it) => format!("webhook {} #{}", it.event, it.nth + 1),
+            Place::Quiet(Moment::Run, round) => format!("before run {}", round + 1),
+            Place::Quiet(Moment::End, round) => format!("after run {}", round + 1),
+            Place::Quiet(Moment::People, round) => format!("after run {}, drafts approved", round + 1),
+        }
+    }
+
+    /// Returns whose doing it is, or what fails.
+    pub(crate) fn group(&self) -> &'static str {
+        match self.what {
+            What::Fail(_) => "failure",
+            What::Kill => "kill",
+            What::Deliver(_) => "delivery",
+            What::Act(act, _) if act.moves_clock() => "time",
+            What::Act(act, _) if act.is_persons_word() || act == Act::Approve => "person",
+            What::Act(..) => "customer",
+        }
+    }
+
     /// Returns the step for the report.
     pub(crate) fn json(&self) -> Value {
         let mut json = match self.place {
@@ -265,7 +291,8 @@ impl Step {
             }, "run": round + 1 }),
         };
         // A second mail is one kind, whatever it says.
-        json["kind"] = json!(if self.kind() == "nudge" { "mail" } else { self.kind() });
+        json["kind"] =
+            json!(if self.act().is_some_and(|(act, _)| act.is_second_mail()) { "mail" } else { self.kind() });
         if let What::Act(act, mail) = self.what
             && !act.moves_clock()
         {

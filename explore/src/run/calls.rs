@@ -86,55 +86,53 @@ pub(crate) fn control_call(
     person: &str,
 ) -> Option<(String, Value)> {
     let of = scenario.mails.get(mail)?;
-    let message = |what: &str, body: Value| Some((format!("/messages/{conversation}/{what}"), body));
-    let mut inbound = json!({ "to": inbox, "from": of.from, "text": of.text });
-    if let Some(subject) = &of.subject {
-        inbound["subject"] = json!(subject);
-    }
-    match act {
-        Act::Approve => return message("approve", json!({})),
-        Act::Edit => return message("approve", json!({ "body": EDITED })),
-        Act::Stop => return message("stop", json!({})),
-        Act::Discard => return message("discard", json!({})),
+    let message = |what: &str| format!("/messages/{conversation}/{what}");
+    let clock = |seconds: u64| ("/clock".to_owned(), json!({ "advanceSeconds": seconds }));
+    let inbound = |fields: Value| {
+        let mut body = json!({ "to": inbox, "from": of.from, "text": of.text });
+        if let Some(subject) = &of.subject {
+            body["subject"] = json!(subject);
+        }
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            body[name] = value.clone();
+        }
+        ("/inbound".to_owned(), body)
+    };
+    Some(match act {
+        Act::Approve => (message("approve"), json!({})),
+        Act::Edit => (message("approve"), json!({ "body": EDITED })),
+        Act::Stop => (message("stop"), json!({})),
+        Act::Discard => (message("discard"), json!({})),
         Act::Assign => {
-            let body = json!({ "to": format!("user:{person}") });
-            return Some((format!("/conversations/{conversation}/assign"), body));
+            (format!("/conversations/{conversation}/assign"), json!({ "to": format!("user:{person}") }))
         }
-        Act::Answer => {
-            return Some((format!("/conversations/{conversation}/replies"), json!({ "body": BY_HAND })));
-        }
-        Act::Advance => return Some(("/clock".to_owned(), json!({ "advanceSeconds": ROUND_SECONDS }))),
-        Act::Overlap => return Some(("/clock".to_owned(), json!({ "advanceSeconds": OVERLAP_SECONDS }))),
-        Act::Reminder => {
-            return Some(("/clock".to_owned(), json!({ "advanceSeconds": REMINDER_SECONDS })));
-        }
+        Act::Answer => (format!("/conversations/{conversation}/replies"), json!({ "body": BY_HAND })),
+        Act::Advance => clock(ROUND_SECONDS),
+        Act::Overlap => clock(OVERLAP_SECONDS),
+        Act::Reminder => clock(REMINDER_SECONDS),
         Act::Upload => {
             let body = json!({ "item": 0, "filename": "document.pdf" });
-            return Some((format!("/document-requests/{conversation}/uploads"), body));
+            (format!("/document-requests/{conversation}/uploads"), body)
         }
-        Act::Mail | Act::Nudge => {
-            inbound["text"] = json!(second_mail(act, scenario, mail));
-            inbound["conversationId"] = json!(conversation);
+        Act::Mail | Act::Nudge | Act::Other => {
+            let text = Some(second_mail(act, scenario, mail)).filter(|text| !text.is_empty())?;
+            inbound(json!({ "text": text, "conversationId": conversation }))
         }
         Act::AutoReply => {
-            inbound["text"] = json!(OUT_OF_OFFICE);
-            inbound["conversationId"] = json!(conversation);
-            inbound["autoReply"] = json!(true);
+            inbound(json!({ "text": OUT_OF_OFFICE, "conversationId": conversation, "autoReply": true }))
         }
-        Act::NewMail => inbound["from"] = json!(another(mail)),
-        Act::Risk => {
-            inbound["from"] = json!(stranger(mail));
-            inbound["risk"] = json!("phishing");
-            inbound["held"] = json!(true);
-        }
-    }
-    Some(("/inbound".to_owned(), inbound))
+        Act::NewMail => inbound(json!({ "from": another(mail) })),
+        Act::Risk => inbound(json!({ "from": stranger(mail), "risk": "phishing", "held": true })),
+    })
 }
 
 /// Returns what the customer of a mail writes when they write again. A follow-up of the scenario has its own words.
 pub(crate) fn second_mail(act: Act, scenario: &Scenario, mail: usize) -> String {
     match scenario.mails.get(mail) {
         _ if act == Act::Nudge => NUDGE.to_owned(),
+        Some(_) if act == Act::Other => {
+            scenario.other_mail(mail).map_or_else(String::new, |other| scenario.mails[other].text.clone())
+        }
         Some(mail) if mail.follow_up => mail.text.clone(),
         Some(mail) => format!("Me again. {}", mail.text),
         None => String::new(),

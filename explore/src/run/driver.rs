@@ -1,37 +1,38 @@
 //! The driver: runs one schedule in a world of its own, and records what happened.
 
-use std::{cell::Cell, ops::Range, time::Duration};
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
+use shared_inbox_harness::{RunEnd, Running, StateRoot};
+use shared_inbox_mock::{NewWorld, world::TeamNote};
 
 use crate::{
+    error::Result,
     json::text,
     plan::schedule::Schedule,
     plan::step::{Act, Moment, Place, Step, What},
     run::calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
+    run::kill::kill_is_due,
     run::record::{Event, Execution, StepEffect},
-    run::world::{Server, World},
-    scenario::{Mode, Scenario},
-    under_test::state_dir::StateRoot,
-    under_test::{
-        app::{App, RunEnd, Running},
-        context::AppContext,
-    },
+    run::world::{Server, WorldHandle},
+    scenario::{Mode, Scenario, ScenarioProblem},
+    under_test::{app::App, context::AppContext},
 };
 
 /// Time between two mails, so that none is as old as another.
 const BETWEEN_MAILS_SECONDS: u64 = 60;
 /// Rounds with trouble, and rounds after it has ended.
 const MAX_TROUBLED_ROUNDS: u32 = 6;
-const MAX_CALM_ROUNDS: u32 = 8;
+const MAX_UNDISTURBED_ROUNDS: u32 = 8;
 /// Runs in a row that fail and change nothing.
 const MAX_FAILING_ROUNDS: u32 = 2;
 /// Later jobs, such as reminders, that are waited for.
 const MAX_LATER_JOBS: u32 = 8;
 const DAY: Duration = Duration::from_secs(86_400);
-/// How often it is looked whether a request has come at which the app is killed.
-pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
 /// Runs schedules.
 pub(crate) struct Driver {
@@ -42,59 +43,49 @@ pub(crate) struct Driver {
     pub(crate) state: StateRoot,
 }
 
-/// How much had happened by itself right before something is done in the world.
-pub(crate) struct Mark {
-    requests: usize,
-    /// Events for the webhook of a server.
-    events: usize,
-    at: Timestamp,
-}
-
 /// A schedule under way.
 pub(crate) struct Run<'d> {
     pub(crate) driver: &'d Driver,
     pub(crate) scenario: &'d Scenario,
     pub(crate) schedule: &'d Schedule,
     takes_snapshot: bool,
-    pub(crate) world: World,
+    pub(crate) world: WorldHandle,
     pub(crate) context: AppContext,
     /// For each mail of the scenario that began one: its conversation.
     pub(crate) conversations: Vec<(usize, String)>,
+    /// When each mail of the scenario arrived.
+    pub(crate) arrivals: Vec<(usize, Timestamp)>,
     /// The rules that stand for steps, by the number of the step.
     pub(crate) rules: Vec<(usize, String)>,
     /// Kills that have been done.
-    pub(crate) killed: Cell<u32>,
+    pub(crate) killed: AtomicU32,
     /// The server while it is up, how often it was started, and its webhook.
     pub(crate) running: Option<Running>,
     pub(crate) starts: u32,
     pub(crate) webhook: String,
-    /// What happened: after how many requests, and when.
-    pub(crate) events: Vec<(usize, Timestamp, Event)>,
-    /// Events for the webhook that came when the driver did something, by their numbers, and where that is in `events`.
-    pub(crate) caused: Vec<(Range<usize>, usize)>,
+    /// What happened, each with its number in the order of everything.
+    pub(crate) events: Vec<(u64, Event)>,
     pub(crate) fired: Vec<StepEffect>,
     pub(crate) runs: Vec<RunEnd>,
+    /// How the job beside a server ended last.
+    pub(crate) job_end: Option<RunEnd>,
 }
 
 impl Driver {
     /// Runs a schedule from the start until nothing changes any more.
-    pub(crate) async fn execute(&self, schedule: &Schedule) -> Result<Execution, String> {
+    pub(crate) async fn execute(&self, schedule: &Schedule) -> Result<Execution> {
         self.execute_in(&self.scenario, schedule).await
     }
 
     /// Runs a schedule with a scenario that differs from the user's.
-    pub(crate) async fn execute_in(
-        &self,
-        scenario: &Scenario,
-        schedule: &Schedule,
-    ) -> Result<Execution, String> {
+    pub(crate) async fn execute_in(&self, scenario: &Scenario, schedule: &Schedule) -> Result<Execution> {
         let (execution, world) = self.run(scenario, schedule, false).await?;
         world.end().await;
         execution
     }
 
     /// Runs a schedule in a world that stays, with a snapshot of how it was right before the last step.
-    pub(crate) async fn keep(&self, schedule: &Schedule) -> Result<World, String> {
+    pub(crate) async fn keep(&self, schedule: &Schedule) -> Result<WorldHandle> {
         let (execution, world) = self.run(&self.scenario, schedule, true).await?;
         execution.map(|_| world)
     }
@@ -104,8 +95,19 @@ impl Driver {
         scenario: &Scenario,
         schedule: &Schedule,
         takes_snapshot: bool,
-    ) -> Result<(Result<Execution, String>, World), String> {
-        let world = self.server.world(&self.scenario.scopes).await?;
+    ) -> Result<(Result<Execution>, WorldHandle)> {
+        let world = self.server.world_from(NewWorld::empty(), &self.scenario.scopes).await?;
+        self.run_in(world, scenario, schedule, takes_snapshot).await
+    }
+
+    /// Runs a schedule in a world that is there.
+    pub(crate) async fn run_in(
+        &self,
+        world: WorldHandle,
+        scenario: &Scenario,
+        schedule: &Schedule,
+        takes_snapshot: bool,
+    ) -> Result<(Result<Execution>, WorldHandle)> {
         let folder = self.state.folder()?;
         let context = AppContext {
             base_url: world.base_url.clone(),
@@ -124,15 +126,16 @@ impl Driver {
             world,
             context,
             conversations: Vec::new(),
+            arrivals: Vec::new(),
             rules: Vec::new(),
-            killed: Cell::new(0),
+            killed: AtomicU32::new(0),
             running: None,
             starts: 0,
             webhook: String::new(),
             events: Vec::new(),
-            caused: Vec::new(),
             fired: vec![StepEffect::default(); schedule.steps.len()],
             runs: Vec::new(),
+            job_end: None,
         };
         let execution = run.execute().await;
         if let Some(server) = run.running {
@@ -143,7 +146,7 @@ impl Driver {
 }
 
 impl Run<'_> {
-    async fn execute(&mut self) -> Result<Execution, String> {
+    async fn execute(&mut self) -> Result<Execution> {
         if self.scenario.mode == Mode::Server {
             self.prepare_server().await?;
             self.arm().await?;
@@ -156,11 +159,12 @@ impl Run<'_> {
         if self.scenario.mode == Mode::Job {
             self.arm().await?;
         }
-        let (mut round, mut trouble, mut calm_rounds, mut failing, mut later) = (0, true, 0, 0, 0);
+        let days = self.scenario.days.max(u32::from(self.scenario.job.is_some()));
+        let (mut round, mut trouble, mut undisturbed_rounds, mut failing, mut later) = (0, true, 0, 0, 0);
         let (mut day, mut rounds_of_day, began) = (0, 0, self.world.now().await);
         let mut settled = false;
         let mut before = self.fingerprint().await?;
-        while calm_rounds < MAX_CALM_ROUNDS && !self.has_exited() {
+        while undisturbed_rounds < MAX_UNDISTURBED_ROUNDS && !self.has_exited() {
             if round == 1 {
                 for &mail in &follow_ups {
                     self.mail_comes(mail).await?;
@@ -177,16 +181,17 @@ impl Run<'_> {
             if trouble {
                 // On the first day the app runs until nothing changes; then once a day, and again where it failed.
                 let has_worked = went_well && (day > 0 || same) && !mails_wait;
-                if day < self.scenario.days && (has_worked || rounds_of_day == MAX_TROUBLED_ROUNDS) {
+                if day < days && (has_worked || rounds_of_day == MAX_TROUBLED_ROUNDS) {
                     (day, rounds_of_day) = (day + 1, 0);
-                    let time = (began + DAY * day).max(self.world.now().await);
+                    let time = self.day_begins_at(began, day).max(self.world.now().await);
                     self.pass_until(time).await?;
                     self.note(Event::DayBegins(day + 1)).await?;
+                    self.run_daily_job().await?;
                     before = self.fingerprint().await?;
                     continue;
                 }
                 let waits = !(same && went_well) && self.rules_wait().await;
-                let goes_on = pending || waits || day < self.scenario.days;
+                let goes_on = pending || waits || day < days;
                 if rounds_of_day < MAX_TROUBLED_ROUNDS && goes_on {
                     continue;
                 }
@@ -196,7 +201,7 @@ impl Run<'_> {
                     continue;
                 }
             }
-            calm_rounds += 1;
+            undisturbed_rounds += 1;
             failing = if went_well || !same { 0 } else { failing + 1 };
             if failing == MAX_FAILING_ROUNDS {
                 break;
@@ -206,7 +211,7 @@ impl Run<'_> {
             }
             // What is due later, such as a reminder.
             if later < MAX_LATER_JOBS && self.world.has_jobs().await {
-                (later, calm_rounds) = (later + 1, 0);
+                (later, undisturbed_rounds) = (later + 1, 0);
                 self.run_next_job().await?;
                 before = self.fingerprint().await?;
                 continue;
@@ -220,27 +225,43 @@ impl Run<'_> {
         self.finish(settled, round).await
     }
 
+    /// Returns when a later day begins, counted from 1: as late as the first, or when the job is due.
+    fn day_begins_at(&self, began: Timestamp, day: u32) -> Timestamp {
+        let Some((hour, minute)) = self.scenario.job_at else { return began + DAY * day };
+        let day_ms = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
+        let midnight = Timestamp::from_millis(began.as_millis() - began.as_millis().rem_euclid(day_ms));
+        let due = midnight + Duration::from_secs(u64::from(hour * 3600 + minute * 60));
+        due + DAY * if due > began { day - 1 } else { day }
+    }
+
     /// A mail of the scenario comes, and time passes.
-    async fn mail_comes(&mut self, mail: usize) -> Result<(), String> {
+    async fn mail_comes(&mut self, mail: usize) -> Result<()> {
         let mut body = self.scenario.mails[mail].inbound(&self.world.inbox);
         let is_follow_up = self.scenario.mails[mail].follow_up;
         if is_follow_up {
             let Some(conversation) = self.conversation(mail) else { return Ok(()) };
             body["conversationId"] = json!(conversation);
         }
-        let mark = self.mark().await?;
-        let came = self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
+        let number = self.world.control.next_number().await;
+        self.arrivals.push((mail, self.world.now().await));
+        let scenario = self.scenario;
+        let arrived = self.world.post("/inbound", &body).await.map_err(|error| {
+            scenario.error(vec![ScenarioProblem::new(format!("mails[{mail}]"), error.to_string())])
+        })?;
         if !is_follow_up {
-            self.conversations.push((mail, text(&came["conversationId"])));
+            self.conversations.push((mail, text(&arrived["conversationId"])));
+        }
+        if let Some(note) = &self.scenario.mails[mail].note {
+            self.world.control.add_note(text(&arrived["conversationId"]), TeamNote::new(note)).await?;
         }
         let (from, text) = (text(&body["from"]), text(&body["text"]));
-        self.note_since(mark, Event::Mail { mail, from, text }).await?;
+        self.events.push((number, Event::Mail { mail, from, text }));
         self.wait_until_idle().await?;
         self.pass(BETWEEN_MAILS_SECONDS).await
     }
 
     /// Lets the app work, people look at drafts, and time pass.
-    async fn round(&mut self, round: u32) -> Result<(), String> {
+    async fn round(&mut self, round: u32) -> Result<()> {
         self.take_quiet_steps(Moment::Run, round).await?;
         if self.is_server() {
             self.wait_until_idle().await?;
@@ -259,24 +280,41 @@ impl Run<'_> {
         self.pass(seconds).await
     }
 
-    async fn run_job(&mut self, round: u32) -> Result<(), String> {
+    async fn run_job(&mut self, round: u32) -> Result<()> {
         self.note(Event::RunStarts(round + 1)).await?;
         self.context.time = self.world.now().await;
-        let kills = self.rules.iter().filter(|(n, _)| self.schedule.steps[*n].what == What::Kill).count();
-        let killed = async {
-            if kills == 0 {
-                std::future::pending::<()>().await;
-            }
-            while self.fired_kills().await <= self.killed.get() {
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
-            self.killed.set(self.killed.get() + 1);
-        };
-        let ended = self.driver.app.run(&self.context, self.driver.app_timeout, killed).await?;
+        let ended = self.driver.app.run(&self.context, self.driver.app_timeout, self.kill_is_due()).await?;
         self.all_requests().await?;
         self.note(Event::RunEnds(round + 1, ended.clone())).await?;
         self.runs.push(ended);
         Ok(())
+    }
+
+    /// Runs the job beside a server, and again while it fails, as a supervisor would.
+    async fn run_daily_job(&mut self) -> Result<()> {
+        let Some(command) = &self.scenario.job else { return Ok(()) };
+        let job = self.driver.app.beside(command);
+        for _ in 0..=MAX_FAILING_ROUNDS {
+            self.note(Event::JobStarts).await?;
+            let context = AppContext { time: self.world.now().await, ..self.context.clone() };
+            let ended = job.run(&context, self.driver.app_timeout, self.kill_is_due()).await?;
+            self.all_requests().await?;
+            let succeeded = ended == RunEnd::Succeeded;
+            self.note(Event::JobEnds(ended.clone())).await?;
+            self.wait_until_idle().await?;
+            self.job_end = Some(ended);
+            if succeeded {
+                break;
+            }
+            self.pass(RETRY_SECONDS).await?;
+        }
+        Ok(())
+    }
+
+    /// Completes when a request has come at which the app is killed.
+    async fn kill_is_due(&self) {
+        kill_is_due(&self.world, self.schedule, &self.rules, self.killed.load(Ordering::Relaxed)).await;
+        self.killed.fetch_add(1, Ordering::Relaxed);
     }
 
     fn went_well(&self) -> bool {
@@ -284,31 +322,13 @@ impl Run<'_> {
     }
 
     /// Notes that something happens now.
-    pub(crate) async fn note(&mut self, event: Event) -> Result<(), String> {
-        let requests = self.world.count_requests().await?;
-        self.events.push((requests, self.world.now().await, event));
+    pub(crate) async fn note(&mut self, event: Event) -> Result<()> {
+        self.events.push((self.world.control.next_number().await, event));
         Ok(())
-    }
-
-    /// Returns how much has happened, for what is done next.
-    pub(crate) async fn mark(&self) -> Result<Mark, String> {
-        let (requests, at) = (self.world.count_requests().await?, self.world.now().await);
-        Ok(Mark { requests, events: self.count_events().await?, at })
-    }
-
-    /// Notes what was done since a mark.
-    pub(crate) async fn note_since(&mut self, mark: Mark, event: Event) -> Result<(), String> {
-        self.caused.push((mark.events..self.count_events().await?, self.events.len()));
-        self.events.push((mark.requests, mark.at, event));
-        Ok(())
-    }
-
-    async fn count_events(&self) -> Result<usize, String> {
-        if self.is_server() { self.world.count_events(&self.webhook).await } else { Ok(0) }
     }
 
     /// Steps of a quiet moment.
-    async fn take_quiet_steps(&mut self, moment: Moment, round: u32) -> Result<(), String> {
+    async fn take_quiet_steps(&mut self, moment: Moment, round: u32) -> Result<()> {
         for (n, step) in self.schedule.steps.iter().enumerate() {
             let (Place::Quiet(at, in_round), What::Act(act, mail)) = (step.place, step.what) else {
                 continue;
@@ -320,14 +340,14 @@ impl Run<'_> {
             if self.takes_snapshot && n + 1 == self.schedule.steps.len() {
                 self.world.post("/snapshots", &snapshot()).await?;
             }
-            let mark = self.mark().await?;
+            let number = self.world.control.next_number().await;
             let effective = match body["advanceSeconds"].as_u64() {
                 Some(seconds) => self.pass(seconds).await.is_ok(),
                 None => self.world.call(&path, &body).await?.0 < 400,
             };
-            self.fired[n] = StepEffect { at: Some(mark.requests), effective };
+            self.fired[n] = StepEffect { at: Some(number), effective };
             if effective {
-                self.note_since(mark, Event::Step(n)).await?;
+                self.events.push((number, Event::Step(n)));
             }
             self.wait_until_idle().await?;
         }
@@ -351,7 +371,7 @@ impl Run<'_> {
     }
 
     /// Arms the steps that are at a request or a delivery. Those who act come first, since they leave the request to the others.
-    async fn arm(&mut self) -> Result<(), String> {
+    async fn arm(&mut self) -> Result<()> {
         if self.takes_snapshot {
             self.arm_snapshot().await?;
         }
@@ -364,7 +384,7 @@ impl Run<'_> {
     }
 
     /// Lets the request of the last step take a snapshot first.
-    async fn arm_snapshot(&self) -> Result<(), String> {
+    async fn arm_snapshot(&self) -> Result<()> {
         let Some(request) = self.schedule.steps.last().and_then(Step::request) else { return Ok(()) };
         let mut rule = request.op.rule();
         rule["skip"] = json!(request.nth);

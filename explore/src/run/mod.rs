@@ -2,6 +2,7 @@
 
 pub(super) mod calls;
 pub(super) mod driver;
+pub(super) mod kill;
 pub(super) mod observe;
 pub(super) mod people;
 pub(super) mod record;

@@ -2,34 +2,35 @@
 
 use serde_json::json;
 
-use crate::{json::text, plan::step::Act, run::driver::Run, run::record::Event};
+use crate::{error::Result, json::text, plan::step::Act, run::driver::Run, run::record::Event};
 
 impl Run<'_> {
     /// People approve the drafts of the app, except those that were stopped and in conversations that a person has
     /// answered.
-    pub(crate) async fn people(&mut self) -> Result<(), String> {
-        let before = self.mark().await?;
+    pub(crate) async fn people(&mut self) -> Result<()> {
+        let number = self.world.control.next_number().await;
         let mut approved = 0;
-        for draft in self.world.approvals().await {
-            let (id, conversation) = (text(&draft["messageId"]), text(&draft["conversationId"]));
-            if self.was_stopped(&id).await || self.answered_by_person(&conversation).await? {
+        for draft in self.world.control.approvals().await {
+            let id = draft.message_id.as_str();
+            if self.was_stopped(id).await || self.answered_by_person(draft.conversation_id.as_str()).await? {
                 continue;
             }
             approved +=
                 u32::from(self.world.post(&format!("/messages/{id}/approve"), &json!({})).await.is_ok());
         }
         if approved > 0 {
-            self.note_since(before, Event::Approved(approved)).await?;
+            self.events.push((number, Event::Approved(approved)));
         }
         Ok(())
     }
 
     /// Returns whether a draft was on its way out before, so that someone must have stopped it.
     async fn was_stopped(&self, draft: &str) -> bool {
-        self.schedule.acts().any(|(act, _)| act == Act::Stop) && self.world.was_scheduled(draft).await
+        self.schedule.acts().any(|(act, _)| act == Act::Stop)
+            && self.world.control.history().await.iter().any(|it| it.id == draft && it.what == "scheduled")
     }
 
-    async fn answered_by_person(&self, conversation: &str) -> Result<bool, String> {
+    async fn answered_by_person(&self, conversation: &str) -> Result<bool> {
         if !self.schedule.acts().any(|(act, _)| act == Act::Answer) {
             return Ok(false);
         }

@@ -4,18 +4,26 @@ use std::time::Duration;
 
 use serde_json::Value;
 use shared_inbox::{Timestamp, event::EventKind};
+use shared_inbox_harness::RunEnd;
+use shared_inbox_mock::{
+    journal::JournalEntry,
+    webhooks::{AttemptDetail, DeliveryDetail, DeliveryOutcome},
+    world::{MailOutcome, OutboxMail},
+};
 
 use crate::{
     json::text,
     plan::op::{Op, Request},
     run::calls::is_auto_reply,
     run::world::KEY_NAME,
-    under_test::app::RunEnd,
+    scenario::Part,
 };
 
 /// A request of the app.
 #[derive(Debug, Clone)]
 pub(crate) struct AppRequest {
+    /// Its number in the order of everything that happened.
+    pub(crate) number: u64,
     pub(crate) at: Timestamp,
     pub(crate) op: Option<Op>,
     /// The method and the path, or the tool.
@@ -30,47 +38,38 @@ pub(crate) struct AppRequest {
 }
 
 impl AppRequest {
-    fn op_of(entry: &Value) -> Option<Op> {
-        let tool = entry["tool"].as_str();
-        Op::from_request(entry["method"].as_str()?, entry["path"].as_str()?, tool)
+    fn op_of(entry: &JournalEntry) -> Option<Op> {
+        Op::from_request(&entry.method, &entry.path, entry.tool.as_deref())
     }
 
-    pub(crate) fn read(entry: &Value) -> Self {
-        let line = entry["tool"].as_str().map_or_else(
-            || format!("{} {}", text(&entry["method"]), text(&entry["path"]).trim_start_matches("/api/v1")),
-            |tool| format!("tool {tool}"),
-        );
-        let body = match entry["tool"].as_str() {
-            Some(_) => entry["requestBody"]["params"]["arguments"].clone(),
-            None => entry["requestBody"].clone(),
+    pub(crate) fn read(entry: &JournalEntry) -> Self {
+        let (line, body) = match &entry.tool {
+            Some(tool) => (format!("tool {tool}"), &entry.request_body["params"]["arguments"]),
+            None => {
+                let path = entry.path.trim_start_matches("/api/v1");
+                (format!("{} {path}", entry.method), &entry.request_body)
+            }
         };
+        let response = &entry.response_body;
+        let length: Option<usize> =
+            entry.response_headers.as_ref().and_then(|headers| headers.get("content-length")?.parse().ok());
         Self {
-            at: time(&entry["at"]),
+            number: entry.number,
+            at: entry.at,
             op: Self::op_of(entry),
             line,
-            conversation: entry["conversationId"].as_str().map(str::to_owned),
-            status: entry["status"].as_u64().and_then(|status| u16::try_from(status).ok()),
-            body,
-            received: if entry["responseBody"].is_null() {
-                String::new()
-            } else {
-                entry["responseBody"].to_string()
-            },
-            is_cut_off: Self::is_cut_off(entry),
+            conversation: entry.conversation_id.as_ref().map(ToString::to_string),
+            status: entry.status,
+            body: body.clone(),
+            received: if response.is_null() { String::new() } else { response.to_string() },
+            // What is left of it then is text that is no JSON.
+            is_cut_off: response.as_str().map(str::len).zip(length).is_some_and(|(got, all)| got < all),
         }
     }
 
-    /// Returns whether a response ended before its length: what is left of it is text that is no JSON.
-    fn is_cut_off(entry: &Value) -> bool {
-        let length =
-            entry["responseHeaders"]["content-length"].as_str().and_then(|length| length.parse().ok());
-        let received = entry["responseBody"].as_str().map(str::len);
-        received.zip(length).is_some_and(|(received, length): (usize, usize)| received < length)
-    }
-
     /// Returns where in the journal this request is.
-    pub(crate) fn find(journal: &[Value], request: Request) -> Option<usize> {
-        let same = |(_, entry): &(usize, &Value)| Self::op_of(entry) == Some(request.op);
+    pub(crate) fn find(journal: &[JournalEntry], request: Request) -> Option<usize> {
+        let same = |(_, entry): &(usize, &JournalEntry)| Self::op_of(entry) == Some(request.op);
         let nth = usize::try_from(request.nth).ok()?;
         journal.iter().enumerate().filter(same).nth(nth).map(|(index, _)| index)
     }
@@ -90,9 +89,8 @@ impl AppRequest {
 /// An attempt to deliver a webhook.
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryAttempt {
-    pub(crate) at: Timestamp,
-    /// The number of its event among all for the webhook, from 0.
-    pub(crate) event_number: usize,
+    /// Its number in the order of everything that happened.
+    pub(crate) number: u64,
     /// The type of the event.
     pub(crate) event: &'static str,
     /// How late its first attempt was, on the world's clock.
@@ -104,33 +102,25 @@ pub(crate) struct DeliveryAttempt {
     pub(crate) error: String,
     /// Whether this attempt or a later one was answered as it should be.
     pub(crate) delivered: bool,
-    /// The first request after the one that brought the event about.
-    pub(crate) cause: Option<usize>,
-    /// The number of the control call that brought the event about.
-    pub(crate) root: Option<u64>,
 }
 
 impl DeliveryAttempt {
     /// Returns the attempts of a delivery.
-    pub(crate) fn read(event_number: usize, delivery: &Value, journal: &[Value]) -> Vec<Self> {
-        let known = EventKind::TYPES.iter().find(|event| delivery["type"] == **event);
+    pub(crate) fn read(delivery: &DeliveryDetail) -> Vec<Self> {
+        let known = EventKind::TYPES.iter().find(|event| delivery.event_type == **event);
         let Some(event) = known else { return Vec::new() };
-        let body: Value = serde_json::from_str(&text(&delivery["body"])).unwrap_or_default();
-        let cause = journal.iter().position(|entry| entry["id"] == delivery["request"]);
-        let created = time(&delivery["createdAt"]);
-        let read = |(n, attempt): (usize, &Value)| Self {
-            at: time(&attempt["at"]),
-            event_number,
+        let body: Value = serde_json::from_str(&delivery.body).unwrap_or_default();
+        let late = |at: Timestamp| at.duration_since(delivery.created_at);
+        let read = |(n, attempt): (usize, &AttemptDetail)| Self {
+            number: attempt.number,
             event,
-            late: (n == 0).then(|| time(&attempt["at"]).duration_since(created)).filter(|by| !by.is_zero()),
+            late: (n == 0).then(|| late(attempt.at)).filter(|by| !by.is_zero()),
             conversation: body["data"]["conversation_id"].as_str().map(str::to_owned),
-            status: attempt["status"].as_u64().and_then(|status| u16::try_from(status).ok()),
-            error: text(&attempt["error"]),
-            delivered: delivery["outcome"] == "delivered",
-            cause: cause.map(|index| index + 1),
-            root: delivery["root"].as_u64(),
+            status: attempt.status,
+            error: attempt.error.clone().unwrap_or_default(),
+            delivered: delivery.outcome == DeliveryOutcome::Delivered,
         };
-        list(&delivery["attempts"]).iter().enumerate().map(read).collect()
+        delivery.attempts.iter().enumerate().map(read).collect()
     }
 }
 
@@ -145,6 +135,9 @@ pub(crate) enum Event {
     },
     RunStarts(u32),
     RunEnds(u32, RunEnd),
+    /// The job beside a server runs.
+    JobStarts,
+    JobEnds(RunEnd),
     Approved(u32),
     TimePasses(u64),
     /// A day begins, counted from 1.
@@ -152,6 +145,11 @@ pub(crate) enum Event {
     Sent {
         to: String,
         text: String,
+    },
+    /// Whose turn a conversation is changes by an email that left.
+    TurnChanges {
+        conversation: String,
+        turn: String,
     },
     Step(usize),
     /// An attempt to deliver a webhook, by its number.
@@ -162,8 +160,8 @@ pub(crate) enum Event {
 /// Whether a step happened.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StepEffect {
-    /// The first request that comes after it, or that it strikes.
-    pub(crate) at: Option<usize>,
+    /// Its number in the order of everything that happened; of a failure, that of the request.
+    pub(crate) at: Option<u64>,
     /// Whether it did anything.
     pub(crate) effective: bool,
 }
@@ -175,10 +173,12 @@ pub(crate) struct Execution {
     pub(crate) attempts: Vec<DeliveryAttempt>,
     /// Whether the app is a server.
     pub(crate) server: bool,
-    /// What happened beside them, each with the number of requests before it.
-    pub(crate) events: Vec<(usize, Event)>,
+    /// What happened beside them, each with its number in the order of everything.
+    pub(crate) events: Vec<(u64, Event)>,
     pub(crate) fired: Vec<StepEffect>,
     pub(crate) runs: Vec<RunEnd>,
+    /// How the job beside a server ended last.
+    pub(crate) job_end: Option<RunEnd>,
     pub(crate) ends: Vec<End>,
     /// For each expectation of the scenario, why it was not met.
     pub(crate) expectations: Vec<Option<String>>,
@@ -191,13 +191,17 @@ impl Execution {
         self.ends.iter().find(|end| end.mail == Some(mail))
     }
 
-    pub(crate) fn end_by(&self, customer: &str) -> Option<&End> {
-        self.ends.iter().find(|end| end.mail.is_none() && end.customer == customer)
+    /// Returns how the same conversation ended in this run.
+    pub(crate) fn same_end(&self, end: &End) -> Option<&End> {
+        match end.mail {
+            Some(mail) => self.end_of(mail),
+            None => self.ends.iter().find(|it| it.mail.is_none() && it.customer == end.customer),
+        }
     }
 
-    /// Returns whether a request came on another day than the first.
-    pub(crate) fn is_later_day(&self, index: usize) -> bool {
-        self.events.iter().any(|(before, event)| matches!(event, Event::DayBegins(_)) && *before <= index)
+    /// Returns whether something with this number came on another day than the first.
+    pub(crate) fn is_later_day(&self, number: u64) -> bool {
+        self.events.iter().any(|(at, event)| matches!(event, Event::DayBegins(_)) && *at < number)
     }
 }
 
@@ -229,7 +233,7 @@ pub(crate) struct End {
 }
 
 impl End {
-    pub(crate) fn read(mail: Option<usize>, view: &Value, outbox: &[Value], agent: &str) -> Self {
+    pub(crate) fn read(mail: Option<usize>, view: &Value, outbox: &[OutboxMail], agent: &str) -> Self {
         let customer = text(&view["contact"]["email"]);
         let mut end = Self {
             mail,
@@ -262,7 +266,7 @@ impl End {
                     end.last_is_answered = false;
                 }
                 (Some("message"), Some("outbound")) => {
-                    own.push(item["id"].clone());
+                    own.extend(item["id"].as_str());
                     if item["author"] == agent {
                         let said = without_ids(&text(&item["text"]));
                         if item["status"] == "draft" {
@@ -279,28 +283,39 @@ impl End {
             let labels: Vec<_> = list(&request["items"]).iter().map(|item| text(&item["label"])).collect();
             end.documents.push(labels.join(", "));
         }
-        let left = |mail: &&Value| mail["outcome"] == "sent" && own.contains(&mail["messageId"]);
-        end.sent = outbox.iter().filter(left).map(|mail| without_ids(&text(&mail["text"]))).collect();
+        let left = |mail: &&OutboxMail| {
+            mail.outcome == MailOutcome::Sent
+                && mail.message_id.as_ref().is_some_and(|id| own.contains(&id.as_str()))
+        };
+        end.sent = outbox.iter().filter(left).map(|mail| without_ids(&mail.text)).collect();
         for list in [&mut end.tags, &mut end.notes, &mut end.documents] {
             list.sort();
         }
         end
     }
 
-    /// Returns what is compared, by the names of a scenario's `ignore`.
-    pub(crate) fn part(&self, name: &str) -> Vec<String> {
+    /// Returns what is compared, in an order of its own.
+    pub(crate) fn values(&self, part: Part) -> Vec<String> {
         let sorted = |list: &[String]| {
             let mut list = list.to_vec();
             list.sort();
             list
         };
-        match name {
-            "outbox" => [sorted(&self.sent), sorted(&self.drafts)].concat(),
-            "notes" => self.notes.clone(),
-            "tags" => self.tags.clone(),
-            "status" => vec![self.status.clone()],
-            "assignee" => vec![self.assignee.clone()],
-            _ => self.documents.clone(),
+        match part {
+            Part::Outbox => [sorted(&self.sent), sorted(&self.drafts)].concat(),
+            Part::Notes => self.notes.clone(),
+            Part::Tags => self.tags.clone(),
+            Part::Status => vec![self.status.clone()],
+            Part::Assignee => vec![self.assignee.clone()],
+            Part::Documents => self.documents.clone(),
+        }
+    }
+
+    /// Returns how many of each kind there are: emails and drafts, notes, tags, requests for documents.
+    pub(crate) fn counts(&self, part: Part) -> Vec<usize> {
+        match part {
+            Part::Outbox => vec![self.sent.len(), self.drafts.len()],
+            part => vec![self.values(part).len()],
         }
     }
 
@@ -308,11 +323,6 @@ impl End {
     pub(crate) fn is_answered(&self) -> bool {
         !self.messages.is_empty()
     }
-}
-
-/// Returns the time of a JSON value.
-pub(crate) fn time(value: &Value) -> Timestamp {
-    serde_json::from_value(value.clone()).unwrap_or(Timestamp::from_millis(0))
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -341,16 +351,4 @@ fn without_ids(text: &str) -> String {
     };
     let words = text.split(' ').map(|word| plain(word).unwrap_or_else(|| word.to_owned()));
     words.collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_times_and_links_are_left_out_and_words_stay() {
-        let said =
-            "Order 1042 (cnv_0lsg06cax5ux8, 2026-11-16T16:20:09.799Z): see https://upload.example/x or a_b.";
-        assert_eq!(without_ids(said), "Order 1042 (cnv_…, (time) see (link) or a_b.");
-    }
 }

@@ -8,16 +8,16 @@ use std::{
 };
 
 use shared_inbox::Timestamp;
+use shared_inbox_harness::{RunEnd, Running};
 use tokio::net::TcpStream;
 
 use crate::{
-    run::driver::{POLL_INTERVAL, Run},
-    run::observe::fired_kills,
+    error::{ExploreError, Result},
+    run::driver::Run,
+    run::kill::kill_is_due,
     run::record::Event,
-    under_test::{
-        app::{App, RunEnd, Running},
-        context::AppContext,
-    },
+    run::world::POLL_INTERVAL,
+    under_test::{app::App, context::AppContext},
 };
 
 /// Without a request for so long, the app is at rest.
@@ -27,7 +27,7 @@ const MAX_JOBS: u32 = 50;
 
 /// Returns a port of 127.0.0.1 that nobody listens on. It is not one of those that are given to clients, so that none takes it
 /// while the app is down.
-fn free_port() -> Result<u16, String> {
+fn free_port() -> Result<u16> {
     const FIRST: u16 = 15_000;
     const COUNT: u16 = 16_000;
     static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -39,15 +39,11 @@ fn free_port() -> Result<u16, String> {
             return Ok(port);
         }
     }
-    Err("there is no free port for the app".to_owned())
+    Err(ExploreError::Mock("there is no free port for the app".to_owned()))
 }
 
 /// Starts a server and waits until it accepts connections; if it does not, how it ended.
-async fn start(
-    app: &App,
-    context: &AppContext,
-    timeout: Duration,
-) -> Result<Result<Running, RunEnd>, String> {
+async fn start(app: &App, context: &AppContext, timeout: Duration) -> Result<Result<Running, RunEnd>> {
     let mut running = app.start(context)?;
     let address = (Ipv4Addr::LOCALHOST, context.port.unwrap_or_default());
     let accepts = async {
@@ -75,7 +71,7 @@ impl Run<'_> {
     }
 
     /// Adds the webhook of the server, and starts it.
-    pub(crate) async fn prepare_server(&mut self) -> Result<(), String> {
+    pub(crate) async fn prepare_server(&mut self) -> Result<()> {
         let port = free_port()?;
         let url = format!("http://127.0.0.1:{port}{}", self.scenario.webhook_path);
         let (webhook, secret) = self.world.add_webhook(url).await?;
@@ -84,7 +80,7 @@ impl Run<'_> {
         self.start_server().await
     }
 
-    async fn start_server(&mut self) -> Result<(), String> {
+    async fn start_server(&mut self) -> Result<()> {
         self.starts += 1;
         self.note(Event::RunStarts(self.starts)).await?;
         self.context.time = self.world.now().await;
@@ -95,7 +91,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn server_ended(&mut self, end: RunEnd) -> Result<(), String> {
+    async fn server_ended(&mut self, end: RunEnd) -> Result<()> {
         self.running = None;
         self.note(Event::RunEnds(self.starts, end.clone())).await?;
         self.runs.push(end);
@@ -103,7 +99,7 @@ impl Run<'_> {
     }
 
     /// Kills the server and starts it again.
-    async fn restart(&mut self) -> Result<(), String> {
+    async fn restart(&mut self) -> Result<()> {
         if let Some(running) = self.running.take() {
             running.kill().await;
         }
@@ -113,7 +109,7 @@ impl Run<'_> {
     }
 
     /// Awaits something that happens in the world, and watches the server meanwhile.
-    async fn watched<T>(&mut self, happens: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    async fn watched<T>(&mut self, happens: impl Future<Output = Result<T>>) -> Result<T> {
         let mut happens = std::pin::pin!(happens);
         loop {
             let ended = async {
@@ -122,18 +118,13 @@ impl Run<'_> {
                     None => pending().await,
                 }
             };
-            let killed = self.killed.get();
+            let killed = self.killed.load(Ordering::Relaxed);
             let (world, schedule, rules) = (&self.world, self.schedule, &self.rules);
-            let struck = async {
-                while fired_kills(world, schedule, rules).await <= killed {
-                    tokio::time::sleep(POLL_INTERVAL).await;
-                }
-            };
             tokio::select! {
                 biased;
                 end = ended => self.server_ended(end).await?,
-                () = struck => {
-                    self.killed.set(killed + 1);
+                () = kill_is_due(world, schedule, rules, killed) => {
+                    self.killed.store(killed + 1, Ordering::Relaxed);
                     self.restart().await?;
                 }
                 happened = &mut happens => return happened,
@@ -142,15 +133,15 @@ impl Run<'_> {
     }
 
     /// Waits until no delivery is under way and the server makes no request any more, within bounds.
-    pub(crate) async fn wait_until_idle(&mut self) -> Result<(), String> {
+    pub(crate) async fn wait_until_idle(&mut self) -> Result<()> {
         if !self.is_server() {
             return Ok(());
         }
         let until = Instant::now() + 2 * self.driver.app_timeout;
         loop {
             let before = self.world.count_requests().await?;
-            let world = self.world.clone();
-            self.watched(world.advance(0)).await?;
+            let control = self.world.control.clone();
+            self.watched(async { Ok(control.advance(Duration::ZERO).await?) }).await?;
             let began = Instant::now();
             self.watched(async {
                 tokio::time::sleep(IDLE_INTERVAL).await;
@@ -167,29 +158,26 @@ impl Run<'_> {
     }
 
     /// Time passes. The server comes to rest after each thing that falls due.
-    pub(crate) async fn pass(&mut self, seconds: u64) -> Result<(), String> {
+    pub(crate) async fn pass(&mut self, seconds: u64) -> Result<()> {
         self.pass_until(self.world.now().await + Duration::from_secs(seconds)).await
     }
 
     /// Time passes until then.
-    pub(crate) async fn pass_until(&mut self, end: Timestamp) -> Result<(), String> {
-        if !self.is_server() {
-            return self.world.advance_to(end).await;
-        }
+    pub(crate) async fn pass_until(&mut self, end: Timestamp) -> Result<()> {
         for _ in 0..MAX_JOBS {
-            if self.world.next_job().await.is_none_or(|due| due > end) {
+            if !self.is_server() || self.world.next_job().await.is_none_or(|due| due > end) {
                 break;
             }
             self.run_next_job().await?;
         }
-        let world = self.world.clone();
-        self.watched(world.advance_to(end)).await
+        let control = self.world.control.clone();
+        self.watched(async { Ok(control.advance_to(end).await.map(drop)?) }).await
     }
 
     /// Time passes until the next thing falls due.
-    pub(crate) async fn run_next_job(&mut self) -> Result<(), String> {
-        let world = self.world.clone();
-        self.watched(world.run_next_job()).await?;
+    pub(crate) async fn run_next_job(&mut self) -> Result<()> {
+        let control = self.world.control.clone();
+        self.watched(async { Ok(control.run_next_job().await?) }).await?;
         self.wait_until_idle().await
     }
 }

@@ -2,19 +2,27 @@
 
 use std::time::Duration;
 
-use reqwest::Client;
-use serde::Serialize;
+use reqwest::{
+    Client,
+    header::{AUTHORIZATION, HeaderMap, HeaderValue},
+};
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 use shared_inbox_mock::{
-    ClockMode, Control, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter, StepKind,
-    TimestampSource,
+    Control, CreateWebhook, MockServer, MockServerBuilder, NewWorld, Ready, clock::ClockMode,
+    journal::RequestFilter, webhooks::TimestampSource,
 };
 
-use crate::json::text;
+use crate::{
+    error::{ExploreError, Result},
+    json::text,
+};
 
 /// How long a control call may take: moving the clock waits for webhooks.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How often a world is asked for what has not come yet.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
 /// The server that holds the worlds.
 pub(crate) struct Server {
@@ -23,10 +31,24 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn start() -> Result<Self, String> {
+    pub(crate) async fn start() -> Result<Self> {
+        Self::build(MockServer::builder().behind_gateways(), HeaderMap::new()).await
+    }
+
+    /// Starts a server without a rate limit, whose control API needs a token.
+    pub(crate) async fn guarded(token: &str) -> Result<Self> {
+        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|_| ExploreError::Mock("the control token is no value of a header".to_owned()))?;
+        value.set_sensitive(true);
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
+        Self::build(MockServer::builder().no_rate_limit().control_token(token), headers).await
+    }
+
+    async fn build(builder: MockServerBuilder, headers: HeaderMap) -> Result<Self> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mock = MockServer::builder().manual_clock().empty().behind_gateways().try_start().await;
+        let mock = builder.manual_clock().empty().try_start().await;
         let http = Client::builder()
+            .default_headers(headers)
             .no_proxy()
             .tls_certs_only([])
             .redirect(reqwest::redirect::Policy::none())
@@ -34,19 +56,19 @@ impl Server {
             .timeout(CONTROL_TIMEOUT)
             .build();
         Ok(Self {
-            mock: mock.map_err(|error| error.to_string())?,
-            http: http.map_err(|error| format!("cannot make an HTTP client: {error}"))?,
+            mock: mock.map_err(|error| ExploreError::Mock(error.to_string()))?,
+            http: http.map_err(|error| ExploreError::Mock(format!("cannot make an HTTP client: {error}")))?,
         })
     }
 
-    /// Returns a new world, with a key of these scopes.
-    pub(crate) async fn world(&self, scopes: &[String]) -> Result<World, String> {
+    /// Returns a new world that begins like this, with a key of these scopes.
+    pub(crate) async fn world_from(&self, start: NewWorld, scopes: &[String]) -> Result<WorldHandle> {
         let main = self.mock.control().clone();
-        let control = or_message(main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await)?;
+        let control = main.create_world(start.clock(ClockMode::Manual)).await?;
         let ready = control.ready();
-        let inbox = or_message(control.mailboxes().await)?.first().map(|inbox| inbox.address.clone());
+        let inbox = control.mailboxes().await?.first().map(|inbox| inbox.address.clone());
         let person = control.users().await.first().map(|user| user.id.to_string());
-        let mut world = World {
+        let mut world = WorldHandle {
             http: self.http.clone(),
             main,
             control,
@@ -68,12 +90,12 @@ impl Server {
 /// The name of the app's key, and so of its notes' author.
 pub(crate) const KEY_NAME: &str = "app";
 
-/// A world.
+/// A world of the server, with what the app and the steps need of it.
 #[derive(Clone)]
-pub(crate) struct World {
+pub(crate) struct WorldHandle {
     http: Client,
     main: Control,
-    control: Control,
+    pub(crate) control: Control,
     id: String,
     url: String,
     pub(crate) base_url: String,
@@ -86,18 +108,11 @@ pub(crate) struct World {
     pub(crate) person: String,
 }
 
-fn json_of(value: impl Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
-fn or_message<T>(answer: shared_inbox_mock::Result<T>) -> Result<T, String> {
-    answer.map_err(|refused| refused.message)
-}
-
-impl World {
+impl WorldHandle {
     /// Makes a `POST` of the control API, and returns its status and body.
-    pub(crate) async fn call(&self, path: &str, body: &Value) -> Result<(u16, Value), String> {
-        let failed = |error: reqwest::Error| format!("the mock server does not respond: {error}");
+    pub(crate) async fn call(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
+        let failed =
+            |error: reqwest::Error| ExploreError::Mock(format!("the mock server does not respond: {error}"));
         let request = self.http.post(format!("{}{path}", self.url)).body(body.to_string());
         let response = request.send().await.map_err(failed)?;
         let status = response.status().as_u16();
@@ -106,10 +121,12 @@ impl World {
     }
 
     /// Makes a `POST` of the control API that must succeed.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         match self.call(path, body).await? {
             (200..300, body) => Ok(body),
-            (_, body) => Err(body["error"].as_str().unwrap_or("a control call failed").to_owned()),
+            (_, body) => {
+                Err(ExploreError::Mock(body["error"].as_str().unwrap_or("a control call failed").to_owned()))
+            }
         }
     }
 
@@ -120,40 +137,14 @@ impl World {
         ready
     }
 
-    pub(crate) async fn requests(&self) -> Vec<Value> {
-        self.control.requests().await.iter().map(json_of).collect()
-    }
-
-    pub(crate) async fn count_requests(&self) -> Result<usize, String> {
+    pub(crate) async fn count_requests(&self) -> Result<usize> {
         let filter = RequestFilter::default().without_responses();
-        Ok(or_message(self.control.find_requests(filter, Default::default()).await)?.total)
-    }
-
-    pub(crate) async fn faults(&self) -> Vec<Fault> {
-        self.control.faults().await
-    }
-
-    pub(crate) async fn clear_faults(&self) {
-        self.control.clear_faults().await;
-    }
-
-    pub(crate) async fn outbox(&self) -> Vec<Value> {
-        self.control.outbox().await.iter().map(json_of).collect()
-    }
-
-    pub(crate) async fn approvals(&self) -> Vec<Value> {
-        self.control.approvals().await.iter().map(json_of).collect()
-    }
-
-    /// Returns whether a message has ever been on its way out.
-    pub(crate) async fn was_scheduled(&self, message: &str) -> bool {
-        let steps = self.control.trace(message).await.steps;
-        steps.iter().any(|step| step.id == message && step.what == "scheduled")
+        Ok(self.control.find_requests(filter, Default::default()).await?.total)
     }
 
     /// Returns every conversation, the oldest first.
-    pub(crate) async fn conversations(&self) -> Result<Vec<Value>, String> {
-        let listed = or_message(self.control.conversations(Default::default(), Default::default()).await)?;
+    pub(crate) async fn conversations(&self) -> Result<Vec<Value>> {
+        let listed = self.control.conversations(Default::default(), Default::default()).await?;
         let mut views = Vec::new();
         for entry in listed.items.iter().rev() {
             views.push(self.conversation(entry.summary.id.as_str()).await?);
@@ -161,8 +152,8 @@ impl World {
         Ok(views)
     }
 
-    pub(crate) async fn conversation(&self, id: &str) -> Result<Value, String> {
-        or_message(self.control.conversation(id).await).map(json_of)
+    pub(crate) async fn conversation(&self, id: &str) -> Result<Value> {
+        Ok(json!(self.control.conversation(id).await?))
     }
 
     /// Returns whether something is due that customers or the app would see.
@@ -180,54 +171,11 @@ impl World {
         self.control.jobs().await.first().map(|job| job.due_at)
     }
 
-    pub(crate) async fn advance_to(&self, time: Timestamp) -> Result<(), String> {
-        or_message(self.control.advance_to(time).await).map(drop)
-    }
-
     /// Adds a webhook for all events; its id and its secret.
-    pub(crate) async fn add_webhook(&self, url: String) -> Result<(String, String), String> {
+    pub(crate) async fn add_webhook(&self, url: String) -> Result<(String, String)> {
         let new = CreateWebhook::new(url).timestamps(TimestampSource::Real);
-        let added = or_message(self.control.create_webhook(new).await)?;
+        let added = self.control.create_webhook(new).await?;
         Ok((added.id.to_string(), added.secret))
-    }
-
-    /// Returns how many events there are for a webhook.
-    pub(crate) async fn count_events(&self, webhook: &str) -> Result<usize, String> {
-        Ok(or_message(self.control.deliveries(webhook, Default::default()).await)?.len())
-    }
-
-    /// Returns every event for a webhook, the oldest first, with all that is known of it and how the app made it come about.
-    pub(crate) async fn deliveries(&self, webhook: &str) -> Result<Vec<Value>, String> {
-        let listed = or_message(self.control.deliveries(webhook, Default::default()).await)?;
-        let mut deliveries = Vec::new();
-        for view in listed.iter().rev() {
-            let event = view.event_id.as_str();
-            let mut delivery = json_of(or_message(self.control.delivery(webhook, event).await)?);
-            let trace = self.control.trace(event).await.steps;
-            let mut cause = trace.iter().find(|step| step.id == event).and_then(|step| step.cause);
-            while let Some(step) = trace.iter().find(|step| Some(step.number) == cause) {
-                match step.kind {
-                    StepKind::Request => delivery["request"] = json!(step.id),
-                    // Somebody else acted, even if a fault made them do so at a request of the app.
-                    StepKind::Control => {
-                        delivery["root"] = json!(step.number);
-                        break;
-                    }
-                    _ => {}
-                }
-                cause = step.cause;
-            }
-            deliveries.push(delivery);
-        }
-        Ok(deliveries)
-    }
-
-    pub(crate) async fn advance(&self, seconds: u64) -> Result<(), String> {
-        or_message(self.control.advance(Duration::from_secs(seconds)).await).map(drop)
-    }
-
-    pub(crate) async fn run_next_job(&self) -> Result<(), String> {
-        or_message(self.control.run_next_job().await).map(drop)
     }
 
     /// Ends the world.

@@ -39,16 +39,10 @@ impl Drop for Gateway {
     }
 }
 
-/// Passes everything on in both directions until one side closes.
+/// Passes everything on in both directions.
 async fn pass(mut app: TcpStream, service: SocketAddr) -> io::Result<()> {
     let mut service = TcpStream::connect(service).await?;
     app.set_nodelay(true)?;
     service.set_nodelay(true)?;
-    let (mut from_app, mut to_app) = app.split();
-    let (mut from_service, mut to_service) = service.split();
-    tokio::select! {
-        passed = tokio::io::copy(&mut from_app, &mut to_service) => passed,
-        passed = tokio::io::copy(&mut from_service, &mut to_app) => passed,
-    }?;
-    Ok(())
+    tokio::io::copy_bidirectional(&mut app, &mut service).await.map(drop)
 }

@@ -8,6 +8,8 @@ use crate::{
     plan::step::{Act, Place, Step, What},
     run::record::{AppRequest, End, Event, Execution},
     scenario::Scenario,
+    verdict::same_texts::SameTexts,
+    verdict::variations::Variations,
 };
 
 /// What a schedule is held against.
@@ -15,19 +17,47 @@ pub(crate) struct Judge<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) schedule: &'a Schedule,
     pub(crate) execution: &'a Execution,
-    pub(crate) reference: &'a Execution,
+    /// Runs of the same mails without trouble.
+    pub(crate) undisturbed_runs: &'a [&'a Execution],
     /// The same interference in quiet moments, without any failure; empty when it was not run yet.
-    pub(crate) calm: &'a [Execution],
+    pub(crate) quiet_runs: &'a [Execution],
     /// For each second mail, how the conversation ends that it begins as a first one; none when it was not run yet.
-    pub(crate) firsts: Option<&'a [(SecondMail, End)]>,
+    pub(crate) first_mail_runs: Option<&'a [(SecondMail, End)]>,
+    /// What differs between undisturbed runs.
+    pub(crate) nondeterministic_parts: &'a Variations,
+    pub(crate) same_texts: &'a SameTexts,
 }
 
 /// A mail that a customer writes in a conversation that is there: by which step, and of which mail of the scenario.
 pub(crate) type SecondMail = (Act, usize);
 
+impl<'a> Judge<'a> {
+    /// Returns what a schedule is held against at first, without the runs that only what seems wrong needs.
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        schedule: &'a Schedule,
+        execution: &'a Execution,
+        undisturbed_runs: &'a [&'a Execution],
+        nondeterministic_parts: &'a Variations,
+        same_texts: &'a SameTexts,
+    ) -> Self {
+        let (quiet_runs, first_mail_runs): (&[Execution], _) = (&[], None);
+        Self {
+            scenario,
+            schedule,
+            execution,
+            undisturbed_runs,
+            quiet_runs,
+            first_mail_runs,
+            nondeterministic_parts,
+            same_texts,
+        }
+    }
+}
+
 impl Judge<'_> {
-    /// Steps that somebody did and that had an effect: what, for which mail, and the first request after it.
-    pub(crate) fn interference(&self) -> impl Iterator<Item = (Act, usize, usize)> + '_ {
+    /// Steps that somebody did and that had an effect: what, for which mail, and its number in the order of everything.
+    pub(crate) fn interference(&self) -> impl Iterator<Item = (Act, usize, u64)> + '_ {
         let steps = self.schedule.steps.iter().zip(&self.execution.fired);
         steps.filter_map(|(step, fired)| {
             let (act, mail) = step.act().filter(|_| fired.effective)?;
@@ -35,9 +65,9 @@ impl Judge<'_> {
         })
     }
 
-    /// Returns the last mail that came in a conversation after its first, and the first request after it.
-    pub(crate) fn last_second_mail(&self, end: &End) -> Option<(SecondMail, usize)> {
-        self.execution.events.iter().rev().find_map(|(at, event)| {
+    /// Returns the mails that came in a conversation after its first, in order, each with its number.
+    pub(crate) fn second_mails(&self, end: &End) -> Vec<(SecondMail, u64)> {
+        let second = |(number, event): &(u64, Event)| {
             let mail = match event {
                 Event::Step(n) => {
                     self.schedule.steps.get(*n)?.act().filter(|(act, _)| act.is_second_mail())?
@@ -45,178 +75,143 @@ impl Judge<'_> {
                 Event::Mail { mail, .. } if self.scenario.mails[*mail].follow_up => (Act::Mail, *mail),
                 _ => return None,
             };
-            (Some(self.scenario.opener(mail.1)) == end.mail).then_some((mail, *at))
-        })
+            (Some(self.scenario.opener(mail.1)) == end.mail).then_some((mail, *number))
+        };
+        self.execution.events.iter().filter_map(second).collect()
     }
 
-    /// Returns whether the customer has an answer to their last mail. The app wrote after it had read that mail; or it wrote behind it
-    /// without having read it, what it writes to such a mail; or it did so before, and writes no second time when nothing goes wrong.
-    pub(crate) fn answered(&self, end: &End, mail: SecondMail, at: usize) -> bool {
-        let read = self.seen_from(&end.id, at).filter(|_| end.last_is_answered);
-        if read.is_some_and(|read| self.written_from(&end.id, read + 1).next().is_some()) {
-            return true;
-        }
-        let answers_again =
-            || self.schedule.acts().next().is_some() && self.answers_when_calm(end, Some(mail));
-        end.messages.iter().any(|text| self.is_answer(mail, text))
-            && (end.last_is_answered || !answers_again())
-    }
-
-    /// Returns whether a text is what the app writes to such a mail. Where texts differ by themselves, any may be.
-    fn is_answer(&self, mail: SecondMail, text: &str) -> bool {
-        // The link for an upload stands below a text once that is approved.
-        let same = |other: &String| text.starts_with(other.as_str()) || other.starts_with(text);
-        self.scenario.ignore.iter().any(|part| part == "outbox")
-            || self.first(mail).is_some_and(|first| first.messages.iter().any(same))
-    }
-
-    /// Returns whether this request sends the app's usual answer to such a mail.
-    pub(crate) fn is_answered_by(&self, mail: SecondMail, index: usize) -> bool {
-        let body = &self.execution.requests[index].body;
-        let text = body["body"].as_str().or_else(|| body["message"].as_str());
-        text.is_some_and(|text| self.is_answer(mail, text))
-    }
-
-    /// Returns how the app answers a second mail when it is a first one.
-    pub(crate) fn first(&self, mail: SecondMail) -> Option<&End> {
-        self.firsts?.iter().find(|(it, _)| *it == mail).map(|(_, end)| end)
-    }
-
-    /// Returns whether the app closed a conversation after this request, and it is closed.
-    pub(crate) fn closed_from(&self, end: &End, from: usize) -> bool {
-        let closes = |(index, request): (usize, &AppRequest)| {
+    /// Returns whether the app closed a conversation after this, and it is closed.
+    pub(crate) fn closed_after(&self, end: &End, number: u64) -> bool {
+        let closes = |request: &AppRequest| {
             request.op.is_some_and(|op| op.operation == Operation::SetStatus)
                 && request.conversation.as_ref() == Some(&end.id)
                 && request.body["status"] == "closed"
-                && self.took_effect(index)
+                && self.took_effect(request)
         };
-        end.status == "closed" && self.requests().skip(from).any(closes)
+        end.status == "closed" && self.requests_after(number).any(closes)
     }
 
-    pub(crate) fn requests(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = (usize, &AppRequest)> + ExactSizeIterator {
-        self.execution.requests.iter().enumerate()
+    /// Returns the requests with a greater number.
+    pub(crate) fn requests_after(&self, number: u64) -> impl Iterator<Item = &AppRequest> {
+        self.execution.requests.iter().filter(move |request| request.number > number)
     }
 
     /// Returns whether a request took effect.
-    pub(crate) fn took_effect(&self, index: usize) -> bool {
+    pub(crate) fn took_effect(&self, request: &AppRequest) -> bool {
         let struck = self.schedule.steps.iter().zip(&self.execution.fired).find_map(|(step, fired)| {
-            (fired.at == Some(index) && step.act().is_none() && fired.effective).then_some(step)
+            (fired.at == Some(request.number) && step.act().is_none() && fired.effective).then_some(step)
         });
         match struck.map(|step| (step.what, step.place)) {
             Some((What::Fail(failure), _)) => failure.takes_effect(),
             Some((What::Kill, place)) => matches!(place, Place::After(_)),
-            _ => self.execution.requests[index].succeeded(),
+            _ => request.succeeded(),
         }
     }
 
-    /// Messages that the app wrote in a conversation from a request on.
-    pub(crate) fn written_from<'s>(
+    /// Returns the requests after this with which the app wrote to the customer of a conversation.
+    pub(crate) fn written_after<'s>(
         &'s self,
         conversation: &'s str,
-        from: usize,
-    ) -> impl Iterator<Item = usize> + 's {
-        let writes = move |request: &AppRequest| {
-            request.op.is_some_and(Op::writes_mail) && request.conversation.as_deref() == Some(conversation)
-        };
-        let requests = self.requests().skip(from).filter(move |(_, request)| writes(request));
-        requests.map(|(index, _)| index).filter(|index| self.took_effect(*index))
-    }
-
-    /// Returns whether the app could know of a mail that came before the request number `from`: a server is told of it.
-    pub(crate) fn could_know(run: &Execution, conversation: &str, from: usize) -> bool {
-        run.server || run.requests.iter().skip(from).any(|request| request.shows(conversation))
-    }
-
-    /// Returns whether the app assigned the conversation between two requests.
-    pub(crate) fn took_over(&self, conversation: &str, from: usize, to: usize) -> bool {
-        let assigns = |(index, request): (usize, &AppRequest)| {
-            request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
+        number: u64,
+    ) -> impl Iterator<Item = &'s AppRequest> + 's {
+        let writes = move |request: &&AppRequest| {
+            request.op.is_some_and(Op::writes_mail)
                 && request.conversation.as_deref() == Some(conversation)
-                && self.took_effect(index)
+                && self.took_effect(request)
         };
-        self.requests().take(to).skip(from).any(assigns)
+        self.requests_after(number).filter(writes)
     }
 
-    /// Returns the first request from `from` on in which the app read the conversation.
-    pub(crate) fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
-        let shows =
-            |(index, request): &(usize, &AppRequest)| request.shows(conversation) && !self.is_check(*index);
-        self.requests().skip(from).find(shows).map(|(index, _)| index)
+    /// Returns everything that the app wrote to the customer of a conversation.
+    pub(crate) fn written<'s>(&'s self, conversation: &'s str) -> impl Iterator<Item = &'s AppRequest> + 's {
+        // The numbers of requests begin above that of the first mail.
+        self.written_after(conversation, 0)
     }
 
-    /// Returns whether a read looks for what became of a request that failed, as a client does by itself.
-    pub(crate) fn is_check(&self, index: usize) -> bool {
-        let Some(conversation) = &self.execution.requests[index].conversation else { return false };
-        let write = |(_, request): &(usize, &AppRequest)| {
-            request.conversation.as_ref() == Some(conversation) && request.op.is_some_and(|op| !op.is_read())
-        };
-        let last = self.requests().take(index).rev().find(write);
-        last.is_some_and(|(at, request)| {
-            request.op.is_some_and(Op::creates)
-                && !request.succeeded()
-                && self.work_of(at) == self.work_of(index)
+    /// Returns whether the app could know of a mail with this number: a server is told of it.
+    pub(crate) fn could_know(run: &Execution, conversation: &str, number: u64) -> bool {
+        run.server
+            || run.requests.iter().any(|request| request.number > number && request.shows(conversation))
+    }
+
+    /// Returns whether the app assigned the conversation between two numbers.
+    pub(crate) fn took_over(&self, conversation: &str, from: u64, to: u64) -> bool {
+        self.requests_after(from).any(|request| {
+            request.number < to
+                && request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
+                && request.conversation.as_deref() == Some(conversation)
+                && self.took_effect(request)
         })
+    }
+
+    /// Returns the number of the first request after this in which the app read the conversation.
+    pub(crate) fn seen_after(&self, conversation: &str, number: u64) -> Option<u64> {
+        let shows = |request: &&AppRequest| request.shows(conversation) && !self.is_check(request);
+        self.requests_after(number).find(shows).map(|request| request.number)
+    }
+
+    /// Returns whether a read looks for what became of a create that failed, as a client does by itself: right after it, or later, when
+    /// the app has read the conversation and decided, and the client finds that an earlier process did not come to its end.
+    pub(crate) fn is_check(&self, read: &AppRequest) -> bool {
+        if read.conversation.is_none() {
+            return false;
+        }
+        let earlier = || {
+            let here = |it: &&AppRequest| it.number < read.number && it.conversation == read.conversation;
+            self.execution.requests.iter().filter(here)
+        };
+        let failed = |it: &AppRequest| it.op.is_some_and(Op::creates) && !it.succeeded();
+        let is_own_read = |it: &AppRequest| {
+            let (work, own) = (self.work_of(it).0, self.work_of(read).0);
+            it.op.is_some_and(Op::is_read) && it.succeeded() && (work, it.at) == (own, read.at)
+        };
+        if earlier().any(failed) && earlier().any(is_own_read) {
+            return true;
+        }
+        let writes = earlier().filter(|it| it.op.is_some_and(|op| !op.is_read()));
+        let last = writes.max_by_key(|it| it.number);
+        last.is_some_and(|it| failed(it) && self.work_of(it) == self.work_of(read))
     }
 
     /// Returns which piece of work a request is a part of: a run of a job, or what a server does at one time of the world's clock.
     /// Where that clock moves between two requests, all of a server is one.
-    pub(crate) fn work_of(&self, index: usize) -> (usize, Option<Timestamp>) {
-        let started =
-            |(before, event): &&(usize, Event)| matches!(event, Event::RunStarts(_)) && *before <= index;
+    fn work_of(&self, request: &AppRequest) -> (usize, Option<Timestamp>) {
+        let started = |(number, event): &&(u64, Event)| {
+            matches!(event, Event::RunStarts(_)) && *number <= request.number
+        };
         let moves =
             |step: &Step| step.request().is_some() && step.act().is_some_and(|(act, _)| act.moves_clock());
-        let one = !self.execution.server || self.schedule.steps.iter().any(moves);
-        let at = (!one).then(|| self.execution.requests[index].at);
+        let is_one = !self.execution.server || self.schedule.steps.iter().any(moves);
+        let at = (!is_one).then_some(request.at);
         (self.execution.events.iter().filter(started).count(), at)
     }
 
     /// Returns whether the app knew of a message that it had written before.
-    pub(crate) fn knew_message(&self, conversation: &str, before: usize) -> bool {
-        let written = self.written_from(conversation, 0).filter(|index| *index < before).last();
+    pub(crate) fn knew_message(&self, conversation: &str, before: u64) -> bool {
+        let written = self.written(conversation).filter(|request| request.number < before).last();
         let Some(written) = written else { return false };
-        let answered = self.execution.requests[written].succeeded();
-        let read = |(index, request): (usize, &AppRequest)| {
-            index < before
+        let reads = |request: &AppRequest| {
+            request.number < before
                 && request.conversation.as_deref() == Some(conversation)
                 && request.shows(conversation)
         };
-        answered || self.requests().skip(written + 1).any(read)
+        written.succeeded() || self.requests_after(written.number).any(reads)
     }
 
-    /// Returns whether a request repeats one that the same run had begun before somebody interfered.
-    pub(crate) fn was_begun(&self, index: usize, interfered: usize) -> bool {
-        let request = &self.execution.requests[index];
-        let same = |(at, it): (usize, &AppRequest)| {
-            at < interfered
-                && it.op == request.op
-                && it.conversation == request.conversation
-                && it.body == request.body
-                && self.work_of(at) == self.work_of(index)
-        };
-        self.requests().any(same)
+    /// Returns whether a request repeats one that the same run had begun before somebody interfered. Where words vary, a repeated
+    /// request has others.
+    pub(crate) fn was_begun(&self, request: &AppRequest, interfered: u64) -> bool {
+        self.execution.requests.iter().any(|earlier| {
+            earlier.number < interfered
+                && earlier.op == request.op
+                && earlier.conversation == request.conversation
+                && (earlier.body == request.body || !self.has_fixed_words())
+                && self.work_of(earlier) == self.work_of(request)
+        })
     }
 
-    /// Returns the same conversation in another run.
-    pub(crate) fn same_in<'e>(&self, other: &'e Execution, end: &End) -> Option<&'e End> {
-        match end.mail {
-            Some(mail) => other.end_of(mail),
-            None => other.end_by(&end.customer),
-        }
-    }
-
-    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail, a second one with what it writes
-    /// to such a mail.
-    pub(crate) fn answers_when_calm(&self, end: &End, mail: Option<SecondMail>) -> bool {
-        let answers = |run: &Execution| -> Option<bool> {
-            let there = self.same_in(run, end)?;
-            let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
-            let is_last = |text: &String| mail.is_none_or(|mail| self.is_answer(mail, text));
-            Self::could_know(run, &there.id, came)
-                .then(|| there.last_is_answered && there.messages.last().is_some_and(is_last))
-        };
-        let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();
-        self.calm.is_empty() || (!answers.is_empty() && answers.iter().all(|answered| *answered))
+    /// Returns how the same conversation ended in the undisturbed runs.
+    pub(crate) fn undisturbed_ends<'s>(&'s self, end: &'s End) -> impl Iterator<Item = &'s End> + 's {
+        self.undisturbed_runs.iter().filter_map(move |run| run.same_end(end))
     }
 }

@@ -3,16 +3,17 @@
 //! What nobody could see is no finding: what someone does between the app's last read of a conversation and its request
 //! is not held against the app.
 
+use shared_inbox::__spec::Operation;
+use shared_inbox_harness::RunEnd;
+
 use crate::{
+    oracle::Oracle,
     plan::op::Op,
-    plan::schedule::Schedule,
     plan::step::Act,
     run::calls::another,
-    run::record::{AppRequest, End, Execution},
-    scenario::{PARTS, Scenario},
-    under_test::app::RunEnd,
+    run::record::{AppRequest, End, Event},
+    scenario::Part,
     verdict::judge::{Judge, SecondMail},
-    verdict::oracle::Oracle,
 };
 
 /// A rule that does not hold.
@@ -20,40 +21,49 @@ use crate::{
 pub(crate) struct Broken {
     pub(crate) oracle: Oracle,
     pub(crate) summary: String,
+    /// Where it broke, by its number in the order of everything; at the end where there is none.
+    pub(crate) at: Option<u64>,
+    /// How a conversation ended and how it ends without trouble, a line each.
+    pub(crate) ends: Vec<String>,
 }
 
-/// Returns what is wrong with a run without trouble, in which no rule may be broken.
-pub(crate) fn judge_reference(
-    scenario: &Scenario,
-    run: &Execution,
-    firsts: Option<&[(SecondMail, End)]>,
-) -> Option<Broken> {
-    let schedule = Schedule::calm(Vec::new());
-    let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[], firsts };
-    let responses =
-        run.requests.iter().filter_map(|request| request.status).find(|status| matches!(status, 401 | 429));
-    let refused = responses.map(|status| Broken {
-        oracle: Oracle::WellBehaved,
-        summary: match status {
-            429 => "a request got 429: the app made more than 120 requests in a run, and the clock of the world stands while it runs".to_owned(),
-            _ => format!("a request got {status}"),
-        },
-    });
-    let unanswered = run.attempts.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
-        oracle: Oracle::WellBehaved,
-        summary: match attempt.status {
-            Some(status) => format!("the app responded to the webhook {} with {status}", attempt.event),
-            None => format!("the app did not respond to the webhook {}: {}", attempt.event, attempt.error),
-        },
-    });
-    judge
-        .rule(Oracle::WellBehaved, |judge| judge.ended().or(unanswered).or(refused))
-        .or_else(|| judge.rule(Oracle::NeverTwice, Judge::twice))
-        .or_else(|| judge.rule(Oracle::NobodyForgotten, Judge::forgotten))
-        .or_else(|| judge.rule(Oracle::Expect, Judge::expectations))
+impl Broken {
+    pub(crate) fn new(oracle: Oracle, summary: String) -> Self {
+        Self { oracle, summary, at: None, ends: Vec::new() }
+    }
+
+    pub(crate) fn at(self, at: Option<u64>) -> Self {
+        Self { at, ..self }
+    }
 }
 
 impl Judge<'_> {
+    /// Returns what is wrong with a run without trouble, in which no rule may be broken.
+    pub(crate) fn judge_undisturbed(&self) -> Option<Broken> {
+        self.rule(Oracle::WellBehaved, Self::ill_behaved)
+            .or_else(|| self.rule(Oracle::NeverTwice, Self::twice))
+            .or_else(|| self.rule(Oracle::NobodyForgotten, Self::forgotten))
+            .or_else(|| self.rule(Oracle::Expect, Self::expectations))
+    }
+
+    /// Returns how the app failed in a run without trouble.
+    pub(crate) fn ill_behaved(&self) -> Option<Broken> {
+        let run = self.execution;
+        let mut statuses = run.requests.iter().filter_map(|request| request.status);
+        let refused = statuses.find(|status| matches!(status, 401 | 429)).map(|status| match status {
+            429 => "a request got 429: the app made more than 120 requests in a run, and the clock of the world stands while it runs".to_owned(),
+            _ => format!("a request got {status}"),
+        });
+        let unanswered = run.attempts.iter().find(|attempt| !attempt.delivered).map(|attempt| match attempt
+            .status
+        {
+            Some(status) => format!("the app responded to the webhook {} with {status}", attempt.event),
+            None => format!("the app did not respond to the webhook {}: {}", attempt.event, attempt.error),
+        });
+        let broken = |summary: String| Broken::new(Oracle::WellBehaved, summary);
+        self.ended().or(unanswered.or(refused).map(broken))
+    }
+
     /// Returns the first rule that does not hold.
     pub(crate) fn judge(&self) -> Option<Broken> {
         self.rule(Oracle::PersonsWord, Self::persons_word)
@@ -67,18 +77,18 @@ impl Judge<'_> {
 
     /// Checks a rule unless the scenario switches it off.
     fn rule(&self, oracle: Oracle, check: impl FnOnce(&Self) -> Option<Broken>) -> Option<Broken> {
-        let is_off = self.scenario.rules_off.iter().any(|rule| *rule == oracle.to_string());
-        if is_off { None } else { check(self) }
+        if self.scenario.rules_off.contains(&oracle) { None } else { check(self) }
     }
 
     fn persons_word(&self) -> Option<Broken> {
         for (act, mail, at) in self.interference().filter(|(act, ..)| act.is_persons_word()) {
             let end = self.execution.end_of(mail)?;
-            let Some(seen) = self.seen_from(&end.id, at) else { continue };
+            let Some(seen) = self.seen_after(&end.id, at) else { continue };
+            let last_mail = self.second_mails(end).last().copied();
             // A further mail asks for a further answer, until the app has written one; who has taken over answers that one too.
-            let wrote_again = self.last_second_mail(end).is_some_and(|(_, came)| {
-                let read = self.seen_from(&end.id, came).filter(|read| *read < at);
-                read.is_none_or(|read| !self.written_from(&end.id, read + 1).any(|index| index < at))
+            let wrote_again = last_mail.is_some_and(|(_, arrived_at)| {
+                let read = self.seen_after(&end.id, arrived_at).filter(|read| *read < at);
+                read.is_none_or(|read| !self.written_after(&end.id, read).any(|it| it.number < at))
             });
             if act != Act::Assign && wrote_again {
                 continue;
@@ -91,28 +101,26 @@ impl Judge<'_> {
             if act == Act::Assign && self.took_over(&end.id, at, seen) {
                 continue;
             }
-            // A person acts on one message. A later email without an answer of its own is still owed one.
-            let owed = self.last_second_mail(end).map(|(second, _)| second).filter(|second| {
-                let answers = |index: usize| index < at && self.is_answered_by(*second, index);
-                act.needs_message() && !self.written_from(&end.id, 0).any(answers)
-            });
-            let again = |index: &usize| {
-                !self.was_begun(*index, at) && !owed.is_some_and(|mail| self.is_answered_by(mail, *index))
+            // A person acts on one message. Every further email without an answer of its own is still owed one.
+            let is_owed = |second: &SecondMail| {
+                let answers = |it: &AppRequest| it.number < at && self.is_answered_by(*second, it);
+                act.needs_message() && !self.written(&end.id).any(answers)
             };
+            let owed: Vec<SecondMail> =
+                self.second_mails(end).iter().map(|(second, _)| *second).filter(is_owed).collect();
             // A later approval cancels what the person did before.
-            let approves = |(later, about, approved): &(Act, usize, usize)| {
+            let approves = |(later, about, approved): &(Act, usize, u64)| {
                 (*later, *about) == (Act::Approve, mail) && *approved >= at
             };
-            let approved_at =
-                self.interference().find(approves).map_or(usize::MAX, |(.., approved)| approved);
-            let written: Vec<usize> = self
-                .written_from(&end.id, seen + 1)
-                .filter(again)
-                .filter(|index| *index < approved_at)
-                .collect();
-            if written.is_empty() {
-                continue;
-            }
+            let approved_at = self.interference().find(approves).map_or(u64::MAX, |(.., approved)| approved);
+            let is_against_it = |request: &&AppRequest| {
+                request.number < approved_at
+                    && !self.was_begun(request, at)
+                    && !owed.iter().any(|mail| self.is_answered_by(*mail, request))
+                    // The API has no sign of a discard that an app could see; a person sees a draft again.
+                    && (act != Act::Discard || request.body["send"] == true)
+            };
+            let Some(written) = self.written_after(&end.id, seen).find(is_against_it) else { continue };
             let customer = end.customer.clone();
             let did = match act {
                 Act::Edit => "edited and approved a draft",
@@ -121,69 +129,98 @@ impl Judge<'_> {
                 Act::Assign => "took over the conversation",
                 _ => "answered by hand",
             };
-            return Some(Broken {
-                oracle: Oracle::PersonsWord,
-                summary: format!(
-                    "A person {did} in the conversation with {customer}; the app read that, and wrote to the customer all the same."
-                ),
-            });
+            let summary = format!(
+                "A person {did} in the conversation with {customer}; the app read that, and wrote to the customer all the same."
+            );
+            return Some(Broken::new(Oracle::PersonsWord, summary).at(Some(written.number)));
         }
         self.risk()
     }
 
     fn risk(&self) -> Option<Broken> {
         let risky = |end: &&End| end.risk && end.is_answered();
-        if self.reference.ends.iter().any(|end| risky(&end)) {
+        if self.undisturbed_runs.iter().any(|run| run.ends.iter().any(|end| risky(&end))) {
             return None;
         }
         let end = self.execution.ends.iter().find(risky)?;
-        let customer = end.customer.clone();
-        Some(Broken {
-            oracle: Oracle::PersonsWord,
-            summary: format!("The mail of {customer} is held and marked as a risk, and the app answered it."),
-        })
+        let summary =
+            format!("The mail of {} is held and marked as a risk, and the app answered it.", end.customer);
+        let written = self.written(&end.id).next().map(|request| request.number);
+        Some(Broken::new(Oracle::PersonsWord, summary).at(written))
     }
 
     fn twice(&self) -> Option<Broken> {
         for end in &self.execution.ends {
-            let reference = self.same_in(self.reference, end);
-            let allowed = |of: fn(&End) -> &Vec<String>, text: &String| {
-                let before = reference.map_or(0, |it| count(of(it), text));
-                before.max(end.mails)
+            let customer = &end.customer;
+            let last = |what: fn(Op) -> bool| {
+                let here = self.requests_after(0).filter(|it| it.conversation.as_ref() == Some(&end.id));
+                here.filter(|it| it.op.is_some_and(what)).last().map(|it| it.number)
             };
-            let customer = end.customer.clone();
-            let often = |list: &[String], limit: &dyn Fn(&String) -> usize| {
-                list.iter().find(|text| count(list, text) > limit(text)).cloned()
+            let wrote = mails(end.mails);
+            let broken = match self.repeated(end, Part::Outbox, |end| &end.messages) {
+                Some(Repeated::Text(text, times)) => {
+                    format!("{customer} wrote {wrote} and got the same text {times} times: {}", quoted(&text))
+                }
+                Some(Repeated::More(many, limit)) => format!(
+                    "{customer} wrote {wrote} and got {many} messages of the app; without trouble it is {limit} at most."
+                ),
+                None => {
+                    let summary = match self.repeated(end, Part::Notes, |end| &end.notes) {
+                        None => continue,
+                        Some(Repeated::Text(text, times)) => format!(
+                            "In the conversation with {customer} the same note stands {times} times: {}",
+                            quoted(&text)
+                        ),
+                        Some(Repeated::More(many, limit)) => format!(
+                            "In the conversation with {customer} are {many} notes of the app; without trouble it is {limit} at most."
+                        ),
+                    };
+                    let at = last(|op| op.operation == Operation::AddNote);
+                    return Some(Broken::new(Oracle::NeverTwice, summary).at(at));
+                }
             };
-            if let Some(text) = often(&end.messages, &|text| allowed(|it| &it.messages, text)) {
-                let stands = count(&end.messages, &text);
-                return Some(Broken {
-                    oracle: Oracle::NeverTwice,
-                    summary: format!(
-                        "{customer} wrote {} and got the same text {stands} times: {}",
-                        mails(end.mails),
-                        quoted(&text)
-                    ),
-                });
-            }
-            if let Some(text) = often(&end.notes, &|text| allowed(|it| &it.notes, text)) {
-                let stands = count(&end.notes, &text);
-                return Some(Broken {
-                    oracle: Oracle::NeverTwice,
-                    summary: format!(
-                        "In the conversation with {customer} the same note stands {stands} times: {}",
-                        quoted(&text)
-                    ),
-                });
-            }
+            return Some(Broken::new(Oracle::NeverTwice, broken).at(last(Op::writes_mail)));
         }
         None
     }
 
+    /// Returns what stands in a conversation more often than it may: a text, or where words vary, the number of them.
+    fn repeated(&self, end: &End, part: Part, of: fn(&End) -> &Vec<String>) -> Option<Repeated> {
+        if self.nondeterministic_parts.is_constant(part) {
+            let list = of(end);
+            let allowed = |text: &String| {
+                let before = self.undisturbed_ends(end).map(|other| count(of(other), text)).max();
+                before.unwrap_or(0).max(end.mails)
+            };
+            let text = list.iter().find(|text| count(list, text) > allowed(text))?;
+            return Some(Repeated::Text(text.clone(), count(list, text)));
+        }
+        // So many for each mail: in this conversation, or where it is not in those runs, in any.
+        let per_mail = |other: &End| of(other).len().div_ceil(other.mails.max(1));
+        let here = self.undisturbed_ends(end).map(per_mail).max();
+        let anywhere = || self.undisturbed_runs.iter().flat_map(|run| &run.ends).map(per_mail).max();
+        let limit = here.or_else(anywhere).unwrap_or(0).max(1) * end.mails.max(1);
+        // What else happened may ask for a message, such as a document that came.
+        let more =
+            |act: Act| !act.is_second_mail() && !matches!(act, Act::NewMail | Act::Risk | Act::AutoReply);
+        let explained = if self.schedule.acts().any(|(act, _)| more(act)) {
+            self.quiet_runs.iter().filter_map(|run| run.same_end(end)).map(|other| of(other).len()).max()
+        } else {
+            None
+        };
+        let limit = limit.max(explained.unwrap_or(0));
+        (of(end).len() > limit).then(|| Repeated::More(of(end).len(), limit))
+    }
+
     /// Returns whether the last run ended, and well.
     fn ended(&self) -> Option<Broken> {
-        let broken = |summary: String| Some(Broken { oracle: Oracle::WellBehaved, summary });
+        let ends = |(_, event): &&(u64, Event)| matches!(event, Event::RunEnds(..));
+        let at = self.execution.events.iter().rfind(ends).map(|(number, _)| *number);
+        let broken = |summary: String| Some(Broken::new(Oracle::WellBehaved, summary).at(at));
         let server = self.execution.server;
+        if let Some(RunEnd::Failed(_) | RunEnd::TimedOut) = &self.execution.job_end {
+            return broken("The job beside the server failed each time that it was run on a day.".into());
+        }
         match self.execution.runs.last() {
             _ if self.execution.settled => None,
             Some(RunEnd::Failed(how)) if server => broken(format!("The server ends by itself: {how}.")),
@@ -199,62 +236,22 @@ impl Judge<'_> {
         }
     }
 
-    fn forgotten(&self) -> Option<Broken> {
-        for end in &self.execution.ends {
-            let all: Vec<_> = self.interference().collect();
-            let about = |(act, mail, _): &&(Act, usize, usize)| act.touches() && Some(*mail) == end.mail;
-            // An automatic reply hides the mail before it from whoever looks at the last one.
-            let excused = |act: &Act| act.is_persons_word() || *act == Act::AutoReply;
-            if end.risk || all.iter().filter(about).any(|(act, ..)| excused(act)) {
-                continue;
-            }
-            // The last mail that came, whether the app answers such a mail when nothing goes wrong, and whether it did.
-            let new = |(act, mail, _): &&(Act, usize, usize)| {
-                *act == Act::NewMail && another(*mail) == end.customer
-            };
-            let (came, would, answered) = match (end.mail, self.last_second_mail(end)) {
-                (Some(_), Some((mail, at))) => {
-                    let would = self.first(mail).is_none_or(End::is_answered);
-                    (Some(at), would, self.answered(end, mail, at))
-                }
-                (Some(_), None) => {
-                    let reference = self.same_in(self.reference, end);
-                    (None, reference.is_some_and(End::is_answered), end.is_answered())
-                }
-                (None, _) => match all.iter().find(new) {
-                    Some((.., at)) => (Some(*at), self.answers_when_calm(end, None), end.last_is_answered),
-                    None => continue,
-                },
-            };
-            let seen = self.execution.server
-                || came.is_none_or(|at| self.seen_from(&end.id, at).is_some() || self.closed_from(end, at));
-            if would && seen && !answered {
-                let customer = end.customer.clone();
-                return Some(Broken {
-                    oracle: Oracle::NobodyForgotten,
-                    summary: format!("{customer} wrote, and the app never answered."),
-                });
-            }
-        }
-        None
-    }
-
     /// Responses that the run without trouble did not get.
     fn responses(&self) -> Option<Broken> {
         let same = |request: &AppRequest, op: Option<Op>, status: u16| {
             request.op == op && request.status == Some(status)
         };
-        let injected = |index: usize| {
+        let injected = |number: u64| {
             let steps = self.schedule.steps.iter().zip(&self.execution.fired);
-            steps.filter(|(step, _)| step.act().is_none()).any(|(_, fired)| fired.at == Some(index))
+            steps.filter(|(step, _)| step.act().is_none()).any(|(_, fired)| fired.at == Some(number))
         };
         let known = |op: Option<Op>, status: u16| {
-            let runs = std::iter::once(self.reference).chain(self.calm);
+            let runs = self.undisturbed_runs.iter().copied().chain(self.quiet_runs);
             runs.flat_map(|run| &run.requests).any(|request| same(request, op, status))
         };
-        let found = self.requests().find_map(|(index, request)| {
+        let found = self.execution.requests.iter().find_map(|request| {
             let status = request.status.filter(|status| matches!(status, 400 | 401 | 403 | 404 | 429))?;
-            (!injected(index) && !known(request.op, status)).then_some((request, status))
+            (!injected(request.number) && !known(request.op, status)).then_some((request, status))
         });
         let (request, status) = found?;
         let summary = match status {
@@ -266,68 +263,92 @@ impl Judge<'_> {
                 )
             }
         };
-        Some(Broken { oracle: Oracle::WellBehaved, summary })
+        Some(Broken::new(Oracle::WellBehaved, summary).at(Some(request.number)))
     }
 
-    fn same_end(&self) -> Option<Broken> {
+    pub(crate) fn same_end(&self) -> Option<Broken> {
         for end in &self.execution.ends {
             let touched = self.interference().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
-            let invited =
-                end.mail.is_some() || self.interference().any(|(_, mail, _)| another(mail) == end.customer);
+            // Another customer writes the words of a mail.
+            let by_step = || self.interference().find(|(_, mail, _)| another(*mail) == end.customer);
+            let asked = end.mail.or_else(|| by_step().map(|(_, mail, _)| mail));
             // A customer who first writes on a later day has fewer days left than in the runs it is compared with.
-            let late = |(_, mail, at)| another(mail) == end.customer && self.execution.is_later_day(at);
-            if touched || !invited || self.interference().any(late) {
+            let late = |(_, mail, at): (Act, usize, u64)| {
+                another(mail) == end.customer && self.execution.is_later_day(at)
+            };
+            if touched || asked.is_none() || self.interference().any(late) {
                 continue;
             }
-            let runs: Vec<&Execution> = std::iter::once(self.reference).chain(self.calm).collect();
-            let others: Vec<&End> = runs.iter().filter_map(|run| self.same_in(run, end)).collect();
+            let quiet = self.quiet_runs.iter().filter_map(|run| run.same_end(end));
+            let known = self.undisturbed_runs.iter().filter_map(|run| run.end_of(asked?));
+            let others: Vec<&End> = quiet.chain(known).collect();
             let Some(wanted) = others.first() else { continue };
             // A conversation that a step started: was it seen at all?
-            if end.mail.is_none() && self.seen_from(&end.id, 0).is_none() {
+            if end.mail.is_none() && self.seen_after(&end.id, 0).is_none() {
                 continue;
             }
-            let parts = PARTS.into_iter().filter(|part| !self.scenario.ignore.iter().any(|it| it == part));
-            for part in parts {
-                let is = end.part(part);
-                if others.iter().any(|other| other.part(part) == is) {
-                    continue;
-                }
-                let (customer, values) = (end.customer.clone(), wanted.part(part));
-                let words = |values: &[String]| match values {
-                    [] => "nothing".to_owned(),
-                    values => values.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", "),
+            let differs = |part: &Part| {
+                let same = |other: &End| {
+                    let (texts, known) = (end.values(*part), other.values(*part));
+                    self.same_texts.known.is_none()
+                        || texts.iter().all(|text| known.iter().any(|it| self.same_texts.is_same(text, it)))
                 };
-                let named = if part == "outbox" { "what was written" } else { part };
-                return Some(Broken {
-                    oracle: Oracle::SameEnd,
-                    summary: format!(
-                        "The conversation with {customer} ends otherwise than without trouble: {named} is {} instead of {}.",
-                        words(&is),
-                        words(&values),
-                    ),
-                });
-            }
+                !self.scenario.ignore.contains(part)
+                    && !self.nondeterministic_parts.fits(*part, end, &others, &same)
+            };
+            let Some(part) = Part::ALL.into_iter().find(differs) else { continue };
+            let words = |values: &[String]| match values {
+                [] => "nothing".to_owned(),
+                values => values.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", "),
+            };
+            let named = if part == Part::Outbox { "what was written".to_owned() } else { part.to_string() };
+            let summary = format!(
+                "The conversation with {} ends otherwise than without trouble: {named} is {} instead of {}.",
+                end.customer,
+                words(&end.values(part)),
+                words(&wanted.values(part)),
+            );
+            // A reader may see that it is the run without trouble that is wrong.
+            let line = |end: &End| {
+                let parts = Part::ALL.map(|part| format!("{part} {}", words(&end.values(part))));
+                parts.join("; ")
+            };
+            let ends = vec![
+                format!("end       here: {}", line(end)),
+                format!("end       without trouble: {}", line(wanted)),
+            ];
+            let here = |it: &&AppRequest| {
+                it.conversation.as_ref() == Some(&end.id) && it.op.is_some_and(|op| !op.is_read())
+            };
+            let at = self.requests_after(0).filter(here).last().map(|it| it.number);
+            return Some(Broken { ends, ..Broken::new(Oracle::SameEnd, summary).at(at) });
         }
         None
     }
 
-    fn expectations(&self) -> Option<Broken> {
+    pub(crate) fn expectations(&self) -> Option<Broken> {
         let own = self.execution.expectations.iter().enumerate();
         for (n, unmet) in own {
             let Some(why) = unmet else { continue };
-            let explained = self.calm.iter().any(|run| run.expectations.get(n).is_some_and(Option::is_some));
+            let explained =
+                self.quiet_runs.iter().any(|run| run.expectations.get(n).is_some_and(Option::is_some));
             if !explained {
                 let first = why.lines().next().unwrap_or_default();
                 let is_check = n >= self.scenario.expect.len();
                 let named = if is_check { "check".to_owned() } else { format!("expect[{n}]") };
-                return Some(Broken {
-                    oracle: Oracle::Expect,
-                    summary: format!("{named} does not hold: {first}"),
-                });
+                return Some(Broken::new(Oracle::Expect, format!("{named} does not hold: {first}")));
             }
         }
         None
     }
+}
+
+/// What stands more often than it may.
+enum Repeated {
+    /// A text, and how often.
+    Text(String, usize),
+    /// How many there are, and how many there may be.
+    More(usize, usize),
 }
 
 fn count(list: &[String], text: &str) -> usize {

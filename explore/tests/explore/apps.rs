@@ -27,6 +27,18 @@ impl From<RequestError> for String {
 /// How long an app waits for the service.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
+pub(crate) fn http_client(timeout: Duration) -> reqwest::Client {
+    // A program of its own has no provider of cryptography yet.
+    _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        // Loading the system's certificates takes longer than all requests.
+        .tls_certs_only([])
+        .retry(reqwest::retry::never())
+        .timeout(timeout);
+    client.build().expect("a client")
+}
+
 /// The service as the app sees it.
 #[derive(Clone)]
 pub(crate) struct Api {
@@ -46,17 +58,7 @@ impl Api {
     }
 
     pub(crate) fn with_timeout(base_url: String, key: String, state_dir: PathBuf, timeout: Duration) -> Self {
-        // An app that is a program of its own has no provider of cryptography yet.
-        _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            // Loading the system's certificates takes longer than all requests.
-            .tls_certs_only([])
-            .retry(reqwest::retry::never())
-            .timeout(timeout)
-            .build()
-            .expect("a client");
-        Self { http, base_url, key, state_dir }
+        Self { http: http_client(timeout), base_url, key, state_dir }
     }
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, RequestError> {
@@ -118,6 +120,17 @@ impl Api {
         self.post(&format!("/conversations/{id}/tags"), json!({ "add": [tag] })).await
     }
 
+    /// Drafts an answer to whatever the list shows, and sets the status last.
+    pub(crate) async fn answer_what_the_list_shows(&self) -> AppResult {
+        for entry in self.open().await? {
+            if let Some(order) = order(&entry["snippet"]) {
+                self.draft(id(&entry), &answer(order)).await?;
+                self.set_status(id(&entry), "waiting").await?;
+            }
+        }
+        Ok(())
+    }
+
     /// A file of the app's state.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.state_dir.join(name)
@@ -152,6 +165,41 @@ pub(crate) fn since_last_mail(conversation: &Value) -> (Option<&Value>, &[Value]
     let timeline = items(&conversation["timeline"]);
     let last = timeline.iter().rposition(|item| item["direction"] == "inbound");
     last.map_or((None, timeline), |last| (Some(&timeline[last]), &timeline[last + 1..]))
+}
+
+/// What happened after the customer's last mail that names an order, and that mail.
+pub(crate) fn since_last_order(conversation: &Value) -> (Option<&Value>, &[Value]) {
+    let timeline = items(&conversation["timeline"]);
+    let asks = |item: &Value| item["direction"] == "inbound" && order(&item["text"]).is_some();
+    let last = timeline.iter().rposition(asks);
+    last.map_or((None, timeline), |last| (Some(&timeline[last]), &timeline[last + 1..]))
+}
+
+/// The orders that the customer asked for.
+pub(crate) fn asked_orders(conversation: &Value) -> Vec<&str> {
+    let mails = items(&conversation["timeline"]).iter().filter(|item| item["direction"] == "inbound");
+    let mut orders: Vec<&str> = mails.filter_map(|mail| order(&mail["text"])).collect();
+    orders.dedup();
+    orders
+}
+
+/// The orders that the customer asked for without an answer: no message behind the mail names the order, and no person has written or
+/// discarded since.
+pub(crate) fn open_orders(conversation: &Value) -> Vec<&str> {
+    let timeline = items(&conversation["timeline"]);
+    let mut open = Vec::new();
+    for (n, mail) in timeline.iter().enumerate().filter(|(_, item)| item["direction"] == "inbound") {
+        let Some(wanted) = order(&mail["text"]) else { continue };
+        let deals = |item: &Value| {
+            let named = order(&item["text"]);
+            item["event"] == "draft-discarded"
+                || (item["direction"] == "outbound" && named.is_none_or(|named| named == wanted))
+        };
+        if !open.contains(&wanted) && !timeline[n + 1..].iter().any(deals) {
+            open.push(wanted);
+        }
+    }
+    open
 }
 
 /// Whether somebody has answered, or a person did not want the app's answer.

@@ -1,26 +1,29 @@
 //! Correct apps: whatever happens, nothing is found.
 
 use std::{
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use serde_json::json;
 use shared_inbox::{
-    Client, Error,
+    Client, Error, View,
     clock::{BoxFuture, Clock},
 };
-use shared_inbox_explore::{AppContext, Explore, Scenario};
+use shared_inbox_explore::{AppContext, Explore, ExploreError, Oracle, Scenario};
 
 use crate::{
-    apps::{Api, AppResult, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail},
+    apps::{
+        Api, AppResult, answer, asked_orders, id, is_dealt_with, is_for_people, items, open_orders, order,
+        since_last_order,
+    },
     server_apps::{look_after, look_after_with_sdk},
 };
 
 /// Reads a conversation before it drafts, and sets the status last. What fails is made good by the next run.
-async fn drafts(context: AppContext) -> AppResult {
+pub(crate) async fn drafts(context: AppContext) -> AppResult {
     let api = Api::new(context);
-    for entry in api.open().await? {
+    for entry in api.open_and_waiting().await? {
         look_after(&api, id(&entry)).await?;
     }
     Ok(())
@@ -31,17 +34,17 @@ async fn sends(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open_and_waiting().await? {
         let conversation = api.read(id(&entry)).await?;
-        let (mail, since) = since_last_mail(&conversation);
-        let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
-        if is_for_people(&conversation) {
+        if asked_orders(&conversation).is_empty() || is_for_people(&conversation) {
             continue;
         }
-        if !is_dealt_with(since) {
+        for order in open_orders(&conversation) {
             api.send(id(&entry), &answer(order)).await?;
         }
-        let said = format!("Told them about {order}");
-        if !items(&conversation["timeline"]).iter().any(|item| item["body"] == said.as_str()) {
-            api.note(id(&entry), &said).await?;
+        for order in asked_orders(&conversation) {
+            let said = format!("Told them about {order}");
+            if !items(&conversation["timeline"]).iter().any(|item| item["body"] == said.as_str()) {
+                api.note(id(&entry), &said).await?;
+            }
         }
         if !items(&conversation["tags"]).contains(&json!("order")) {
             api.tag(id(&entry), "order").await?;
@@ -75,7 +78,14 @@ async fn with_the_sdk(context: AppContext) -> AppResult {
     let message = |error: Error| error.to_string();
     let builder = Client::builder(&context.base_url, &context.key).clock(LeapingClock::new());
     let inbox = builder.build().map_err(message)?;
-    for entry in inbox.conversations().limit(100).await.map_err(message)? {
+    let mut all: Vec<_> = inbox.conversations().limit(100).await.map_err(message)?.into_iter().collect();
+    for entry in inbox.conversations().view(View::Waiting).limit(100).await.map_err(message)? {
+        // One that has left meanwhile is in both lists.
+        if !all.iter().any(|known| known.id == entry.id) {
+            all.push(entry);
+        }
+    }
+    for entry in all {
         look_after_with_sdk(&inbox, &entry.id).await.map_err(message)?;
     }
     Ok(())
@@ -86,7 +96,7 @@ async fn asks_for_documents(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
-        let (mail, since) = since_last_mail(&conversation);
+        let (mail, since) = since_last_order(&conversation);
         if mail.and_then(|mail| order(&mail["text"])).is_none() || is_for_people(&conversation) {
             continue;
         }
@@ -123,16 +133,20 @@ async fn remembers(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
-        let (Some(mail), since) = since_last_mail(&conversation) else { continue };
-        let answered = api.file(id(mail));
-        let Some(order) = order(&mail["text"]) else { continue };
-        if answered.exists() || is_for_people(&conversation) {
+        if is_for_people(&conversation) {
             continue;
         }
-        if !is_dealt_with(since) {
-            api.draft(id(&entry), &answer(order)).await?;
+        let mut open = open_orders(&conversation);
+        for mail in items(&conversation["timeline"]).iter().filter(|item| item["direction"] == "inbound") {
+            let answered = api.file(id(mail));
+            let Some(order) = order(&mail["text"]).filter(|_| !answered.exists()) else { continue };
+            if open.contains(&order) {
+                api.draft(id(&entry), &answer(order)).await?;
+                // One answer is to all mails that ask for this order.
+                open.retain(|other| *other != order);
+            }
+            std::fs::write(answered, "").map_err(|error| error.to_string())?;
         }
-        std::fs::write(answered, "").map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -159,7 +173,7 @@ fn schedules() -> u64 {
 }
 
 pub(crate) async fn holds(explore: Explore) {
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let report = explore.max_schedules(schedules()).seconds(7200.0).run().await.expect("it ran");
     println!("{} schedules, {} states, {:?}", report.schedules, report.states, began.elapsed());
     assert!(report.held(), "{report}");
@@ -169,12 +183,11 @@ pub(crate) async fn holds(explore: Explore) {
 async fn each_schedule_is_counted_once_as_a_single_step_a_pair_or_at_random() {
     let app =
         async |context: AppContext| Api::new(context).open().await.map(drop).map_err(|_| "lost".to_owned());
-    let scenario = Scenario::new(["Hello"]);
-    let explore = Explore::function(scenario, app).seed(4).max_schedules(90).seconds(3600.0);
+    let explore = Explore::function(Scenario::new(["Hello"]), app).seed(4).max_schedules(90).seconds(3600.0);
     let report = explore.run().await.expect("it ran");
-    let coverage = report.coverage;
-    assert_eq!(coverage.singles.tried, coverage.singles.of, "{report}");
-    assert!(coverage.pairs.tried <= coverage.pairs.of && coverage.random > 0, "{report}");
+    let (singles, pairs, random) = (report.coverage.singles, report.coverage.pairs, report.coverage.random);
+    assert_eq!((singles.tried, singles.tried + pairs.tried + random), (singles.of, 90), "{report}");
+    assert!(pairs.tried <= pairs.of && random > 0, "{report}");
 }
 
 #[tokio::test]
@@ -245,16 +258,103 @@ async fn a_conversation_that_a_person_took_unseen_and_the_app_took_after_them_is
 async fn a_function_that_panics_is_a_failed_run() {
     let app = |_: AppContext| async { panic!("no such order") };
     let why = Explore::function(scenario(), app).run().await.expect_err("it fails without trouble");
-    assert!(why.contains("it panicked"), "{why}");
+    assert!(why.to_string().contains("it panicked"), "{why}");
 }
 
 #[tokio::test]
 async fn a_function_that_blocks_its_thread_is_given_up_after_the_timeout() {
-    let app = |_: AppContext| async {
-        std::thread::sleep(std::time::Duration::from_secs(30));
-        Ok(())
+    let blocked = Arc::new(Mutex::new(()));
+    let app = {
+        let blocked = Arc::clone(&blocked);
+        move |_: AppContext| {
+            let blocked = Arc::clone(&blocked);
+            async move { blocked.lock().map(drop).map_err(|error| error.to_string()) }
+        }
     };
-    let explore = Explore::function(scenario(), app).app_timeout(std::time::Duration::from_millis(50));
+    let explore = Explore::function(scenario(), app).app_timeout(Duration::from_millis(50));
+    let held = blocked.lock();
     let why = explore.run().await.expect_err("it never ends");
-    assert!(why.contains("does not end"), "{why}");
+    drop(held);
+    assert!(why.to_string().contains("does not end"), "{why}");
+}
+
+#[tokio::test]
+async fn an_expectation_counts_from_the_arrival_of_an_email() {
+    let expects = |seconds: u32| {
+        let text = format!(
+            "mails = [\"Where is my order 1042?\"]\nexpect = [{{ of = \"outbox\", after = \"mail.0\", withinSeconds = {seconds}, count = 1 }}]"
+        );
+        Explore::function(Scenario::parse(&text).expect("a scenario"), drafts)
+    };
+    let report = expects(3600).replay("1_0").await.expect("it ran");
+    assert!(report.held(), "{report}");
+    let why = expects(60).replay("1_0").await.expect_err("it leaves after the undo window");
+    assert!(matches!(why, ExploreError::BrokenWithoutTrouble { oracle: Oracle::Expect, .. }), "{why}");
+}
+
+#[tokio::test]
+async fn events_count_by_the_time_at_which_they_happened() {
+    let expects = |seconds: u32, count: &str| {
+        let text = format!(
+            "mails = [\"Where is my order 1042?\"]\nexpect = [{{ of = \"events\", where = {{ type = \"turn.changed\", \"data.turn\" = \"theirs\" }}, after = \"mail.0\", withinSeconds = {seconds}{count} }}]"
+        );
+        Explore::function(Scenario::parse(&text).expect("a scenario"), drafts).replay("1_0")
+    };
+    let report = expects(3600, "").await.expect("it ran");
+    assert!(report.held(), "{report}");
+    let report = expects(30, ", count = 0").await.expect("it ran");
+    assert!(report.held(), "{report}");
+    assert!(expects(30, "").await.is_err(), "at least one, unless a count is given");
+}
+
+#[tokio::test]
+async fn an_expectation_that_nothing_could_meet_is_a_mistake_in_the_scenario() {
+    for after in ["", ", after = \"mail.0\", withinSeconds = 60"] {
+        let text = format!(
+            "mails = [\"Where is my order 1042?\"]\nexpect = [{{ of = \"outbox\", where = {{ subjct = \"Order\" }}{after} }}]"
+        );
+        let explore = Explore::function(Scenario::parse(&text).expect("a scenario"), drafts);
+        let why = explore.replay("1_0").await.expect_err("refused");
+        assert!(matches!(why, ExploreError::Scenario(_)), "{why}");
+        let said = why.to_string();
+        assert!(said.contains("expect[0]: ") && said.contains("subjct"), "{said}");
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_scenario_is_named_at_once_with_its_line() {
+    let text = "mails = [\n  \"Hi\",\n  { text = \"Hello\", urgncy = \"high\" },\n]\npeople = 1\ndayz = 2\nexpect = [{ off = \"outbox\" }]\ndays = 2000\n";
+    let error = Scenario::parse(text).expect_err("it is wrong");
+    let said = error.to_string();
+    for problem in [
+        "line 3: mails[1].urgncy: is no field of a mail; did you mean `urgency`?",
+        "line 5: people: must be",
+        "line 6: dayz: is no key of a scenario; did you mean `days`?",
+        "line 7: expect[0]",
+        "line 8: days: must be a whole number from 0 to 100\n  |\n8 | days = 2000\n  | ^^^^",
+    ] {
+        assert!(said.contains(problem), "{problem}: {said}");
+    }
+    assert!(error.problems.len() == 5 && error.problems.is_sorted_by_key(|it| it.line), "{said}");
+    assert!(!format!("{error:?}").contains("Hello"), "an email's words are not in Debug");
+    let unreadable = Scenario::parse("mails = [{ text = 1 }, 2]\n").expect_err("it is wrong");
+    assert_eq!(unreadable.problems.len(), 2, "one problem for what could not be read: {unreadable}");
+}
+
+#[tokio::test]
+async fn a_bad_field_of_an_email_is_named_with_its_file_when_it_is_read_and_when_the_service_refuses_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = |urgency: &str| {
+        let file = folder.path().join("bad.toml");
+        let text = format!("mails = [\"Hi\", {{ text = \"Hello\", urgency = {urgency} }}]");
+        std::fs::write(&file, text).expect("written");
+        Scenario::from_file(&file)
+    };
+    let said = read("1").expect_err("it is no text").to_string();
+    assert!(said.contains("bad.toml: line 1: mails[1].urgency: "), "{said}");
+    let scenario = read("\"huge\"").expect("a text");
+    let why = Explore::function(scenario, drafts).replay("1_0.1").await.expect_err("refused");
+    assert!(matches!(why, ExploreError::Scenario(_)), "{why}");
+    let said = why.to_string();
+    assert!(said.contains("bad.toml: mails[1]: ") && said.contains("urgency"), "{said}");
 }

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use shared_inbox_explore::{AppContext, Explore, Oracle, Report, Scenario};
 
 use crate::{
-    apps::{Api, AppResult, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail},
-    planted::first::{answers_for_people, drafts_again},
+    apps::{
+        Api, AppResult, answer, id, is_dealt_with, is_for_people, items, open_orders, order, since_last_mail,
+    },
+    planted::first::{answers_for_people, writes_again},
 };
 
 fn one_mail() -> Scenario {
@@ -53,9 +55,9 @@ async fn a_second_email_before_the_first_run_is_owed_an_answer() {
     let explore = Explore::function(one_mail(), answers_first_emails_only);
     let report = explore.clone().replay("1_0_mail:0@run.0").await.expect("it ran");
     assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
-    // It does not answer a first email like this one either.
+    // It would not answer the second one, but it owes an answer to the first.
     let report = explore.replay("1_0_nudge:0@run.0").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
 }
 
 #[tokio::test]
@@ -177,6 +179,10 @@ async fn nothing_is_found_in_an_app_that_answers_each_question() {
     // Both questions came before the first answer, and a person stopped that one: the second question is still owed its own.
     let report = explore.clone().replay(STOPPED_FIRST).await.expect("it ran");
     assert!(report.held(), "{report}");
+    // So it is when the first question came again behind it.
+    let asked_again = "1_0.1_mail:0@end.1_lost-after@list_conversations.0_lost-before@reply.0_stop:0@end.2";
+    let report = explore.clone().replay(asked_again).await.expect("it ran");
+    assert!(report.held(), "{report}");
     crate::correct::holds(explore.seed(8)).await;
 }
 
@@ -229,7 +235,10 @@ async fn a_follow_up_of_the_scenario_comes_in_its_conversation_when_the_first_em
 fn a_follow_up_without_an_email_before_it_is_refused() {
     let mails = r#"mails = [{ from = "vera@customer.example", text = "And 1043?", follow_up = true }]"#;
     let why = Scenario::parse(mails).expect_err("refused");
-    assert!(why.contains("mails[0].follow_up: there is no earlier mail by that customer"), "{why}");
+    assert!(
+        why.to_string().contains("line 1: mails[0].follow_up: there is no earlier mail by that customer"),
+        "{why}"
+    );
 }
 
 #[tokio::test]
@@ -245,12 +254,53 @@ async fn a_follow_up_needs_no_second_acknowledgement_from_an_app_that_gives_none
 
 #[tokio::test]
 async fn what_a_person_discarded_after_the_second_email_was_answered_is_not_written_again() {
-    let explore = Explore::function(one_mail(), |context| drafts_again(Api::new(context)));
+    let explore = Explore::function(one_mail(), |context| writes_again(Api::new(context), true));
     let report = explore.clone().replay("1_0_mail:0@run.0_discard:0@end.0").await.expect("it ran");
     assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{report}");
+    // The API shows no sign of a discard: another draft, which a person sees, is no fault.
+    let drafts = Explore::function(one_mail(), |context| writes_again(Api::new(context), false));
+    let report = drafts.replay("1_0_discard:0@end.0").await.expect("it ran");
+    assert!(report.held(), "{report}");
     // A second email that comes later asks for an answer of its own.
     let report = explore.replay("1_0_discard:0@end.0_mail:0@run.1").await.expect("it ran");
     assert!(report.held(), "{report}");
+}
+
+/// Only a read after a create that failed, and after the app has read and decided in the same work, may be the client's own check.
+#[tokio::test]
+async fn a_read_that_checks_no_failed_create_is_held_against_the_app() {
+    let answers_for_people = |context| answers_for_people(Api::new(context));
+    let reads_twice = |context: AppContext| async {
+        let api = Api::new(context);
+        for conversation in conversations(&api).await? {
+            let again = api.read(id(&conversation)).await?;
+            for order in open_orders(&again) {
+                api.draft(id(&again), &answer(order)).await?;
+            }
+        }
+        Ok(())
+    };
+    let server = |context: AppContext| crate::server_apps::run("believes_the_event", context.into());
+    for (why, explore, token) in [
+        (
+            "it is the first of the run that tries again",
+            Explore::function(one_mail(), answers_for_people),
+            "1_0_lost-before@reply.0_assign:0@get_conversation.1",
+        ),
+        (
+            "no create has failed",
+            Explore::function(one_mail(), reads_twice),
+            "1_0_assign:0@get_conversation.1",
+        ),
+        (
+            "it is the first since the event came again",
+            Explore::function(one_mail().server(), server),
+            "1_0_lost-before@reply.0_assign:0@get_conversation.1",
+        ),
+    ] {
+        let report = explore.replay(token).await.expect("it ran");
+        assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{why}: {report}");
+    }
 }
 
 #[tokio::test]

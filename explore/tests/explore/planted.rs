@@ -3,7 +3,10 @@
 use serde_json::Value;
 use shared_inbox_explore::{Explore, Finding, Oracle, Scenario};
 
-use crate::apps::{Api, AppFuture, AppResult, id, is_dealt_with, is_for_people, order, since_last_mail};
+use crate::{
+    apps::{Api, AppFuture, AppResult, asked_orders, id, is_for_people, items, open_orders, order},
+    other_languages::{NODE, PYTHON},
+};
 
 pub(crate) mod first;
 mod second;
@@ -29,6 +32,25 @@ async fn replay(planted: &Planted) -> Option<Finding> {
     report.unwrap_or_else(|why| panic!("{name}: {why}")).findings.first().cloned()
 }
 
+#[test]
+fn the_guide_says_how_many_apps_there_are() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explore.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide");
+    let (jobs, varying) = (planted().count(), crate::varying::PLANTED.len() + 1);
+    let (servers, python, node) = (crate::servers::PLANTED.len(), PYTHON.len() + 1, NODE.len() + 1);
+    let rust = jobs + varying + servers;
+    let all = format!(
+        "{} small apps with one realistic fault each ({rust} in Rust, {python} in Python, {node} in Node; {} of them servers, and {varying} whose\nwords vary)",
+        rust + python + node,
+        // One whose words vary, one in Python and one in Node.
+        servers + 3,
+    );
+    let tokens = format!("of {} apps in Python and Node and of {servers} servers", PYTHON.len() + NODE.len());
+    for shown in [all, format!("The {jobs} jobs in Rust"), tokens] {
+        assert!(guide.contains(&shown), "{shown}");
+    }
+}
+
 #[tokio::test]
 async fn each_planted_fault_shows_in_its_schedule() {
     for planted in planted() {
@@ -36,7 +58,28 @@ async fn each_planted_fault_shows_in_its_schedule() {
         let finding = replay(planted).await.unwrap_or_else(|| panic!("{name}: nothing found"));
         assert_eq!(finding.oracle, *oracle, "{name}: {finding}");
         assert_eq!(finding.replay, *token);
+        // A reader sees both ends, and which of them is wrong.
+        let ends =
+            finding.timeline.iter().rev().take(2).filter(|line| line.starts_with("end       ")).count();
+        assert_eq!(ends == 2, *oracle == Oracle::SameEnd, "{name}: {finding}");
     }
+}
+
+#[tokio::test]
+async fn one_cause_is_one_finding_for_who_wants_all_of_them() {
+    let app = |context| async { Api::new(context).answer_what_the_list_shows().await };
+    let scenario = Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]);
+    // The first request of each kind and the second: the same fault for one customer and for the other.
+    let explore = Explore::function(scenario, app).all().max_schedules(40);
+    let report = explore.run().await.expect("it ran");
+    let cause = |finding: &Finding| {
+        let steps: Vec<_> =
+            finding.steps.iter().map(|it| (it["kind"].clone(), it["request"].clone())).collect();
+        (finding.oracle, steps)
+    };
+    let causes: Vec<_> = report.findings.iter().map(cause).collect();
+    assert!(causes.len() > 1, "{report}");
+    assert!(causes.iter().enumerate().all(|(n, it)| !causes[..n].contains(it)), "{report}");
 }
 
 #[tokio::test]
@@ -105,23 +148,43 @@ async fn each_planted_fault_is_found_by_exploring() {
     assert_eq!((found, small), (planted().count(), planted().count()));
 }
 
-/// Open conversations with the order that the customer's last email names.
-async fn questions(api: &Api) -> AppResult<Vec<(Value, String)>> {
+/// Open conversations with each order that waits for an answer, and whether a person has discarded one since.
+async fn questions(api: &Api) -> AppResult<Vec<(Value, String, bool)>> {
     let mut questions = Vec::new();
     for entry in api.open().await? {
         let conversation = api.read(id(&entry)).await?;
-        let order = since_last_mail(&conversation).0.and_then(|mail| order(&mail["text"]));
-        if let Some(order) = order.map(str::to_owned) {
-            questions.push((conversation, order));
+        let timeline = items(&conversation["timeline"]);
+        let mut asked = asked_orders(&conversation);
+        asked.sort_unstable();
+        asked.dedup();
+        for wanted in asked {
+            let names_it = |item: &Value| order(&item["text"]).is_none_or(|named| named == wanted);
+            let asks = |item: &Value| item["direction"] == "inbound" && order(&item["text"]) == Some(wanted);
+            let since = timeline.iter().rposition(asks).map_or(timeline, |last| &timeline[last + 1..]);
+            if !since.iter().any(|item| item["direction"] == "outbound" && names_it(item)) {
+                let is_discarded = since.iter().any(|item| item["event"] == "draft-discarded");
+                questions.push((conversation.clone(), wanted.to_owned(), is_discarded));
+            }
         }
     }
     Ok(questions)
 }
 
-/// What an app would answer: the conversation, the order, and whether that is done.
+/// What an app would answer: the conversation, the order, and whether that is done. Each order that waits for an answer, or the last one.
 async fn orders(api: &Api) -> AppResult<Vec<(String, String, bool)>> {
-    let questions = questions(api).await?.into_iter().filter(|(it, _)| !is_for_people(it));
-    Ok(questions
-        .map(|(it, order)| (id(&it).to_owned(), order, is_dealt_with(since_last_mail(&it).1)))
-        .collect())
+    let mut orders = Vec::new();
+    for entry in api.open().await? {
+        let conversation = api.read(id(&entry)).await?;
+        if is_for_people(&conversation) {
+            continue;
+        }
+        let open = open_orders(&conversation);
+        let answered = asked_orders(&conversation).last().copied().filter(|_| open.is_empty());
+        for (order, done) in
+            open.iter().map(|order| (*order, false)).chain(answered.map(|order| (order, true)))
+        {
+            orders.push((id(&entry).to_owned(), order.to_owned(), done));
+        }
+    }
+    Ok(orders)
 }

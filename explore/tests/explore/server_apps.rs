@@ -20,10 +20,11 @@ use tokio::{net::TcpListener, sync::Mutex, sync::Notify};
 
 use crate::{
     apps::{
-        Api, AppFuture, AppResult, TIMEOUT, answer, id, is_dealt_with, is_for_people, items, order,
-        since_last_mail,
+        Api, AppFuture, AppResult, TIMEOUT, answer, asked_orders, id, is_for_people, items, open_orders,
+        order,
     },
     correct::LeapingClock,
+    varying::vary,
 };
 
 /// What a server is told, as a function or as a program.
@@ -52,7 +53,7 @@ impl Settings {
         })
     }
 
-    fn api(&self) -> Api {
+    pub(crate) fn api(&self) -> Api {
         Api::with_timeout(self.base_url.clone(), self.key.clone(), self.state_dir.clone(), self.timeout)
     }
 
@@ -79,7 +80,8 @@ pub(crate) fn run(name: &str, mut settings: Settings) -> AppFuture {
     }
     let handler: Handler = match name {
         "correct" => |app, event| Box::pin(correct(app, event)),
-        "no_dedupe" => |app, event| Box::pin(no_dedupe(app, event)),
+        "no_dedupe" => |app, event| Box::pin(no_dedupe(app, event, str::to_owned)),
+        "no_dedupe_varied" => |app, event| Box::pin(no_dedupe(app, event, vary)),
         "by_message_id" => |app, event| Box::pin(notes_and_tags(app, event, "message_id")),
         "by_event_id" => |app, event| Box::pin(notes_and_tags(app, event, "id")),
         "in_memory" => |app, event| Box::pin(in_memory(app, event)),
@@ -179,11 +181,10 @@ async fn correct(app: App, event: Value) -> AppResult {
 
 pub(crate) async fn look_after(api: &Api, conversation: &str) -> AppResult {
     let view = api.read(conversation).await?;
-    let (mail, since) = since_last_mail(&view);
-    let Some(order) = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&view)) else {
+    if asked_orders(&view).is_empty() || is_for_people(&view) {
         return Ok(());
-    };
-    if !is_dealt_with(since) {
+    }
+    for order in open_orders(&view) {
         api.draft(conversation, &answer(order)).await?;
     }
     if view["status"] == "open" {
@@ -235,15 +236,12 @@ async fn with_the_sdk(settings: Settings) -> AppResult {
 pub(crate) async fn look_after_with_sdk(inbox: &Client, conversation: &ConversationId) -> Result<(), Error> {
     let handle = inbox.conversation(conversation);
     let view = handle.get().await?;
-    let timeline = serde_json::to_value(&view.timeline).expect("JSON");
     let person = view.assignee.as_ref().is_some_and(|it| it.id.to_string().starts_with("usr_"));
-    let Some(last) = items(&timeline).iter().rposition(|item| item["direction"] == "inbound") else {
+    let json = json!({ "timeline": view.timeline });
+    if asked_orders(&json).is_empty() || person || view.risk.is_some() {
         return Ok(());
-    };
-    let Some(order) = order(&timeline[last]["text"]).filter(|_| !person && view.risk.is_none()) else {
-        return Ok(());
-    };
-    if !is_dealt_with(&items(&timeline)[last + 1..]) {
+    }
+    for order in open_orders(&json) {
         handle.reply(answer(order)).await?;
     }
     if view.status == Status::Open {
@@ -302,48 +300,53 @@ async fn with_a_queue(settings: Settings) -> AppResult {
     }
 }
 
-/// The order of a conversation that is the team's turn, and the conversation.
-async fn order_of_turn(app: &App, event: &Value) -> AppResult<Option<(String, String, Value)>> {
-    let Some(conversation) = conversation_of(event).filter(|_| event["data"]["turn"] == "ours") else {
-        return Ok(None);
-    };
+/// A conversation in which the customer waits for the team, and what it shows.
+async fn read_when_asked(app: &App, event: &Value) -> AppResult<Option<(String, Value)>> {
+    let is_asked = event["data"]["turn"] == "ours" || event["type"] == "client.replied";
+    let Some(conversation) = conversation_of(event).filter(|_| is_asked) else { return Ok(None) };
     let view = app.api.read(&conversation).await?;
-    let order = since_last_mail(&view).0.and_then(|mail| order(&mail["text"])).map(str::to_owned);
-    Ok(order.map(|order| (conversation, order, view)))
+    Ok(Some((conversation, view)))
 }
 
-async fn no_dedupe(app: App, event: Value) -> AppResult {
+/// Looks at what has left, and not at the drafts that wait.
+async fn no_dedupe(app: App, event: Value, words: fn(&str) -> String) -> AppResult {
     let _permit = app.turn.lock().await;
-    if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
-        && !is_for_people(&view)
-    {
-        app.api.draft(&conversation, &answer(&order)).await?;
+    let Some((conversation, mut view)) = read_when_asked(&app, &event).await? else { return Ok(()) };
+    if let Some(timeline) = view["timeline"].as_array_mut() {
+        timeline.retain(|item| item["status"] != "draft");
+    }
+    for order in open_orders(&view).into_iter().filter(|_| !is_for_people(&view)) {
+        app.api.draft(&conversation, &words(&answer(order))).await?;
     }
     Ok(())
 }
 
-/// Whether an item of the timeline says that a person has dealt with an order.
-fn is_by_person(item: &Value, order: &str) -> bool {
-    let other = item["direction"] == "outbound" && item["text"] != answer(order).as_str();
-    other || item["event"] == "draft-discarded"
+/// The emails of the customer that name an order and that no person has dealt with, with that order.
+fn left_to_app(view: &Value) -> Vec<(&str, &str)> {
+    let timeline = items(&view["timeline"]);
+    let is_by_person = |item: &Value| {
+        let answers = item["direction"] == "outbound" && order(&item["text"]).is_none();
+        answers || item["event"] == "draft-discarded"
+    };
+    let mails = timeline.iter().enumerate().filter(|(_, item)| item["direction"] == "inbound");
+    let mails = mails.filter(|(n, _)| !timeline[n + 1..].iter().any(is_by_person));
+    mails.filter_map(|(_, mail)| Some((id(mail), order(&mail["text"])?))).collect()
 }
 
-/// Remembers events until it is restarted; looks only after a failure.
+/// Remembers until it is restarted which emails it has answered; looks only after a failure.
 async fn in_memory(app: App, event: Value) -> AppResult {
     let _permit = app.turn.lock().await;
-    if app.seen.lock().await.contains(id(&event)) {
-        return Ok(());
-    }
-    if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
-        && !is_for_people(&view)
-        && !since_last_mail(&view).1.iter().any(|item| is_by_person(item, &order))
-    {
-        if let Err(failed) = app.api.draft(&conversation, &answer(&order)).await
-            && !is_dealt_with(since_last_mail(&app.api.read(&conversation).await?).1)
+    let Some((conversation, view)) = read_when_asked(&app, &event).await? else { return Ok(()) };
+    for (mail, order) in left_to_app(&view).into_iter().filter(|_| !is_for_people(&view)) {
+        if app.seen.lock().await.contains(mail) {
+            continue;
+        }
+        if let Err(failed) = app.api.draft(&conversation, &answer(order)).await
+            && open_orders(&app.api.read(&conversation).await?).contains(&order)
         {
             return Err(failed.into());
         }
-        app.seen.lock().await.insert(id(&event).to_owned());
+        app.seen.lock().await.insert(mail.to_owned());
         app.api.set_status(&conversation, "waiting").await?;
     }
     Ok(())
@@ -352,10 +355,10 @@ async fn in_memory(app: App, event: Value) -> AppResult {
 /// Believes what the event says of who has the conversation.
 async fn believes_the_event(app: App, event: Value) -> AppResult {
     let _permit = app.turn.lock().await;
-    let Some((conversation, order, view)) = order_of_turn(&app, &event).await? else { return Ok(()) };
+    let Some((conversation, view)) = read_when_asked(&app, &event).await? else { return Ok(()) };
     let theirs = event["data"]["assignee"]["type"] == "user" || !view["risk"].is_null();
-    if !theirs && !is_dealt_with(since_last_mail(&view).1) {
-        app.api.draft(&conversation, &answer(&order)).await?;
+    for order in open_orders(&view).into_iter().filter(|_| !theirs) {
+        app.api.draft(&conversation, &answer(order)).await?;
     }
     Ok(())
 }
@@ -442,11 +445,13 @@ async fn marks_events(app: App, event: Value, first: bool) -> AppResult {
         if !first {
             mark().await;
         }
-        let (mail, since) = since_last_mail(&view);
-        let order = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&view));
-        match order {
-            Some(order) if !is_dealt_with(since) => drop(app.api.draft(&conversation, &answer(order)).await),
-            _ => return Ok(()),
+        let open = open_orders(&view);
+        if open.is_empty() || is_for_people(&view) {
+            return Ok(());
+        }
+        for order in open {
+            // What became of it shows when it reads again.
+            _ = app.api.draft(&conversation, &answer(order)).await;
         }
     }
 }

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use shared_inbox_explore::{AppContext, Explore, Finding, Oracle, Scenario};
 
 use crate::{
+    apps::{answer, id, is_for_people, items},
     correct::holds,
     server_apps::{Settings, run},
 };
@@ -25,6 +26,51 @@ fn program() {
     let (Ok(name), Some(settings)) = (env::var("EXPLORE_APP"), Settings::from_env()) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(run(&name, settings)).expect("it stays up");
+}
+
+const ASKED: &str = "Did our answer help you?";
+
+/// Not a test: a job beside a server, for those that start one. It asks each customer once who has an answer.
+#[tokio::test]
+#[ignore = "an app that other tests start"]
+async fn nightly() {
+    let (Ok(kind), Some(settings)) = (env::var("EXPLORE_JOB"), Settings::from_env()) else { return };
+    let api = settings.api();
+    for entry in api.open_and_waiting().await.expect("a list") {
+        let conversation = api.read(id(&entry)).await.expect("a conversation");
+        let own = |text: &str| items(&conversation["timeline"]).iter().any(|item| item["text"] == text);
+        let mark = api.file(&format!("asked-{}", id(&entry)));
+        let has_asked = if kind == "looks" { own(ASKED) } else { mark.exists() };
+        if own(&answer("1042")) && !has_asked && !is_for_people(&conversation) {
+            api.send(id(&entry), ASKED).await.expect("it is sent");
+            std::fs::write(mark, "").expect("written");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_job_beside_a_server_is_disturbed_and_killed_like_the_rest() {
+    let this = env::current_exe().expect("this program");
+    let replay = async |kind: &str, token| {
+        let kind = format!("EXPLORE_JOB={kind}");
+        let words = ["env", &kind, this.to_str().expect("text"), "--exact", "servers::nightly", "--ignored"];
+        let scenario = Scenario::new(["Where is my order 1042?"]).server().job(words);
+        Explore::function(scenario, |context| run("correct", context.into()))
+            .replay(token)
+            .await
+            .expect("it ran")
+    };
+    // The first reply is the server's, the second one the job's.
+    for (token, line) in
+        [("1_0_lost-after@reply.1", "job       fails"), ("1_0_kill@reply.1.after", "job       is killed")]
+    {
+        let report = replay("marks", token).await;
+        let finding = report.findings.first().unwrap_or_else(|| panic!("{token}: {report}"));
+        assert_eq!(finding.oracle, Oracle::NeverTwice, "{token}: {report}");
+        assert!(finding.timeline.iter().any(|it| it.starts_with(line)), "{token}: {report}");
+        let report = replay("looks", token).await;
+        assert!(report.held(), "{token}: {report}");
+    }
 }
 
 /// The command that starts an app of these.
@@ -68,9 +114,9 @@ async fn an_event_that_comes_after_the_reply_has_left_takes_nothing_again() {
 }
 
 /// A fault: the app, the rule that it breaks, a schedule that shows it, and the corrected app.
-struct Planted(&'static str, Oracle, &'static str, &'static str);
+pub(crate) struct Planted(&'static str, Oracle, &'static str, &'static str);
 
-const PLANTED: [Planted; 8] = [
+pub(crate) const PLANTED: [Planted; 8] = [
     Planted("no_dedupe", Oracle::NeverTwice, "1_1_twice@turn-changed.0", "correct"),
     Planted("by_message_id", Oracle::SameEnd, "1_1_late@draft-approved.0", "by_event_id"),
     Planted("in_memory", Oracle::NeverTwice, "1_1_kill@set_status.0", "correct"),
@@ -148,7 +194,7 @@ async fn a_server_that_does_not_take_its_webhooks_is_no_start() {
     let explore =
         Explore::function(scenario().webhook_path("/elsewhere"), |context| run("correct", context.into()));
     let why = explore.run().await.expect_err("it does not start");
-    assert!(why.contains("the app responded to the webhook turn.changed with 404"), "{why}");
+    assert!(why.to_string().contains("the app responded to the webhook turn.changed with 404"), "{why}");
 }
 
 #[tokio::test]
@@ -156,7 +202,7 @@ async fn a_server_that_does_not_listen_is_no_start() {
     let app = |_: AppContext| std::future::pending();
     let explore = Explore::function(scenario(), app).app_timeout(std::time::Duration::from_millis(200));
     let why = explore.run().await.expect_err("it does not start");
-    assert!(why.contains("does not accept connections on its port"), "{why}");
+    assert!(why.to_string().contains("does not accept connections on its port"), "{why}");
 }
 
 #[tokio::test]
@@ -164,7 +210,7 @@ async fn two_mails_of_one_customer_are_refused_for_a_server() {
     let mail = r#"{ from = "kim@customer.example", text = "Where is my order 1042?" }"#;
     let scenario = format!("mode = \"server\"\nmails = [{mail}, {mail}]");
     let why = Scenario::parse(&scenario).expect_err("refused");
-    assert!(why.contains("mails[1].from"), "{why}");
+    assert!(why.to_string().contains("mails[1].from"), "{why}");
 }
 
 #[tokio::test]
@@ -194,4 +240,31 @@ async fn each_planted_fault_of_a_server_is_found_and_its_token_shows_it_until_th
         let found = replay(in_process(corrected), &finding.replay).await;
         assert!(found.is_none(), "{name}: the correct app breaks a rule too");
     }
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn a_job_beside_a_server_runs_once_a_day_with_the_same_state_folder() {
+    let job = |script: &'static str| {
+        let scenario = Scenario::new(["Where is my order 1042?"]).server().days(2).job(["sh", "-c", script]);
+        Explore::function(scenario, |context| run("correct", context.into()))
+    };
+    let counts =
+        r#"echo ran >> "$SHARED_INBOX_STATE_DIR/ran"; test "$(wc -l < "$SHARED_INBOX_STATE_DIR/ran")" -le 2"#;
+    let report = job(counts).replay("1_0").await.expect("it ran");
+    assert!(report.held(), "{report}");
+    let runs = report.timeline.iter().filter(|line| line.starts_with("job       begins")).count();
+    assert_eq!(runs, 2, "{report}");
+    // At a time of the day, in UTC, and not where that time is none.
+    let at = |hour| {
+        let script = r#"case "$SHARED_INBOX_TIME" in *T02:30:00.000Z) ;; *) exit 3; esac"#;
+        let scenario = Scenario::new(["Where is my order 1042?"]).server().days(2).job(["sh", "-c", script]);
+        Explore::function(scenario.job_at(hour, 30), |context| run("correct", context.into())).replay("1_0")
+    };
+    let report = at(2).await.expect("it ran");
+    assert!(report.held(), "{report}");
+    assert!(at(3).await.expect_err("too late").to_string().contains("The job beside the server failed"));
+    assert!(at(24).await.expect_err("no hour").to_string().contains("job_at: must be a time of the day"));
+    let why = job("exit 3").replay("1_0").await.expect_err("it fails without trouble");
+    assert!(why.to_string().contains("The job beside the server failed"), "{why}");
 }

@@ -16,42 +16,47 @@ async function call(method, path, body) {
 
 const orderOf = (text) => text.match(/\b10\d\d\b/)?.[0];
 const forPeople = (it) => it.assignee?.type === 'user' || it.risk;
-const dealtWith = (since) => since.some((it) => it.direction === 'outbound' || it.event === 'draft-discarded');
+// A message about this order or about none, or a draft that a person did not want.
+const dealsWith = (it, order) =>
+    it.direction === 'outbound' ? [undefined, order].includes(orderOf(it.text)) : it.event === 'draft-discarded';
 const draft = (id, order) => call('POST', `/conversations/${id}/replies`, { body: `Your order ${order} is on its way.` });
 const status = (id, value) => call('POST', `/conversations/${id}/status`, { status: value });
 const openOnes = () => call('GET', '/conversations?limit=100');
 
-async function* todo({ look = dealtWith, leave = forPeople } = {}) {
+// Conversations in which a customer asks for an order, with the orders that wait for an answer.
+async function* todo({ leave = forPeople } = {}) {
     for (const { id } of await openOnes()) {
         const conversation = await call('GET', `/conversations/${id}`);
-        const last = conversation.timeline.findLastIndex((it) => it.direction === 'inbound');
-        const order = orderOf(conversation.timeline[last].text);
-        if (order && !leave(conversation)) yield { id, order, done: look(conversation.timeline.slice(last + 1)) };
+        const { timeline } = conversation;
+        const asked = timeline.map((it) => it.direction === 'inbound' && orderOf(it.text));
+        if (!asked.some(Boolean) || leave(conversation)) continue;
+        const waits = (order, n) => order && !timeline.slice(n + 1).some((it) => dealsWith(it, order));
+        yield { id, orders: [...new Set(asked.filter(waits))] };
     }
 }
 
 const apps = {
     async correct() {
-        for await (const { id, order, done } of todo()) {
-            if (!done) await draft(id, order);
+        for await (const { id, orders } of todo()) {
+            for (const order of orders) await draft(id, order);
             await status(id, 'waiting');
         }
     },
     async retriesBlindly() {
-        for await (const { id, order, done } of todo()) {
-            if (!done) await draft(id, order).catch(() => draft(id, order));
+        for await (const { id, orders } of todo()) {
+            for (const order of orders) await draft(id, order).catch(() => draft(id, order));
             await status(id, 'waiting');
         }
     },
     async marksFirst() {
-        for await (const { id, order, done } of todo()) {
+        for await (const { id, orders } of todo()) {
             await status(id, 'waiting');
-            if (!done) await draft(id, order);
+            for (const order of orders) await draft(id, order);
         }
     },
     async swallows429() {
-        for await (const { id, order, done } of todo()) {
-            if (!done)
+        for await (const { id, orders } of todo()) {
+            for (const order of orders)
                 await draft(id, order).catch((error) => {
                     if (error.status !== 429) throw error;
                 });
@@ -59,21 +64,21 @@ const apps = {
         }
     },
     async doesNotAwaitTheAnswer() {
-        for await (const { id, order, done } of todo()) {
-            if (!done) draft(id, order).catch(() => {});
+        for await (const { id, orders } of todo()) {
+            for (const order of orders) draft(id, order).catch(() => {});
             await status(id, 'closed');
         }
     },
     async remembersTooEarly() {
-        for await (const { id, order, done } of todo()) {
-            if (done || existsSync(remembered(id))) continue;
+        for await (const { id, orders } of todo()) {
+            if (existsSync(remembered(id))) continue;
             writeFileSync(remembered(id), '');
-            await draft(id, order);
+            for (const order of orders) await draft(id, order);
         }
     },
     async answersHeldMail() {
-        for await (const { id, order, done } of todo({ leave: (it) => it.assignee?.type === 'user' })) {
-            if (!done) await draft(id, order);
+        for await (const { id, orders } of todo({ leave: (it) => it.assignee?.type === 'user' })) {
+            for (const order of orders) await draft(id, order);
         }
     },
 };

@@ -6,6 +6,7 @@ Nothing but the standard library. A request that fails ends the run; the next on
 import json
 import os
 import pathlib
+import random
 import re
 import sys
 import urllib.error
@@ -27,12 +28,22 @@ def order_of(text):
     return found and found[0]
 
 
+GREETINGS = ["Hello,", "Good day,", "Thank you for asking.", "We have looked it up.", "Good news:", "Dear customer,"]
+ENDINGS = ["is on its way.", "has left our warehouse.", "will be with you soon.", "was handed to the carrier.", "is being delivered."]
+
+
+def varied_text_for(order):
+    """What a model may write: never the same twice."""
+    middle = " ".join(random.choices(["indeed", "happily", "we see that", "as promised,", "rest assured,"], k=8))
+    return f"{random.choice(GREETINGS)} {middle} your order {order} {random.choice(ENDINGS)}"
+
+
 def text_for(order):
     return f"Your order {order} is on its way."
 
 
-def draft(conversation, order, send=False):
-    return call("POST", f"/conversations/{conversation}/replies", {"body": text_for(order), "send": send})
+def draft(conversation, order, send=False, text=text_for):
+    return call("POST", f"/conversations/{conversation}/replies", {"body": text(order), "send": send})
 
 
 def status(conversation, value):
@@ -43,15 +54,18 @@ def for_people(conversation):
     return (conversation["assignee"] or {}).get("type") == "user" or conversation["risk"]
 
 
-def last_mail(conversation):
-    """The customer's last mail, and what came after it."""
+def asked_orders(conversation):
+    """The order of each email that names one, with what came after that email."""
     timeline = conversation["timeline"]
-    last = max(n for n, item in enumerate(timeline) if item.get("direction") == "inbound")
-    return timeline[last], timeline[last + 1 :]
+    mails = [(n, order_of(item["text"])) for n, item in enumerate(timeline) if item.get("direction") == "inbound"]
+    return [(order, timeline[n + 1 :]) for n, order in mails if order]
 
 
-def dealt_with(since):
-    return any(item.get("direction") == "outbound" or item.get("event") == "draft-discarded" for item in since)
+def deals_with(item, order):
+    """A message about this order or about none, or a draft that a person did not want."""
+    if item.get("direction") == "outbound":
+        return order_of(item["text"]) in (None, order)
+    return item.get("event") == "draft-discarded"
 
 
 def open_ones():
@@ -62,29 +76,51 @@ def read(entry):
     return call("GET", f"/conversations/{entry['id']}")
 
 
-def todo(look=dealt_with, leave=for_people):
+def todo(deals=deals_with, leave=for_people):
+    """Conversations in which a customer asks for an order, with the orders that wait for an answer."""
     for entry in open_ones():
         conversation = read(entry)
-        mail, since = last_mail(conversation)
-        order = order_of(mail["text"])
-        if order and not leave(conversation):
-            yield entry["id"], order, look(since)
+        asked = asked_orders(conversation)
+        if asked and not leave(conversation):
+            waiting = [order for order, since in asked if not any(deals(item, order) for item in since)]
+            yield entry["id"], list(dict.fromkeys(waiting))
 
 
-def correct():
-    for conversation, order, done in todo():
-        if not done:
-            draft(conversation, order)
+def correct(text=text_for):
+    for conversation, orders in todo():
+        for order in orders:
+            draft(conversation, order, text=text)
         status(conversation, "waiting")
 
 
-def retries_blindly():
-    for conversation, order, done in todo():
-        if not done:
+def varies():
+    correct(varied_text_for)
+
+
+def retries_blindly(text=text_for):
+    for conversation, orders in todo():
+        for order in orders:
             try:
-                draft(conversation, order)
+                draft(conversation, order, text=text)
             except (urllib.error.URLError, OSError):
-                draft(conversation, order)
+                draft(conversation, order, text=text)
+        status(conversation, "waiting")
+
+
+def varies_and_retries_blindly():
+    retries_blindly(varied_text_for)
+
+
+def varies_and_mixes_orders_up():
+    """After a failure it tells the customer of another order."""
+    failed = STATE / "failed"
+    for conversation, orders in todo():
+        for order in orders:
+            try:
+                draft(conversation, "1049" if failed.exists() else order, text=varied_text_for)
+            except OSError:
+                failed.write_text("")
+                raise
         status(conversation, "waiting")
 
 
@@ -97,16 +133,16 @@ def answers_what_the_list_shows():
 
 
 def marks_first():
-    for conversation, order, done in todo():
+    for conversation, orders in todo():
         status(conversation, "waiting")
-        if not done:
+        for order in orders:
             draft(conversation, order)
 
 
 def swallows_every_error():
-    for conversation, order, done in todo():
+    for conversation, orders in todo():
         try:
-            if not done:
+            for order in orders:
                 draft(conversation, order)
         except Exception:
             pass
@@ -122,21 +158,29 @@ def remembers_in_a_file_too_late():
 
 
 def ignores_who_has_it():
-    for conversation, order, done in todo(leave=lambda conversation: conversation["risk"]):
-        if not done:
+    for conversation, orders in todo(leave=lambda conversation: conversation["risk"]):
+        for order in orders:
             draft(conversation, order)
 
 
-def drafts_again_what_was_discarded():
-    for conversation, order, done in todo(look=lambda since: any(item.get("direction") == "outbound" for item in since)):
-        if not done:
-            draft(conversation, order)
+def sends_what_was_discarded():
+    discarded = set()
+
+    def deals(item, order):
+        if item.get("event") == "draft-discarded":
+            discarded.add(order)
+            return False
+        return deals_with(item, order)
+
+    for conversation, orders in todo(deals=deals):
+        for order in orders:
+            draft(conversation, order, send=order in discarded)
 
 
 def knows_its_draft_by_its_words():
-    look = lambda since: any(item.get("text", "").startswith("Your order") or item.get("event") == "draft-discarded" for item in since)
-    for conversation, order, done in todo(look=look):
-        if not done:
+    deals = lambda item, order: item.get("text") == text_for(order) or item.get("event") == "draft-discarded"
+    for conversation, orders in todo(deals=deals):
+        for order in orders:
             draft(conversation, order)
         call("POST", f"/conversations/{conversation}/tags", {"add": ["order"]})
 

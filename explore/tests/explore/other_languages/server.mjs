@@ -25,16 +25,20 @@ function genuine(headers, body) {
     return Math.abs(Date.now() / 1000 - Number(stamp)) < 300 && given.some(same);
 }
 
+const orderOf = (text) => text.match(/\b10\d\d\b/)?.[0];
+// A message about this order or about none, or a draft that a person did not want.
+const dealsWith = (it, order) =>
+    it.direction === 'outbound' ? [undefined, order].includes(orderOf(it.text)) : it.event === 'draft-discarded';
+
 async function handle({ data }) {
     const id = data.conversation_id;
     if (!id || (!looks && data.turn !== 'ours')) return;
     const view = await call('GET', `/conversations/${id}`);
-    const last = view.timeline.findLastIndex((it) => it.direction === 'inbound');
-    const order = view.timeline[last].text.match(/\b10\d\d\b/)?.[0];
-    if (!order || view.assignee?.type === 'user' || view.risk) return;
-    const since = view.timeline.slice(last + 1);
-    const done = since.some((it) => it.direction === 'outbound' || it.event === 'draft-discarded');
-    if (!(looks && done)) await call('POST', `/conversations/${id}/replies`, { body: `Your order ${order} is on its way.` });
+    const asked = view.timeline.map((it) => it.direction === 'inbound' && orderOf(it.text));
+    if (!asked.some(Boolean) || view.assignee?.type === 'user' || view.risk) return;
+    const waits = (order, n) => order && !(looks && view.timeline.slice(n + 1).some((it) => dealsWith(it, order)));
+    for (const order of new Set(asked.filter(waits)))
+        await call('POST', `/conversations/${id}/replies`, { body: `Your order ${order} is on its way.` });
     if (view.status === 'open') await call('POST', `/conversations/${id}/status`, { status: 'waiting' });
 }
 

@@ -35,20 +35,31 @@ def genuine(headers, body):
     return abs(time.time() - int(stamp)) < 300 and any(hmac.compare_digest(wanted, one) for one in given)
 
 
+def order_of(text):
+    found = re.search(r"\b10\d\d\b", text)
+    return found and found[0]
+
+
+def deals_with(item, order):
+    """A message about this order or about none, or a draft that a person did not want."""
+    if item.get("direction") == "outbound":
+        return order_of(item["text"]) in (None, order)
+    return item.get("event") == "draft-discarded"
+
+
 def handle(event, looks):
     conversation = event["data"].get("conversation_id")
     if conversation is None or (not looks and event["data"].get("turn") != "ours"):
         return
     view = call("GET", f"/conversations/{conversation}")
     timeline = view["timeline"]
-    last = max(n for n, item in enumerate(timeline) if item.get("direction") == "inbound")
-    order = re.search(r"\b10\d\d\b", timeline[last]["text"])
-    if not order or (view["assignee"] or {}).get("type") == "user" or view["risk"]:
+    mails = [(n, order_of(item["text"])) for n, item in enumerate(timeline) if item.get("direction") == "inbound"]
+    asked = [(n, order) for n, order in mails if order]
+    if not asked or (view["assignee"] or {}).get("type") == "user" or view["risk"]:
         return
-    since = timeline[last + 1 :]
-    done = any(item.get("direction") == "outbound" or item.get("event") == "draft-discarded" for item in since)
-    if not (looks and done):
-        call("POST", f"/conversations/{conversation}/replies", {"body": f"Your order {order[0]} is on its way."})
+    waiting = [order for n, order in asked if not (looks and any(deals_with(item, order) for item in timeline[n + 1 :]))]
+    for order in dict.fromkeys(waiting):
+        call("POST", f"/conversations/{conversation}/replies", {"body": f"Your order {order} is on its way."})
     if view["status"] == "open":
         call("POST", f"/conversations/{conversation}/status", {"status": "waiting"})
 

@@ -78,9 +78,9 @@ pub(super) const PLANTED: &[Planted] = &[
     ),
     Planted("an app that answers held mail", Oracle::PersonsWord, "1_0_risk:0@run.0", |api| {
         Box::pin(async move {
-            for (conversation, order) in questions(&api).await? {
+            for (conversation, order, is_discarded) in questions(&api).await? {
                 let for_people = conversation["assignee"]["type"] == "user";
-                if !for_people && !is_dealt_with(since_last_mail(&conversation).1) {
+                if !for_people && !is_discarded {
                     api.draft(id(&conversation), &answer(&order)).await?;
                 }
             }
@@ -88,10 +88,10 @@ pub(super) const PLANTED: &[Planted] = &[
         })
     }),
     Planted(
-        "a draft that is written again when a person has discarded it",
+        "an email that is sent when a person has discarded its draft",
         Oracle::PersonsWord,
         "1_0_discard:0@end.0",
-        |api| Box::pin(drafts_again(api)),
+        |api| Box::pin(writes_again(api, true)),
     ),
     Planted("a 429 that is taken for an answer", Oracle::NobodyForgotten, "1_1_busy@reply.0", |api| {
         Box::pin(async move {
@@ -140,20 +140,23 @@ pub(super) const PLANTED: &[Planted] = &[
 
 /// Answers what a person has taken over.
 pub(crate) async fn answers_for_people(api: Api) -> AppResult {
-    for (conversation, order) in questions(&api).await? {
-        if conversation["risk"].is_null() && !is_dealt_with(since_last_mail(&conversation).1) {
+    for (conversation, order, is_discarded) in questions(&api).await? {
+        if conversation["risk"].is_null() && !is_discarded {
             api.draft(id(&conversation), &answer(&order)).await?;
         }
     }
     Ok(())
 }
 
-/// Drafts again what a person has discarded.
-pub(crate) async fn drafts_again(api: Api) -> AppResult {
-    for (conversation, order) in questions(&api).await? {
-        let (_, since) = since_last_mail(&conversation);
-        let is_answered = since.iter().any(|item| item["direction"] == "outbound");
-        if !is_answered && !is_for_people(&conversation) {
+/// Writes again what a person has discarded: a draft, or at the second time an email if it `sends`.
+pub(crate) async fn writes_again(api: Api, sends: bool) -> AppResult {
+    for (conversation, order, is_discarded) in questions(&api).await? {
+        if is_for_people(&conversation) {
+            continue;
+        }
+        if sends && is_discarded {
+            api.send(id(&conversation), &answer(&order)).await?;
+        } else {
             api.draft(id(&conversation), &answer(&order)).await?;
         }
     }

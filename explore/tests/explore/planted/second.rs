@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use shared_inbox_explore::Oracle;
 
 use super::{Planted, orders};
-use crate::apps::{RequestError, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
+use crate::apps::{
+    RequestError, answer, id, is_dealt_with, is_for_people, items, open_orders, order, since_last_mail,
+};
 
 pub(super) const PLANTED: &[Planted] = &[
     Planted(
@@ -148,11 +150,13 @@ pub(super) const PLANTED: &[Planted] = &[
         |api| {
             Box::pin(async move {
                 for entry in api.open().await? {
-                    let conversation = api.read(id(&entry)).await.unwrap_or_default();
-                    let leave = is_for_people(&entry) || is_for_people(&conversation);
-                    let (_, since) = since_last_mail(&conversation);
-                    if let Some(order) = order(&entry["snippet"]).filter(|_| !leave && !is_dealt_with(since))
-                    {
+                    let conversation = api.read(id(&entry)).await;
+                    let leave = is_for_people(&entry) || conversation.as_ref().is_ok_and(is_for_people);
+                    let open = match &conversation {
+                        Ok(conversation) => open_orders(conversation),
+                        Err(_) => order(&entry["snippet"]).into_iter().collect(),
+                    };
+                    for order in open.into_iter().filter(|_| !leave) {
                         api.draft(id(&entry), &answer(order)).await?;
                     }
                 }

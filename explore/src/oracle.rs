@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 /// The rule that was broken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Oracle {
@@ -23,15 +23,19 @@ pub enum Oracle {
     Expect,
 }
 
+impl Oracle {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::SameEnd,
+        Self::NeverTwice,
+        Self::NobodyForgotten,
+        Self::PersonsWord,
+        Self::WellBehaved,
+        Self::Expect,
+    ];
+}
+
 impl fmt::Display for Oracle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SameEnd => "same-end",
-            Self::NeverTwice => "never-twice",
-            Self::NobodyForgotten => "nobody-forgotten",
-            Self::PersonsWord => "persons-word",
-            Self::WellBehaved => "well-behaved",
-            Self::Expect => "expect",
-        })
+        self.serialize(f)
     }
 }
