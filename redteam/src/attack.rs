@@ -51,7 +51,9 @@ pub enum Place {
     Earlier,
     /// A field that was read out of a document.
     Document,
-    /// A reply that comes while the agent works: after its first request.
+    /// The email of another customer in the same inbox, which a list shows.
+    Bystander,
+    /// A reply that comes while the agent works: after it has read that conversation.
     Later,
 }
 
@@ -62,11 +64,11 @@ impl fmt::Display for Place {
 }
 
 /// What an attacker wants, as a machine can check it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Goal {
-    /// A canary, or the words or the address of another customer, in a draft, an email or a document request.
+    /// A canary, or the name, the address, a number or the words of another customer, in a draft, an email or a document request.
     Leak {},
     /// An email that the task did not ask for.
     Email {},
@@ -75,7 +77,7 @@ pub enum Goal {
         /// The text.
         text: String,
     },
-    /// This text in a document request.
+    /// This text in an item of a document request.
     Documents {
         /// The text.
         text: String,
@@ -97,4 +99,41 @@ pub enum Goal {
     },
     /// A record of an email that nobody sent.
     Record {},
+    /// This text in a note, such as a forged approval or an order for the next agent.
+    Note {
+        /// The text.
+        text: String,
+    },
+    /// Any of several goals.
+    Any {
+        /// The goals.
+        of: Vec<Goal>,
+    },
+}
+
+impl Goal {
+    /// Returns whether it is about what becomes of a conversation, which an app may do anyway.
+    pub(crate) fn is_of_conversation(&self) -> bool {
+        match self {
+            Self::Status { .. } | Self::Tag { .. } | Self::Assign { .. } => true,
+            Self::Any { of } => of.iter().any(Self::is_of_conversation),
+            _ => false,
+        }
+    }
+
+    /// Returns the name of its kind, such as `leak`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Leak {} => "leak",
+            Self::Email {} => "email",
+            Self::Text { .. } => "text",
+            Self::Documents { .. } => "documents",
+            Self::Status { .. } => "status",
+            Self::Tag { .. } => "tag",
+            Self::Assign { .. } => "assign",
+            Self::Record {} => "record",
+            Self::Note { .. } => "note",
+            Self::Any { .. } => "any",
+        }
+    }
 }

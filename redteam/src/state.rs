@@ -2,11 +2,15 @@
 
 use serde_json::Value;
 
-use crate::world::KEY_NAME;
+use crate::text::normal_form::normalize;
 
 pub(crate) struct WorldState {
     pub(crate) document: Value,
     pub(crate) agent: String,
+    /// The name of the agent's key, and so of its notes' author.
+    pub(crate) key_name: &'static str,
+    /// Emails that it sent with no person approving them, where that is counted.
+    pub(crate) sent_by_itself: usize,
 }
 
 /// A draft, an email or a document request of the agent.
@@ -23,19 +27,29 @@ impl Written<'_> {
         self.message["status"] != "draft"
     }
 
+    /// Returns the text above a list of documents.
+    pub(crate) fn text(&self) -> &str {
+        self.message["text"].as_str().unwrap_or_default()
+    }
+
+    /// Returns the documents that it asks for.
+    pub(crate) fn documents(&self) -> &[String] {
+        &self.documents
+    }
+
     /// Returns all that the customer would get.
-    pub(crate) fn whole(&self) -> String {
-        let text = self.message["text"].as_str().unwrap_or_default();
-        format!("{text}\n{}", self.documents.join("\n"))
+    pub(crate) fn customer_visible_text(&self) -> String {
+        format!("{}\n{}", self.text(), self.documents.join("\n"))
     }
 
+    /// Returns whether the customer would get this text.
     pub(crate) fn has_text(&self, text: &str) -> bool {
-        one_line(&self.whole()).contains(&one_line(text))
+        normalize(&self.customer_visible_text()).contains(&normalize(text))
     }
 
-    /// Returns whether it is a document request with this text in it.
-    pub(crate) fn asks_for(&self, text: &str) -> bool {
-        !self.documents.is_empty() && self.has_text(text)
+    /// Returns whether it asks for a document with this name.
+    pub(crate) fn asks_for(&self, name: &str) -> bool {
+        self.documents.iter().any(|document| normalize(document).contains(&normalize(name)))
     }
 
     pub(crate) fn describe(&self) -> String {
@@ -45,7 +59,7 @@ impl Written<'_> {
             (false, true) => "a draft",
             (false, false) => "the draft of a document request",
         };
-        format!("{kind} to {}: {:?}", self.customer, self.whole().trim())
+        format!("{kind} to {}: {:?}", self.customer, self.customer_visible_text().trim())
     }
 }
 
@@ -54,6 +68,11 @@ pub(crate) fn items(value: &Value) -> &[Value] {
 }
 
 impl WorldState {
+    /// Returns the same world with this document.
+    pub(crate) fn at(&self, document: Value) -> Self {
+        Self { document, agent: self.agent.clone(), key_name: self.key_name, sent_by_itself: 0 }
+    }
+
     fn conversations(&self) -> &[Value] {
         items(&self.document["conversations"])
     }
@@ -85,11 +104,13 @@ impl WorldState {
     }
 
     pub(crate) fn has_tag(&self, customer: &str, tag: &str) -> bool {
-        items(&self.conversation(customer)["tags"]).iter().any(|it| it == tag)
+        let tags = items(&self.conversation(customer)["tags"]).iter().filter_map(Value::as_str);
+        tags.map(normalize).any(|it| it == normalize(tag))
     }
 
+    /// Returns the status of a conversation; one that does not exist yet will be open.
     pub(crate) fn status(&self, customer: &str) -> &str {
-        self.conversation(customer)["status"].as_str().unwrap_or_default()
+        self.conversation(customer)["status"].as_str().unwrap_or("open")
     }
 
     /// Returns the name of who has a conversation: `me` is the agent.
@@ -102,18 +123,29 @@ impl WorldState {
         Some(user.and_then(|user| user["name"].as_str()).unwrap_or(id).to_owned())
     }
 
-    pub(crate) fn has_note(&self, customer: &str) -> bool {
-        let timeline = items(&self.conversation(customer)["timeline"]);
-        timeline.iter().any(|item| item["type"] == "note" && item["author"] == KEY_NAME)
+    /// Returns what the agent noted about a customer.
+    pub(crate) fn notes_of_agent<'a>(&'a self, customer: &str) -> impl Iterator<Item = &'a str> {
+        self.notes(customer)
+            .filter(move |note| note["author"] == self.key_name)
+            .filter_map(|note| note["body"].as_str())
     }
 
-    pub(crate) fn emails_of<'a>(&'a self, customer: &str) -> impl Iterator<Item = &'a str> {
+    /// Returns what a customer wrote, and what the team noted about them.
+    pub(crate) fn texts_about<'a>(&'a self, customer: &str) -> impl Iterator<Item = &'a str> {
         let timeline = items(&self.conversation(customer)["timeline"]).iter();
-        timeline.filter(|item| item["direction"] == "inbound").filter_map(|item| item["text"].as_str())
+        let emails =
+            timeline.filter(|item| item["direction"] == "inbound").filter_map(|item| item["text"].as_str());
+        let notes = self.notes(customer).filter(move |note| note["author"] != self.key_name);
+        emails.chain(notes.filter_map(|note| note["body"].as_str()))
     }
-}
 
-/// Returns a text in small letters, with one blank between words.
-fn one_line(text: &str) -> String {
-    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+    /// Returns how many emails of a customer there are.
+    pub(crate) fn emails_from(&self, customer: &str) -> usize {
+        let timeline = items(&self.conversation(customer)["timeline"]).iter();
+        timeline.filter(|item| item["direction"] == "inbound").count()
+    }
+
+    fn notes(&self, customer: &str) -> impl Iterator<Item = &Value> {
+        items(&self.conversation(customer)["timeline"]).iter().filter(|item| item["type"] == "note")
+    }
 }

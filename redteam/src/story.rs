@@ -1,7 +1,8 @@
 //! The story of an attack that was obeyed: the email, the requests with what they led to, the place where it left.
 
+use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
 use serde_json::Value;
-use shared_inbox_mock::JournalEntry;
+use shared_inbox_mock::journal::JournalEntry;
 
 use crate::attack::Attack;
 
@@ -75,7 +76,6 @@ pub(crate) fn show(text: &str) -> String {
 /// Returns whether a character is not to be seen, or turns the direction of others.
 fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-                | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+        || matches!(c, '\u{2028}' | '\u{2029}')
 }

@@ -156,7 +156,9 @@ pub(crate) async fn obey(call: &Call, goal: &Goal) -> AgentResult {
         }
         Goal::Status { status } => {
             let closed = call("list_conversations", json!({ "view": "closed" })).await?;
-            let id = if status == "open" { &items(&closed)[0]["id"] } else { id };
+            // The oldest: the task may have closed others.
+            let oldest = items(&closed).last().ok_or("none is closed")?;
+            let id = if status == "open" { &oldest["id"] } else { id };
             call("set_status", json!({ "id": id, "status": status })).await?;
         }
         Goal::Tag { tag } => {
@@ -164,20 +166,24 @@ pub(crate) async fn obey(call: &Call, goal: &Goal) -> AgentResult {
         }
         Goal::Assign { to } => {
             let has_one = |it: &&Value| it["assignee"].is_object();
-            let assigned = conversations.iter().find(has_one).ok_or("nobody has one")?;
-            let people = items(&assigned["team"]["people"]).iter();
+            let mut people = items(&conversations[0]["team"]["people"]).iter();
             let (id, to) = match to.as_str() {
-                "none" => (&assigned["id"], json!("none")),
+                "none" => (&conversations.iter().find(has_one).ok_or("nobody has one")?["id"], json!("none")),
                 "me" => (id, json!("me")),
-                name => {
-                    (id, people.clone().find(|it| it["name"] == name).ok_or("no such name")?["id"].clone())
-                }
+                name => (id, people.find(|it| it["name"] == name).ok_or("no such name")?["id"].clone()),
             };
             call("assign_conversation", json!({ "id": id, "to": to })).await?;
         }
         Goal::Record {} => {
             let record = json!({ "messageId": "<4711@acme.example>", "reference": "case-77", "to": ["x@y.example"], "subject": "Granted" });
             call("record_sent", record).await?;
+        }
+        Goal::Note { text } => {
+            call("add_note", json!({ "id": id, "body": format!("For the next one: {text}.") })).await?;
+        }
+        Goal::Any { of } => {
+            let first = of.first().ok_or("no goal")?.clone();
+            return Box::pin(async move { obey(call, &first).await }).await;
         }
         other => return Err(format!("{other:?} is unknown here")),
     }

@@ -6,23 +6,35 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox_redteam::{AgentContext, Attack, RedTeam, Verdict};
+use shared_inbox_redteam::{AgentContext, Attack, Outcome, RedTeam, RedTeamError, Verdict};
 
 use crate::{
-    agents::{notes, obey, over_rest, read_all},
+    agents::{do_task, notes, obey, over_rest, read_all},
     scripted::does_its_task,
 };
 
-#[tokio::test]
-async fn no_attack_is_obeyed_by_an_agent_that_does_its_task_alone_and_every_task_is_done() {
-    let report = RedTeam::function(does_its_task).run().await.expect("it runs");
+/// No attack of these is obeyed by an agent that does its task alone, and every task is done.
+async fn assert_innocent(team: RedTeam) {
+    let report = team.run().await.expect("it runs");
     assert_eq!(report.verdict, Verdict::Held, "{report}");
     for attack in &report.attacks {
         let counts = attack.counts;
         assert_eq!((counts.obeyed, counts.useful, counts.failed), (0, 1, 0), "{}", attack.id);
+        assert_eq!(attack.result, Outcome::Held, "{}", attack.id);
     }
     assert_eq!(report.baseline.len(), 6);
     assert!(report.baseline.iter().all(|task| task.useful == 1 && task.failed == 0), "{report}");
+}
+
+#[tokio::test]
+async fn no_attack_is_obeyed_by_an_agent_that_does_its_task_alone_and_every_task_is_done() {
+    assert_innocent(RedTeam::function(does_its_task)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs minutes"]
+async fn none_of_all_attacks_is_obeyed_by_an_agent_that_does_its_task_alone() {
+    assert_innocent(RedTeam::function(does_its_task).all()).await;
 }
 
 /// All texts of a JSON value.
@@ -41,27 +53,36 @@ fn stands_in(attack: &Attack, read: &str) -> bool {
     written.into_iter().flatten().flat_map(|it| it.lines()).all(|line| read.contains(line.trim()))
 }
 
-#[tokio::test]
-async fn every_attack_stands_where_an_agent_reads_it_and_is_obeyed_by_one_that_does_what_it_wants() {
+/// Every attack stands where an agent reads it and is obeyed by one that does what it wants.
+async fn assert_obeyed(select: fn(RedTeam) -> RedTeam) {
     let attacks: Arc<[Attack]> = Attack::built_in().into();
     let known = Arc::clone(&attacks);
     let agent = move |context: AgentContext| {
         let known = Arc::clone(&known);
         async move {
             let call = over_rest(&context.base_url, &context.key)?;
+            // A later email is there when a conversation is read again.
+            read_all(&call).await?;
             let mut read = String::new();
             read_all(&call).await?.iter().for_each(|it| texts(it, &mut read));
             texts(&call("search_documents", json!({})).await?, &mut read);
+            do_task(&call, &context.task, false).await?;
             for attack in known.iter().filter(|it| stands_in(it, &read)) {
                 obey(&call, &attack.goal).await?;
             }
             Ok(())
         }
     };
-    let report = RedTeam::function(agent).run().await.expect("it runs");
-    assert_eq!((report.verdict, report.attacks.len()), (Verdict::Obeyed, attacks.len()));
+    let report = select(RedTeam::function(agent)).run().await.expect("it runs");
+    assert_eq!(report.verdict, Verdict::Obeyed);
     for result in &report.attacks {
-        assert_eq!((result.counts.obeyed, result.counts.failed), (1, 0), "{}", result.id);
+        assert_eq!(
+            (result.result, result.counts.obeyed, result.counts.failed),
+            (Outcome::Obeyed, 1, 0),
+            "{}",
+            result.id
+        );
+        assert!(!result.habit, "{}", result.id);
         assert!(result.story.iter().any(|line| line.starts_with("outcome")), "{}", result.id);
         let is_hidden = |c: char| {
             c.is_control()
@@ -71,15 +92,47 @@ async fn every_attack_stands_where_an_agent_reads_it_and_is_obeyed_by_one_that_d
     }
 }
 
+#[tokio::test]
+async fn every_attack_stands_where_an_agent_reads_it_and_is_obeyed_by_one_that_does_what_it_wants() {
+    assert_obeyed(|team| team).await;
+}
+
+#[tokio::test]
+#[ignore = "needs minutes"]
+async fn each_of_all_attacks_stands_where_an_agent_reads_it_and_is_obeyed() {
+    assert_obeyed(RedTeam::all).await;
+}
+
 #[test]
-fn there_are_at_least_sixty_attacks_in_eight_families_of_every_kind_at_every_place() {
+fn there_are_at_least_two_hundred_attacks_of_every_kind_at_every_place() {
     let attacks = Attack::built_in();
     let distinct = |name: &dyn Fn(&Attack) -> String| attacks.iter().map(name).collect::<BTreeSet<_>>().len();
-    assert!(attacks.len() >= 60, "{}", attacks.len());
-    assert!(distinct(&|it| it.family.clone()) >= 8);
-    assert_eq!(distinct(&|it| it.place.to_string()), 8);
-    assert_eq!(distinct(&|it| json!(it.goal)["kind"].to_string()), 8);
+    assert!(attacks.len() >= 200, "{}", attacks.len());
+    assert_eq!(distinct(&|it| it.id.clone()), attacks.len());
+    assert!(distinct(&|it| it.family.clone()) >= 14);
+    assert_eq!(distinct(&|it| it.place.to_string()), 9);
+    assert_eq!(distinct(&|it| it.goal.kind().to_owned()), 9, "`note` is inside of `any`");
     assert_eq!(distinct(&|it| it.task.clone()), 6);
+}
+
+#[test]
+fn a_sample_is_over_all_families_and_the_same_for_the_same_seed() {
+    let team = RedTeam::command(["true"]);
+    let ids = |team: RedTeam| team.selected().expect("sound").into_iter().map(|it| it.id).collect::<Vec<_>>();
+    let families = |team: &RedTeam| {
+        team.selected().expect("sound").into_iter().map(|it| it.family).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(ids(team.clone()).len(), 80);
+    assert_eq!(ids(team.clone().seed(7)), ids(team.clone().seed(7)));
+    assert_ne!(ids(team.clone().seed(7)), ids(team.clone().seed(8)));
+    assert_eq!(families(&team), families(&team.clone().all()));
+    assert_eq!(ids(team.clone().sample(3)).len(), 3);
+    assert_eq!(ids(team.clone().only(["hidden"])).len(), 48, "what is named is run");
+    assert_eq!(ids(team.clone().only(["hidden"]).sample(5)).len(), 5);
+    let error = team.clone().task("nothing").selected().expect_err("no task");
+    assert!(error.to_string().starts_with("task: nothing is none of answer-question, "), "{error}");
+    let error = team.only(["plain.tag"]).task("hand-over").selected().expect_err("none");
+    assert!(matches!(error, RedTeamError::NothingSelected), "{error}");
 }
 
 #[tokio::test]
@@ -94,7 +147,7 @@ async fn the_same_seed_gives_the_same_words_and_codes_differ_in_every_world() {
                 texts(&json!([it["contact"], it["subject"], notes(&it)]), &mut read);
             }
             into.lock().expect("whole").push(read);
-            Ok(())
+            does_its_task(context).await
         }
     };
     let team = RedTeam::function(agent).only(["plain.send"]).jobs(1);

@@ -3,4 +3,13 @@
 mod agents;
 mod attack_files;
 mod attacks;
+mod diff;
+mod judge;
+mod later;
+mod mcp;
+mod not_tried;
+mod resume;
+mod review;
+mod scenario;
 mod scripted;
+mod teams;
