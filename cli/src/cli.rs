@@ -11,9 +11,14 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, Parser, Subcommand};
+use clap::{
+    Args, Parser, Subcommand,
+    error::{ContextKind, ContextValue},
+};
 use shared_inbox::Timestamp;
-use shared_inbox_mock::{ClockMode, MockServer, MockServerBuilder, Ready, StartError, WebhookTargets};
+use shared_inbox_mock::{
+    MockServer, MockServerBuilder, Ready, StartError, clock::ClockMode, webhooks::WebhookTargets,
+};
 use tokio::runtime;
 
 use crate::{conform::ConformCli, explore::ExploreCli, lifetime, redteam::RedteamCli};
@@ -123,6 +128,9 @@ fn memory(text: &str) -> Result<usize, &'static str> {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
+    if text.parse::<u16>().is_ok() {
+        return Err(format!("must be an address and a port; tip: 127.0.0.1:{text}"));
+    }
     let found = text.to_socket_addrs().map_err(|error| format!("must be an address and a port: {error}"))?;
     // A name such as localhost may resolve to both; a program that uses 127.0.0.1 must reach it.
     let mut found: Vec<_> = found.collect();
@@ -134,7 +142,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return fail(&one_line(&error.to_string())),
+        Err(error) if error.use_stderr() => return fail(&describe_usage_error(&error)),
         Err(help) => {
             let _ = help.print();
             return ExitCode::SUCCESS;
@@ -157,19 +165,24 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn fail(message: &str) -> ExitCode {
     let mut out = io::stderr().lock();
-    let _ = writeln!(out, "shared-inbox-mock: {}", one_line(message));
-    // What somebody else said, such as the app under test.
-    if let Some((_, quoted)) = message.split_once("\n\n") {
-        let _ = writeln!(out, "{quoted}");
-    }
+    // What was said by somebody else, such as the app under test, comes behind an empty line; a place in a file has lines too.
+    let _ = writeln!(out, "shared-inbox-mock: {}", message.trim_end().replacen("\n\n", "\n", 1));
     ExitCode::from(2)
 }
 
-/// Returns the first paragraph on one line.
-fn one_line(message: &str) -> String {
-    let paragraph = message.lines().take_while(|line| !line.trim().is_empty());
-    let line = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
-    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
+/// Returns what is wrong with the command line, and the tip, on one line.
+fn describe_usage_error(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = |lines: &mut dyn Iterator<Item = &str>| lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    let wrong = line(&mut text.lines().take_while(|line| !line.trim().is_empty()));
+    let wrong = wrong.strip_prefix("error: ").unwrap_or(&wrong).to_owned();
+    let mut tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) if flag.starts_with("--port") => {
+            format!("{wrong}; tip: use --listen 127.0.0.1:PORT")
+        }
+        _ => tips.next().map_or(wrong.clone(), |tip| format!("{wrong}; tip: {tip}")),
+    }
 }
 
 fn schema() -> Result<(), String> {
@@ -296,22 +309,4 @@ fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let temporary = file.with_file_name(name);
     std::fs::write(&temporary, format!("{text}\n"))?;
     std::fs::rename(&temporary, file).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ready_file_is_put_in_place_whole_and_not_written_there() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (file, reader) = (folder.path().join("ready"), folder.path().join("reader"));
-        std::fs::write(&file, "old").expect("written");
-        // A reader of the old file continues with the old text.
-        std::fs::hard_link(&file, &reader).expect("linked");
-        write_whole(&file, "new").expect("written");
-        let read = |file| std::fs::read_to_string(file).expect("text");
-        assert_eq!((read(&file), read(&reader)), ("new\n".to_owned(), "old".to_owned()));
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing stays behind");
-    }
 }

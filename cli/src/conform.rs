@@ -9,12 +9,19 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use shared_inbox_conform::{Conform, Report, diff};
+use serde_json::{Value, json};
+use shared_inbox_conform::{Conform, Kind, Profile, Report, RuleInfo, Verdict, diff};
+
+use crate::{
+    page::Tool,
+    report_files::{PageFiles, ReportFiles, write_json},
+};
 
 /// Check an implementation of the API against every rule of its document.
 ///
 /// It needs a test key (rk_test_…) from --key-file or SHARED_INBOX_API_KEY, writes to the sandbox of that key alone, and
-/// mails nobody. Status 0: nothing demanded differs; 1: something does; 2: it could not run.
+/// mails nobody. Status 0: nothing demanded differs; 1: something does; 2: it could not run, or more rules than
+/// --max-not-tried were not tried because something failed.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ConformCli {
@@ -32,13 +39,15 @@ enum ConformCommand {
         old: PathBuf,
         /// The report of a later run
         new: PathBuf,
+        #[command(flatten)]
+        pages: PageFiles,
     },
 }
 
 #[derive(Args)]
 struct RunOptions {
     /// The prefix of the REST API, which ends in /api/v1
-    #[arg(long, value_name = "URL", required = true)]
+    #[arg(long, value_name = "URL", required_unless_present = "list")]
     base_url: Option<String>,
     /// A file with the API key; SHARED_INBOX_API_KEY unless given
     #[arg(long, value_name = "FILE")]
@@ -49,48 +58,57 @@ struct RunOptions {
     /// Send GET requests only; a live key is accepted then
     #[arg(long)]
     read_only: bool,
+    /// Try the sections of this profile: read, write, webhooks or full; --list says which they are
+    #[arg(long, value_name = "NAME", default_value = "full", hide_default_value = true)]
+    profile: Profile,
     /// Try these alone: a rule's id, or a section such as 4.4
     #[arg(long, value_name = "ID_OR_SECTION")]
     only: Vec<String>,
     /// Leave these out: a rule's id, or a section
     #[arg(long, value_name = "ID_OR_SECTION")]
     skip: Vec<String>,
+    /// The most rules that may be not tried because something failed
+    #[arg(long, value_name = "N", default_value = "0")]
+    max_not_tried: usize,
     /// Requests a minute
     #[arg(long, value_name = "REQUESTS_PER_MINUTE", default_value = "120", value_parser = clap::value_parser!(u32).range(1..))]
     budget: u32,
     /// What the words of a run are made from; the same number sends the same requests
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
-    /// Write the report here, as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the report here, as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportFiles,
+    /// Show the profiles and the rules with what each takes, and try nothing; with --json FILE as JSON, `-` is stdout
+    #[arg(long)]
+    list: bool,
 }
 
 impl ConformCli {
     /// Returns the exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
         match self.command {
-            Some(ConformCommand::Diff { old, new }) => compare(&old, &new),
+            Some(ConformCommand::Diff { old, new, pages }) => compare(&old, &new, &pages),
+            None if self.options.list => self.options.list(),
             None => self.options.run(),
         }
     }
 }
 
-fn compare(old: &Path, new: &Path) -> Result<ExitCode, String> {
+fn compare(old: &Path, new: &Path, pages: &PageFiles) -> Result<ExitCode, String> {
     let read = |file: &Path| -> Result<Report, String> {
         let failed = |error: &dyn std::fmt::Display| format!("{}: not a report: {error}", file.display());
         let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
         serde_json::from_str(&text).map_err(|error| failed(&error))
     };
-    let changes = diff(&read(old)?, &read(new)?);
-    let mut out = io::stdout().lock();
-    for change in &changes {
-        let _ = writeln!(out, "{change}");
-    }
-    let _ = writeln!(out, "{} changed", changes.len());
+    let (old, new) = (read(old)?, read(new)?);
+    let changes = diff(&old, &new);
+    let mut report = serde_json::to_value(&new).map_err(|error| error.to_string())?;
+    let shown = changes.iter().map(|change| json!({ "id": change.id, "old": change.old, "new": change.new }));
+    report["changes"] = shown.collect();
+    pages.write(Tool::Conform, &report)?;
+    let mut text: String = changes.iter().map(|change| format!("{change}\n")).collect();
+    text += &format!("{} changed\n", changes.len());
+    pages.say(&text);
     Ok(ExitCode::from(u8::from(!changes.is_empty())))
 }
 
@@ -118,6 +136,8 @@ impl RunOptions {
         let mut settings = Conform::new(base_url, self.key()?)
             .only(self.only.clone())
             .skip(self.skip.clone())
+            .profile(self.profile)
+            .max_not_tried(self.max_not_tried)
             .budget(self.budget);
         if let Some(url) = &self.control_url {
             settings = settings.control_url(url);
@@ -133,13 +153,7 @@ impl RunOptions {
 
     fn run(self) -> Result<ExitCode, String> {
         let settings = self.settings()?;
-        let mut reserved = ReservedFiles(Vec::new());
-        for (flag, file) in [("--json", &self.json), ("--junit", &self.junit)] {
-            let Some(file) = file else { continue };
-            reserved
-                .reserve(file)
-                .map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;
-        }
+        let reserved = self.reports.reserve()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -150,55 +164,56 @@ impl RunOptions {
             for warning in &plan.warnings {
                 let _ = writeln!(io::stderr(), "warning: {warning}");
             }
-            let _ = write!(io::stdout(), "{plan}");
-            let _ = io::stdout().flush();
+            self.reports.say(&plan.to_string());
             let progress = Progress::new(plan.rules + plan.left_out);
             let report = prepared.run(|rule| progress.show(&rule.id)).await;
             progress.clear();
             report.map_err(|error| error.to_string())
         })?;
         reserved.keep();
-        self.write(&report)?;
-        let _ = write!(io::stdout(), "\n{report}");
-        Ok(ExitCode::from(u8::from(!report.conforms())))
+        self.reports.write(Tool::Conform, &report, &report.junit())?;
+        self.reports.say(&format!("\n{report}"));
+        Ok(ExitCode::from(match report.verdict {
+            Verdict::Conforms => 0,
+            Verdict::Differs => 1,
+            _ => 2,
+        }))
     }
 
-    fn write(&self, report: &Report) -> Result<(), String> {
-        let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())? + "\n";
-        for (flag, file, text) in [("--json", &self.json, json), ("--junit", &self.junit, report.junit())] {
-            let Some(file) = file else { continue };
-            fs::write(file, text)
-                .map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;
+    /// Shows the profiles and the rules.
+    fn list(&self) -> Result<ExitCode, String> {
+        let rules: Vec<RuleInfo> =
+            Conform::rules().into_iter().filter(|rule| has(self.profile, rule)).collect();
+        if let Some(file) = &self.reports.json {
+            let profiles: Vec<Value> = Profile::ALL
+                .iter()
+                .map(|profile| json!({ "name": profile.name(), "sections": profile.sections() }))
+                .collect();
+            let list = json!({ "profiles": profiles, "rules": rules });
+            write_json(file, &list)?;
+            return Ok(ExitCode::SUCCESS);
         }
-        Ok(())
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "profile   rules  sections");
+        for profile in Profile::ALL {
+            let count = Conform::rules().iter().filter(|rule| has(profile, rule)).count();
+            let _ = writeln!(out, "{:<9} {count:>5}  {}", profile.name(), profile.sections().join(" "));
+        }
+        for rule in &rules {
+            let kind = if rule.kind == Kind::Observation { ", observation" } else { "" };
+            let _ = writeln!(out, "\n{}  ({}{kind})  {}", rule.id, rule.section, rule.says);
+            let _ = match rule.control_calls.is_empty() {
+                true => writeln!(out, "  needs {}", rule.needs),
+                false => writeln!(out, "  needs {}: {}", rule.needs, rule.control_calls.join(", ")),
+            };
+        }
+        Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Files for reports, made before a run of minutes so that it does not end with a report that has no place. Those that were not there
-/// before are removed again when the run could not be made.
-struct ReservedFiles(Vec<PathBuf>);
-
-impl ReservedFiles {
-    fn reserve(&mut self, file: &Path) -> io::Result<()> {
-        let is_new = !file.exists();
-        fs::OpenOptions::new().create(true).append(true).open(file)?;
-        if is_new {
-            self.0.push(file.to_owned());
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for ReservedFiles {
-    fn drop(&mut self) {
-        for file in &self.0 {
-            let _ = fs::remove_file(file);
-        }
-    }
+/// Returns whether a rule is of a profile.
+fn has(profile: Profile, rule: &RuleInfo) -> bool {
+    profile.sections().contains(&rule.section.as_str())
 }
 
 /// The line on a terminal that says how far it is.

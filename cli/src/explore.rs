@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    fs,
     io::{self, IsTerminal, Write},
     path::PathBuf,
     process::ExitCode,
@@ -12,7 +11,11 @@ use std::{
 use clap::Args;
 use shared_inbox_explore::{Explore, Progress, Report, Scenario};
 
-use crate::pipe::{self, status};
+use crate::{
+    page::Tool,
+    pipe::{self, status},
+    report_files::ReportFiles,
+};
 
 /// Find the failures and interruptions that break your app, with a command that replays them.
 ///
@@ -32,12 +35,13 @@ use crate::pipe::{self, status};
 /// twice, late, out of order, or are lost.
 ///
 /// When everything has calmed down, every customer must be answered, none twice, what people decided respected, and all
-/// else as without trouble. Status 0: nothing found; 1: something found; 2: it could not run; 130: interrupted.
+/// else as without trouble. Status 0: nothing found; 1: something found; 2: it could not run, or with --strict could not
+/// judge everything; 130: interrupted. An app whose words vary is judged by how many emails, drafts and notes there are.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExploreCli {
-    /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `days`, `rules`,
-    /// `ignore`, `expect`
+    /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `days`, `job`,
+    /// `job_at`, `same`, `rules`, `ignore`, `expect`
     #[arg(long, value_name = "FILE", required_unless_present = "pipe")]
     scenario: Option<PathBuf>,
     /// How long to explore at most. Without it, each single step is tried once; with it, pairs of steps and steps at random
@@ -51,7 +55,7 @@ pub(crate) struct ExploreCli {
     #[arg(long, value_name = "TOKEN")]
     replay: Option<String>,
     /// Run no more schedules than this
-    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..))]
     schedules: u64,
     /// How long one run of COMMAND may take before it is killed
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
@@ -59,12 +63,14 @@ pub(crate) struct ExploreCli {
     /// Go on after the first finding
     #[arg(long)]
     all: bool,
+    /// End with status 2 when something could not be judged, such as the words of an app that vary from run to run
+    #[arg(long)]
+    strict: bool,
     /// Keep the world of the first finding open in the console afterwards, until Ctrl-C
     #[arg(long)]
     open: bool,
-    /// Write the report here, as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportFiles,
     /// Run a function of the process that started this one, over stdin and stdout; for test fixtures
     #[arg(long, hide = true, exclusive = true)]
     pipe: bool,
@@ -93,17 +99,15 @@ impl ExploreCli {
             Some(seconds) => explore.seconds(seconds),
             None => explore,
         };
-        if let Some(file) = &self.json {
-            let opened = fs::OpenOptions::new().create(true).append(true).open(file);
-            opened.map_err(|error| format!("--json {}: cannot be written: {error}", file.display()))?;
-        }
+        self.reports.reserve()?.keep();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .map_err(|error| format!("cannot start: {error}"))?;
         let explored = runtime.block_on(async {
-            let stop = crate::lifetime::until_ended(false).map_err(|error| error.to_string())?;
+            let stop = crate::lifetime::until_ended(false)
+                .map_err(|error| shared_inbox_explore::ExploreError::Mock(error.to_string()))?;
             match &self.replay {
                 Some(token) => tokio::select! {
                     report = explore.clone().replay(token) => report,
@@ -114,15 +118,14 @@ impl ExploreCli {
         });
         clear();
         let report = explored.as_ref().map_or_else(|why| Report::could_not_run(self.seed, why), Clone::clone);
-        if let Some(file) = &self.json {
-            let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n";
-            fs::write(file, json)
-                .map_err(|error| format!("--json {}: cannot be written: {error}", file.display()))?;
-        }
-        let report = explored?;
-        let _ = write!(io::stdout(), "{report}");
+        self.reports.write(Tool::Explore, &report, &report.junit())?;
+        let report = explored.map_err(|error| error.to_string())?;
+        self.reports.say(&report.to_string());
         if let Some(finding) = report.findings.first().filter(|_| self.open) {
             runtime.block_on(keep_open(explore, &finding.replay))?;
+        }
+        if self.strict && report.held() && !report.held_strictly() {
+            return Ok(ExitCode::from(2));
         }
         Ok(status(&report))
     }
@@ -133,7 +136,7 @@ async fn keep_open(explore: Explore, token: &str) -> Result<(), String> {
     let stop = crate::lifetime::until_ended(false).map_err(|error| error.to_string())?;
     let mut stop = std::pin::pin!(stop);
     let world = tokio::select! {
-        world = explore.open(token) => world?,
+        world = explore.open(token) => world.map_err(|error| error.to_string())?,
         () = &mut stop => return Ok(()),
     };
     let _ = writeln!(io::stdout(), "open: {} (Ctrl-C ends it)", world.console_url());

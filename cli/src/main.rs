@@ -5,8 +5,11 @@ mod cli;
 mod conform;
 mod explore;
 mod lifetime;
+mod page;
 mod pipe;
 mod redteam;
+mod redteam_pipe;
+mod report_files;
 
 use std::process::ExitCode;
 

@@ -20,9 +20,8 @@ use shared_inbox_explore::{Explore, Report, Scenario, Verdict, piped::Functions}
 use tokio::sync::{mpsc, oneshot};
 
 const MAX_SECONDS: f64 = 86_400.0;
-/// The keys of a scenario that can be options.
-const KEYS: [&str; 9] =
-    ["mails", "people", "scopes", "days", "rules", "ignore", "expect", "mode", "webhook_path"];
+/// The keys of a scenario that can be options; those of a server stand in its file.
+const KEYS: [&str; 8] = ["mails", "people", "scopes", "days", "same", "rules", "ignore", "expect"];
 
 /// What the other process wants.
 struct Wanted {
@@ -51,7 +50,7 @@ impl Wanted {
         if command.is_some() && first["check"] == true {
             return Err("check: is called in the process of a function, and the app is a command".to_owned());
         }
-        let scenario = take_scenario(options, command.is_some())?;
+        let scenario = take_scenario(options)?;
         let mut explore = match command {
             Some(words) => Explore::command(scenario, words).launched_by(crate::lifetime::launcher()),
             None => {
@@ -61,7 +60,7 @@ impl Wanted {
             }
         };
         if let Some(token) = &replay {
-            explore.check_token(token).map_err(|why| why.trim_start_matches("--").to_owned())?;
+            explore.check_token(token).map_err(|why| why.to_string().trim_start_matches("--").to_owned())?;
         }
         if let Some(seconds) = seconds {
             explore = explore.seconds(seconds);
@@ -71,6 +70,9 @@ impl Wanted {
         }
         if let Some(seed) = seed {
             explore = explore.seed(seed);
+        }
+        if schedules == Some(0) {
+            return Err("schedules: 0 would try nothing; it must be 1 or more".to_owned());
         }
         if let Some(schedules) = schedules {
             explore = explore.max_schedules(schedules);
@@ -89,7 +91,7 @@ fn take_command(options: &mut Map<String, Value>) -> Result<Option<Vec<String>>,
 }
 
 /// Takes a scenario from its file, or from its keys among the options.
-fn take_scenario(mut options: Map<String, Value>, is_command: bool) -> Result<Scenario, String> {
+fn take_scenario(mut options: Map<String, Value>) -> Result<Scenario, String> {
     if let Some(file) = options.remove("scenario") {
         if let Some(option) = options.keys().next() {
             return Err(format!("{option}: belongs into the file of the scenario"));
@@ -97,16 +99,11 @@ fn take_scenario(mut options: Map<String, Value>, is_command: bool) -> Result<Sc
         let file = file.as_str().ok_or_else(|| format!("scenario: {file} is no path of a file"))?;
         return Scenario::from_file(file).map_err(|why| format!("scenario: {why}"));
     }
-    for server_only in ["mode", "webhook_path"] {
-        if options.contains_key(server_only) && !is_command {
-            return Err(format!("{server_only}: a function is a job, which has no such option"));
-        }
-    }
     if let Some(option) = options.keys().find(|option| !KEYS.contains(&option.as_str())) {
         let others = "scenario, check, seconds, seed, schedules, replay and the timeout of a run";
         return Err(format!("{option}: is no option; there are {}, {others}", KEYS.join(", ")));
     }
-    Scenario::from_options(options)
+    Scenario::from_options(options).map_err(|why| why.to_string())
 }
 
 fn take_seconds(options: &mut Map<String, Value>, name: &str) -> Result<Option<f64>, String> {
@@ -157,9 +154,9 @@ pub(crate) fn explore() -> Result<ExitCode, String> {
             }
         };
         let report = match &replay {
-            None => explore.run_until(stop, |_| {}).await?,
+            None => explore.run_until(stop, |_| {}).await.map_err(|why| why.to_string())?,
             Some(token) => tokio::select! {
-                report = explore.replay(token) => report?,
+                report = explore.replay(token) => report.map_err(|why| why.to_string())?,
                 () = stop => Report::interrupted(0),
             },
         };
@@ -192,6 +189,7 @@ fn failure_message(report: &Report, language: &str) -> String {
 pub(crate) fn status(report: &Report) -> ExitCode {
     ExitCode::from(match report.verdict {
         Verdict::Held => 0,
+        Verdict::CouldNotRun => 2,
         // As a shell says it of a program that Ctrl-C ended.
         Verdict::Interrupted => 130,
         _ => 1,

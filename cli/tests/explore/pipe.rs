@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::apps::{Api, AppResult, answer, id, is_dealt_with, is_for_people, order, since_last_mail};
+use crate::apps::{Api, AppResult, answer, asked_orders, id, is_for_people, open_orders, order};
 
 /// The program, and the process that has the functions.
 struct Host {
@@ -90,14 +90,12 @@ fn options(more: Value) -> Value {
 }
 
 async fn drafts(api: Api) -> AppResult {
-    for entry in api.open().await? {
+    for entry in api.open_and_waiting().await? {
         let conversation = api.read(id(&entry)).await?;
-        let (mail, since) = since_last_mail(&conversation);
-        let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
-        if is_for_people(&conversation) {
+        if asked_orders(&conversation).is_empty() || is_for_people(&conversation) {
             continue;
         }
-        if !is_dealt_with(since) {
+        for order in open_orders(&conversation) {
             api.draft(id(&entry), &answer(order)).await?;
         }
         api.set_status(id(&entry), "waiting").await?;
@@ -205,7 +203,7 @@ async fn a_wrong_option_is_named() {
         (json!({ "schedules": 1.5 }), "schedules: 1.5 is no whole number"),
         (json!({ "replay": 1 }), "replay: 1 is no token"),
         (json!({ "replay": "nonsense" }), "replay nonsense: is no token"),
-        (json!({ "mode": "server" }), "mode: a function is a job"),
+        (json!({ "mode": "server" }), "mode: is no option; there are mails"),
         (json!({ "people": "some" }), "people: must be"),
         (json!({ "colour": "red" }), "colour: is no option; there are mails"),
         (json!({ "scenario": "nowhere.toml" }), "mails: belongs into the file of the scenario"),

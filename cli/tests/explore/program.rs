@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     fs,
+    hash::{BuildHasher, Hasher, RandomState},
     path::Path,
     process::{Child, Command},
     time::Duration,
@@ -10,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::apps::{Api, answer, id, items, order};
+use crate::apps::{Api, TIMEOUT, http_client, id, items};
 
 /// The program with a scenario, which is written into this folder.
 fn explorer(folder: &Path, scenario: &str, flags: &[&str], command: &[impl AsRef<OsStr>]) -> Command {
@@ -52,7 +53,7 @@ fn read_once(file: &Path, is_whole: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// Waits until no such process runs. Whoever has to may not have taken note of its end yet.
+/// Waits until no such process runs. One that has ended and is not reaped yet does not run.
 #[cfg(unix)]
 fn wait_for_end(pid: &str) {
     let has_ended =
@@ -74,16 +75,16 @@ fn a_bad_scenario_is_refused_by_the_name_of_its_key() {
         ("mails = [{ text = \"Hi\", to = \"x\" }]", "mails[0].to"),
         ("mails = [\"Hi\"]\nmode = \"robot\"", "mode: must be"),
         ("mails = [\"Hi\"]\npeople = true", "people: must be"),
-        ("mails = [\"Hi\"]\nscopes = [\"fly\"]", "scopes: \"fly\" is none of"),
-        ("mails = [\"Hi\"]\nignore = [\"weather\"]", "ignore: \"weather\" is none of"),
+        ("mails = [\"Hi\"]\nscopes = [\"fly\"]", "scopes[0]: \"fly\" is none of `read`, "),
+        ("mails = [\"Hi\"]\nignore = [\"weather\"]", "ignore[0]: \"weather\" is none of `"),
         ("mails = [\"Hi\"]\nmode = \"server\"\nwebhook_path = \"x\"", "webhook_path: must be"),
         ("mails = [\"Hi\"]\nwebhook_path = \"/hooks\"", "webhook_path: goes with mode = \"server\""),
         ("mails = [{ text = \"Hi\", sbject = \"Order\" }]", "mails[0].sbject: is no field of a mail"),
-        ("mails = [\"Hi\"]\nexpect = [1]", "expect: must be"),
+        ("mails = [\"Hi\"]\nexpect = [1]", "expect[0]: "),
         ("mails = [\"Hi\"]\ndays = -1", "days: must be a whole number"),
         ("mails = [\"Hi\"]\ndays = 1000", "days: must be a whole number"),
         ("mails = [\"Hi\"]\nrules = []", "rules: must be a table"),
-        ("mails = [\"Hi\"]\nrules = { persons-word = 1 }", "rules.persons-word: must be true or false"),
+        ("mails = [\"Hi\"]\nrules = { persons-word = 1 }", "rules.persons-word: "),
         ("mails = [\"Hi\"]\nrules = { persons-wrod = false }", "rules.persons-wrod: is no rule"),
         ("mails = [{ text = \"Hi\", follow_up = 1 }]", "mails[0].follow_up: must be true or false"),
         ("mails = [{ text = \"Hi\", follow_up = true }]", "mails[0].follow_up: there is no earlier mail"),
@@ -211,12 +212,77 @@ async fn an_app_that_only_reads() {
 #[ignore = "is run by other tests, as a program of its own"]
 async fn the_app_that_other_tests_run() {
     let Some(api) = api_of_variables() else { return };
+    api.answer_what_the_list_shows().await.expect("it ran");
+}
+
+#[tokio::test]
+#[ignore = "is run by other tests, as a program of its own"]
+async fn an_app_whose_words_vary() {
+    let Some(api) = api_of_variables() else { return };
     for entry in api.open().await.expect("a list") {
-        if let Some(order) = order(&entry["snippet"]) {
-            api.draft(id(&entry), &answer(order)).await.expect("a draft");
-            api.set_status(id(&entry), "waiting").await.expect("a status");
+        if entry["messageCount"] == 1 {
+            let number = RandomState::new().build_hasher().finish();
+            api.draft(id(&entry), &format!("We are on it ({number:x}).")).await.expect("a draft");
+        }
+        api.set_status(id(&entry), "waiting").await.expect("a status");
+    }
+}
+
+#[test]
+fn what_could_not_be_judged_is_status_2_for_who_is_strict() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = app_command("program::an_app_whose_words_vary");
+    for (strict, wanted) in [(None, 0), (Some("--strict"), 2)] {
+        let flags: Vec<&str> = ["--schedules", "1", "--seconds", "600"].into_iter().chain(strict).collect();
+        let (status, said) =
+            explore(folder.path(), "mails = [\"Hi\"]\nrules = { never-twice = false }", &flags, &command);
+        assert_eq!(status, Some(wanted), "{said}");
+        assert!(said.contains("not judged: same-end of outbox.text"), "{said}");
+    }
+}
+
+/// A page of the documentation.
+fn page(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)).expect("a page")
+}
+
+/// The same without how long it took.
+fn without_seconds(said: &str) -> String {
+    let parts: Vec<&str> =
+        said.split(" in ").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect();
+    parts.join(" in ")
+}
+
+#[test]
+#[ignore = "needs Python"]
+fn the_guide_shows_what_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let guide = page("explore.md");
+    for page in [&page("testing.md"), &guide] {
+        for shown in page.split(" title=\"").skip(1) {
+            let (name, rest) = shown.split_once("\"\n").expect("a title and a line end");
+            fs::write(folder.path().join(name), rest.split("```").next().unwrap_or_default())
+                .expect("written");
         }
     }
+    let shown: Vec<&str> = guide.split("```text\n").skip(1).filter_map(|it| it.split("```").next()).collect();
+    let [finding, nothing, ..] = shown[..] else { panic!("the guide has lost its blocks") };
+    let run = |words: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
+        program.args(["explore", "--scenario", "scenario.toml"]).args(words).current_dir(folder.path());
+        let out = program.output().expect("it starts");
+        without_seconds(&String::from_utf8_lossy(&out.stdout)).replace("python3 job.py", "python job.py")
+    };
+    let said = run(&["--", "python3", "job.py"]);
+    for piece in without_seconds(finding).lines().flat_map(|line| line.split('…')).map(str::trim_end) {
+        assert!(said.contains(piece), "{piece} is not in {said}");
+    }
+    let schedules = nothing.split(" schedules in ").next().and_then(|it| it.rsplit(' ').next());
+    let mended =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../explore/tests/explore/other_languages/app.py");
+    let (schedules, mended) = (schedules.expect("a number"), mended.to_str().expect("text").to_owned());
+    let said = run(&["--seconds", "600", "--schedules", schedules, "--", "python3", &mended, "correct"]);
+    assert_eq!(said.trim_end(), without_seconds(nothing).trim_end());
 }
 
 #[tokio::test]
@@ -235,7 +301,7 @@ async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was
     let line = lines.into_iter().find(|line| line.starts_with("open: ")).expect("an address");
     let url = line.split(' ').nth(1).expect("an address").to_owned();
 
-    let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+    let http = http_client(TIMEOUT);
     let page = http.get(&url).send().await.expect("a page");
     assert_eq!(page.status(), 200, "{url}");
     let (origin, world) = url.split_once("/?world=").expect("a world");
@@ -302,6 +368,31 @@ fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
     // The same line with an app that the schedule does not break.
     let harmless = line.replace("program::the_app_that_other_tests_run", "program::an_app_that_only_reads");
     assert_eq!(shell(&harmless).status.code(), Some(0), "{harmless}");
+}
+
+#[test]
+fn in_junit_a_finding_is_a_failure_and_what_was_not_run_or_not_judged_is_no_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("report.xml");
+    let finding = app_command("program::the_app_that_other_tests_run");
+    let varying = app_command("program::an_app_whose_words_vary");
+    let missing = vec!["no-such-program".to_owned()];
+    let (all, some) = ("", "rules = { never-twice = false }");
+    for (rules, flags, command, counts, said) in [
+        (all, ["--replay", "1_0_lost-after@reply.0"], finding, [1, 0], "classname=\"never-twice\""),
+        (some, ["--schedules", "1"], varying, [0, 0], "<skipped message=\"not judged: "),
+        (all, ["--seed", "1"], missing, [0, 1], "no-such-program cannot be started"),
+    ] {
+        let flags = [&flags[..], &["--junit", file.to_str().expect("text"), "--json", "-"]].concat();
+        let scenario = &format!("mails = [\"Where is my order 1042?\"]\n{rules}");
+        let output = explorer(folder.path(), scenario, &flags, &command).output().expect("it starts");
+        let xml = fs::read_to_string(&file).expect("a report");
+        let of = |element: &str| xml.matches(&format!("<{element} ")).count();
+        assert_eq!(["failure", "error"].map(of), counts, "{xml}");
+        assert!(xml.contains(said) && xml.contains("name=\"exploration\""), "{xml}");
+        // What is meant for people stands on stderr then.
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON alone");
+    }
 }
 
 #[test]

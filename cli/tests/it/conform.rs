@@ -216,7 +216,7 @@ async fn reports_are_written_and_compared() {
     );
     assert!(rule["request"].as_str().is_some_and(|it| it.starts_with("POST /conversations/cnv_")), "{rule}");
     let xml = std::fs::read_to_string(file("new.xml")).expect("a report");
-    assert!(xml.contains(r#"failures="1""#) && xml.contains(r#"name="notes.status"><failure"#), "{xml}");
+    assert!(xml.contains(r#"failures="1""#) && xml.contains(r#"<failure message="expected 201"#), "{xml}");
     assert!(!xml.contains(mock.test_key()) && !report.to_string().contains(mock.test_key()));
 
     let compare = async |one: &str, other: &str| {
@@ -232,4 +232,92 @@ async fn reports_are_written_and_compared() {
     );
     assert_eq!(compare("old.json", "key").await.0, Some(2));
     assert_eq!(compare("none.json", "old.json").await.0, Some(2));
+}
+
+/// The call that adds webhooks is out of order.
+fn without_webhooks() -> Changes {
+    let before = |request: &mut ProxyRequest| match request.is("POST /_mock/worlds/*/webhooks") {
+        true => Route::respond(500, &json!({ "error": "Out of order." })),
+        false => Route::Forward,
+    };
+    Changes { before: Some(Arc::new(before)), ..Changes::default() }
+}
+
+#[tokio::test]
+async fn each_verdict_has_its_status_and_leaves_its_report() {
+    let mock = MockServer::start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let (json, xml, page) = (file("report.json"), file("report.xml"), file("report.html"));
+    let url = proxy.base_url();
+    let run = async |flags: &[&str]| {
+        let rules = ["--base-url", &url, "--only", "notes.status", "--only", "secret.form"];
+        let files = ["--json", &json, "--junit", &xml, "--html", &page];
+        let output = program(&[&rules[..], &files, flags].concat(), Some(mock.test_key())).await;
+        let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.code(), report, said)
+    };
+    let (status, report, said) = run(&[]).await;
+    assert_eq!((status, &report["verdict"]), (Some(0), &json!("conforms")), "{said}");
+    assert_eq!(
+        (&report["tried"], &report["notTried"]),
+        (&json!(2), &json!({ "bySettings": 0, "failed": 0 }))
+    );
+    assert!(said.trim_end().lines().last().is_some_and(|line| line.contains("2 of 2 rules tried")), "{said}");
+
+    proxy.change(without_webhooks());
+    let (status, report, said) = run(&[]).await;
+    assert_eq!((status, &report["verdict"]), (Some(2), &json!("incomplete")), "{said}");
+    assert_eq!(
+        (&report["tried"], &report["notTried"]),
+        (&json!(1), &json!({ "bySettings": 0, "failed": 1 }))
+    );
+    let last = said.trim_end().lines().last().unwrap_or_default();
+    assert!(
+        last.contains("1 of 2 rules tried; 1 not: the control API answered 500 to POST /webhooks"),
+        "{said}"
+    );
+    let junit = std::fs::read_to_string(&xml).expect("a report");
+    assert!(junit.contains("<error message=\"the control API answered 500"), "{junit}");
+    let html = std::fs::read_to_string(&page).expect("a page");
+    assert!(html.contains(r#""verdict":"incomplete""#) && !html.contains(mock.test_key()), "{html}");
+    assert_eq!(run(&["--max-not-tried", "1"]).await.0, Some(0));
+
+    let after = |request: &ProxyRequest, response: &mut proxy::ProxyResponse| {
+        if request.is("POST /conversations/*/notes") {
+            response.status = 200;
+        }
+    };
+    proxy.change(Changes { after: Some(Arc::new(after)), ..without_webhooks() });
+    let (status, report, said) = run(&[]).await;
+    assert_eq!((status, &report["verdict"]), (Some(1), &json!("differs")), "{said}");
+}
+
+#[tokio::test]
+async fn markdown_on_stdout_stands_alone_there() {
+    let mock = MockServer::start().await;
+    let arguments = ["--base-url", mock.base_url(), "--only", "4.4", "--markdown", "-"];
+    let output = program(&arguments, Some(mock.test_key())).await;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.starts_with("## ✅ conform: `conforms`") && said.contains("rules tried"), "{said}");
+    assert!(!said.contains("rules to try"), "{said}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("rules to try"));
+}
+
+#[tokio::test]
+async fn the_list_names_profiles_rules_and_calls_without_a_service() {
+    let output = program(&["--list", "--profile", "webhooks"], None).await;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for words in ["profile ", "webhooks ", "secret.form  (6.1)", "needs control: POST /webhooks"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("notes.status"), "{said}");
+    let output = program(&["--list", "--json", "-"], None).await;
+    let list: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(list["profiles"].as_array().map(Vec::len), Some(4));
+    assert!(list["rules"].as_array().is_some_and(|rules| rules.len() > 700));
+    refused(&["--list", "--profile", "everything"], None, &["everything", "webhooks"]).await;
 }

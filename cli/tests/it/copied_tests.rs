@@ -117,7 +117,8 @@ async fn tag_conversation_works() {
 
 mod assign_conversation_1 {
 use shared_inbox::AssignTo;
-use shared_inbox_mock::{InboundMail, MockServer, NewUser};
+use shared_inbox_mock::{InboundMail, MockServer};
+use shared_inbox_mock::world::NewUser;
 
 #[tokio::test]
 async fn assign_conversation_works() {
@@ -334,7 +335,8 @@ async fn reply_is_refused_with_403() {
 }
 
 mod add_note_4 {
-use shared_inbox_mock::{InboundMail, MockServer, Plan};
+use shared_inbox_mock::{InboundMail, MockServer};
+use shared_inbox_mock::world::Plan;
 
 #[tokio::test]
 async fn add_note_is_refused_with_403() {

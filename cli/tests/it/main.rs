@@ -4,4 +4,6 @@ mod conform;
 mod copied;
 #[rustfmt::skip]
 mod copied_tests;
+mod doors;
+mod pages;
 mod program;

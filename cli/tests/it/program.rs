@@ -86,7 +86,19 @@ fn the_ready_file_appears_whole_and_replaces_an_old_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("ready.json");
     std::fs::write(&file, "stale").expect("written");
+    // Someone who waits for it never sees a part of it.
+    let reader = std::thread::spawn({
+        let file = file.clone();
+        move || loop {
+            match std::fs::read_to_string(&file) {
+                Ok(text) if text != "stale" => return text,
+                _ => std::thread::yield_now(),
+            }
+        }
+    });
     let (_running, ready) = start(&["--ready-file", file.to_str().expect("text")]);
+    let seen = reader.join().expect("no panic");
+    assert_eq!(serde_json::from_str::<Value>(&seen).expect("JSON"), ready);
     // It is there before the line on stdout is.
     let written: Value = serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
     assert_eq!(written, ready);
@@ -246,6 +258,11 @@ fn a_bad_flag_is_one_line_and_status_2() {
     assert_refused(&["--webhook-targets", "everywhere"], &["--webhook-targets", "loopback"]);
     assert_refused(&["--listen", "here"], &["--listen"]);
     assert_refused(&["--nonsense"], &["--nonsense"]);
+    // With a tip where one is near.
+    assert_refused(&["expore"], &["expore", "tip: ", "'explore'"]);
+    assert_refused(&["--port", "4010"], &["--port", "tip: use --listen 127.0.0.1:PORT"]);
+    assert_refused(&["--listen", "4010"], &["--listen", "tip: 127.0.0.1:4010"]);
+    assert_refused(&["--rate-limt", "5"], &["--rate-limt", "tip: ", "'--rate-limit'"]);
     assert_refused(&["--seed"], &["--seed"]);
     assert_refused(&["--empty", "--seed", "x"], &["--empty", "--seed"]);
 }

@@ -23,7 +23,7 @@ fn the_agent_of_the_guide_gives_the_table_that_it_shows() {
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let table = |text: &str| -> Vec<String> {
         let from = text.lines().skip_while(|line| !line.starts_with("family "));
-        let rows = from.take_while(|line| !line.is_empty());
+        let rows = from.take_while(|line| !line.is_empty() && *line != "```");
         rows.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     };
     assert_eq!(table(&said), table(&page));

@@ -1,0 +1,179 @@
+//! Reports as pages and as Markdown: what strangers wrote stays text, in the files and in a real browser.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+use shared_inbox_tests::peers;
+
+/// The code under test, which belongs to a program and not to a library.
+#[path = "../../src/page/mod.rs"]
+mod page;
+
+use page::{Tool, html, markdown};
+
+const TOOLS: [(Tool, &str); 3] =
+    [(Tool::Conform, "conform"), (Tool::Redteam, "redteam"), (Tool::Explore, "explore")];
+
+/// Everything that a page or a renderer of Markdown could take for more than text.
+const HOSTILE: &str = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>\"'><svg onload=alert(3)> ``` </code> | \
+                       @octocat \\| [a](javascript:alert(4)) ![](//evil.example/x) &amp;\n# head\n\n- #1\u{2028}\u{202e}\u{0}";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/pages")
+}
+
+fn sample(name: &str) -> Value {
+    let text = fs::read_to_string(folder().join(format!("{name}.json"))).expect("a report");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Replaces every string but those that decide how something is shown.
+fn hostile(value: &Value, field: &str) -> Value {
+    match value {
+        Value::String(_) if matches!(field, "result" | "verdict" | "kind" | "cause") => value.clone(),
+        Value::String(text) => {
+            // A story and a timeline begin with who speaks.
+            let who = text.split_once("  ").map(|(who, _)| format!("{who}  ")).unwrap_or_default();
+            json!(format!("{who}{HOSTILE}"))
+        }
+        Value::Array(items) => items.iter().map(|item| hostile(item, field)).collect(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), hostile(value, name))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn nothing_in_a_report_ends_its_element_and_the_report_stays_what_it_is() {
+    for (tool, name) in TOOLS {
+        let report = hostile(&sample(name), "");
+        let page = html(tool, &report);
+        assert_eq!(page.matches("<script").count(), 2, "{name}");
+        assert!(!page.contains("<img") && !page.contains("<!--") && !page.contains("<svg"), "{name}");
+        let data = page.split_once(r#"id="report">"#).and_then(|(_, rest)| rest.split_once("</script>"));
+        let held: Value = serde_json::from_str(data.expect("there").0).expect("JSON");
+        assert_eq!(held, report);
+    }
+}
+
+#[test]
+fn a_page_allows_its_own_script_and_style_and_names_no_address() {
+    for (tool, name) in TOOLS {
+        let page = html(tool, &json!({ "verdict": "held" }));
+        let policy = page.split_once(r#"Content-Security-Policy" content=""#).expect("a policy").1;
+        let policy = policy.split('"').next().unwrap_or_default();
+        assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+        assert!(!policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"), "{policy}");
+        assert!(!page.contains("://"), "{name}: an address in the page");
+    }
+}
+
+#[test]
+fn a_page_with_two_hundred_attacks_stays_small() {
+    let mut report = sample("redteam");
+    // Five times what a run gave: a quarter of them obeyed, with their stories.
+    let attacks = report["attacks"].as_array().expect("attacks").clone();
+    report["attacks"] = attacks.iter().cycle().take(200).cloned().collect();
+    let size = html(Tool::Redteam, &report).len();
+    assert!(size < 400_000, "{size} bytes");
+}
+
+/// What a renderer makes of it when it lets everything through.
+fn rendered(tool: Tool, report: &Value) -> String {
+    let mut options = ::markdown::Options::gfm();
+    options.compile.allow_dangerous_html = true;
+    options.compile.allow_dangerous_protocol = true;
+    ::markdown::to_html_with_options(&markdown(tool, report), &options).expect("it renders")
+}
+
+#[test]
+fn no_markup_of_a_report_is_live_in_markdown() {
+    for (tool, name) in TOOLS {
+        let html = rendered(tool, &hostile(&sample(name), ""));
+        for live in ["<img", "<a ", "<svg", "<script", "<h1", "\u{202e}"] {
+            assert!(!html.contains(live), "{name}: {live} in {html}");
+        }
+        assert!(html.contains("onerror=alert(2)"), "{name}: it is shown as text: {html}");
+        // Outside of code there are our own words alone.
+        let outside: String = html
+            .split("<code>")
+            .map(|part| part.split_once("</code>").map_or(part, |(_, rest)| rest))
+            .collect();
+        assert!(!outside.contains("octocat") && !outside.contains("evil"), "{name}: {outside}");
+    }
+}
+
+#[test]
+fn each_verdict_has_its_sign_in_markdown() {
+    for (tool, verdict, sign) in [
+        (Tool::Conform, "conforms", "✅"),
+        (Tool::Conform, "differs", "❌"),
+        (Tool::Conform, "incomplete", "⚠️"),
+        (Tool::Redteam, "held", "✅"),
+        (Tool::Redteam, "obeyed", "❌"),
+        (Tool::Redteam, "useless", "⚠️"),
+        (Tool::Explore, "held", "✅"),
+        (Tool::Explore, "broken", "❌"),
+        (Tool::Explore, "interrupted", "⚠️"),
+    ] {
+        let text = markdown(tool, &json!({ "verdict": verdict }));
+        assert!(text.starts_with(&format!("## {sign} ")), "{text}");
+    }
+}
+
+/// Writes the pages of reports into a folder, as they are, or with a stranger's words everywhere.
+fn write_pages(into: &Path, change: impl Fn(&Value) -> Value) {
+    for (tool, name) in TOOLS {
+        fs::write(into.join(format!("{name}.html")), html(tool, &change(&sample(name)))).expect("written");
+    }
+}
+
+fn drive(script: &str, pages: &Path) {
+    let Some(browser) = peers::browser() else { return };
+    let mut command = browser.script(&folder().join(script));
+    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reports");
+    let output = command.env("PAGES", pages).env("PICTURES", pictures).output().expect("Node starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[ignore = "needs a browser"]
+fn a_strangers_words_stay_text_in_the_browser() {
+    let pages = tempfile::tempdir().expect("a folder");
+    write_pages(pages.path(), |report| hostile(report, ""));
+    drive("hostile.mjs", pages.path());
+}
+
+#[test]
+#[ignore = "needs a browser"]
+fn axe_finds_nothing_in_a_report_and_the_keyboard_is_enough() {
+    let pages = tempfile::tempdir().expect("a folder");
+    write_pages(pages.path(), Value::clone);
+    drive("access.mjs", pages.path());
+}
+
+#[test]
+#[ignore = "writes the pictures of docs/reports where UPDATE_DOCS is set; needs a browser"]
+fn the_pictures_of_the_reports() {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let pages = tempfile::tempdir().expect("a folder");
+        write_pages(pages.path(), Value::clone);
+        drive("pictures.mjs", pages.path());
+    }
+}
+
+#[test]
+#[ignore = "needs Node"]
+fn the_types_of_the_pages_are_right() {
+    let Some(modules) = peers::npm(&["typescript@7.0.2"]) else { return };
+    let Some(node) = peers::node22() else { return };
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page/jsconfig.json");
+    let output = Command::new(node).arg(modules.join("typescript/bin/tsc")).arg("-p").arg(config).output();
+    let output = output.expect("Node starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
