@@ -8,12 +8,8 @@ use std::{
     path::Path,
 };
 
-use rmcp::model::CallToolResult;
 use serde::Serialize;
-use serde_json::Value;
 use shared_inbox::Timestamp;
-
-use crate::consent::{AskMethod, Decision};
 
 /// The audit file, open for appending.
 #[derive(Debug)]
@@ -21,17 +17,60 @@ pub struct Audit {
     file: fs::File,
 }
 
-/// Who agreed, and how.
+/// How a call ended, as its lines say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Consent {
-    /// The person who started the bridge, with `--send=allow`.
-    Setting,
-    /// No person was asked.
+pub(crate) enum AuditOutcome {
+    Intent,
+    Done,
     Draft,
-    /// A person was asked in this way and has not answered.
-    Open(AskMethod),
-    /// A person was asked in this way and answered.
-    Asked(AskMethod, Decision),
+    Scheduled,
+    Sending,
+    Sent,
+    Undelivered,
+    Repeat,
+    Asked,
+    Failed,
+    Unknown,
+    Cancelled,
+    TooLong,
+    CutOff,
+}
+
+impl AuditOutcome {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Done => "done",
+            Self::Draft => "draft",
+            Self::Scheduled => "scheduled",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Undelivered => "undelivered",
+            Self::Repeat => "repeat",
+            Self::Asked => "asked",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+            Self::Cancelled => "cancelled",
+            Self::TooLong => "too long",
+            Self::CutOff => "cut off",
+        }
+    }
+
+    /// Returns the outcome of a create whose message has this status.
+    pub(crate) fn of_status(status: Option<&str>) -> Self {
+        match status {
+            Some("draft") => Self::Draft,
+            Some("scheduled") => Self::Scheduled,
+            Some("sending") => Self::Sending,
+            Some("sent") => Self::Sent,
+            Some("failed") => Self::Undelivered,
+            _ => Self::Done,
+        }
+    }
+
+    pub(crate) fn of_failure(is_unknown: bool) -> Self {
+        if is_unknown { Self::Unknown } else { Self::Failed }
+    }
 }
 
 /// One line of the audit.
@@ -54,34 +93,6 @@ pub(crate) struct AuditRecord<'a> {
     pub(crate) answer: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ms: Option<u64>,
-}
-
-impl Consent {
-    /// Returns how somebody was asked, and the answer, as the audit writes them.
-    pub(crate) fn names(self) -> (Option<&'static str>, Option<&'static str>) {
-        match self {
-            Self::Setting => (Some("setting"), Some("yes")),
-            Self::Draft => (Some("nobody"), None),
-            Self::Open(way) => (Some(way.name()), None),
-            Self::Asked(way, answer) => (Some(way.name()), Some(answer.name())),
-        }
-    }
-}
-
-impl<'a> AuditRecord<'a> {
-    pub(crate) fn message_of(result: &'a CallToolResult) -> Option<&'a str> {
-        field(result, "messageId")
-    }
-
-    /// Returns the status of the message that a result names.
-    pub(crate) fn status_of(result: &'a CallToolResult) -> Option<&'a str> {
-        let known = |status: &&str| matches!(*status, "draft" | "scheduled" | "sending" | "sent");
-        field(result, "status").filter(known).filter(|_| Self::message_of(result).is_some())
-    }
-}
-
-fn field<'a>(result: &'a CallToolResult, name: &str) -> Option<&'a str> {
-    result.structured_content.as_ref()?.get(name).and_then(Value::as_str)
 }
 
 impl Audit {

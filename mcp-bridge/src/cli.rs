@@ -10,15 +10,19 @@ use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, PossibleValuesParser},
     error::ErrorKind,
+    parser::ValueSource,
 };
 use shared_inbox::__spec::Operation;
 
 use shared_inbox_mcp::{
     program::check_skills,
-    settings::{BASE_URL, ConsentChannel, DEFAULT_MAX_CHARS, SendPolicy, Settings, Structured},
+    settings::{
+        API_KEY, BASE_URL, ConsentChannel, DEFAULT_MAX_CHARS, SendPolicy, Settings, StateFolder, Structured,
+        variable,
+    },
 };
 
-use crate::config::{For, Launch, starting};
+use crate::config::{DesktopClient, KeyPlace, Launch, starting};
 
 const MORE: &str = "\
 Clients start this program themselves. To set one up, let it print the settings:
@@ -31,7 +35,8 @@ To find out why something does not work:
 
   shared-inbox-mcp doctor
 
-The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_INBOX_API_KEY. A key is never an
+The service's address comes from SHARED_INBOX_BASE_URL. The key comes from the file of --api-key-file, from
+SHARED_INBOX_API_KEY, or from this system's key store, where `shared-inbox-mcp key set` puts it. A key is never an
 argument: every program on the machine could read it there. Each option can come from the variable that is named with
 it; the command line goes before it.
 
@@ -63,7 +68,15 @@ impl Cli {
             }
             _ => arg,
         });
-        let parsed = Self::from_arg_matches(&command.clone().get_matches());
+        let matches = command.clone().get_matches();
+        let parsed = Self::from_arg_matches(&matches).map(|mut cli| {
+            // Of two variables, the one with the key goes before the one with its file.
+            let is_from_variable = matches.value_source("api_key_file") == Some(ValueSource::EnvVariable);
+            if is_from_variable && variable(API_KEY).is_some() {
+                cli.options.api_key_file = None;
+            }
+            cli
+        });
         if let Some(name) = empty {
             let why = format!("{name} is set to nothing: give it a value, or take it away");
             command.error(ErrorKind::InvalidValue, why).exit();
@@ -84,7 +97,7 @@ pub(crate) enum Command {
     /// The other options that you give here become part of the settings.
     Config {
         /// The client
-        client: For,
+        client: DesktopClient,
         /// Merge the settings into the client's file, after a backup beside it
         #[arg(long)]
         write: bool,
@@ -92,8 +105,25 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE", requires = "write")]
         file: Option<PathBuf>,
     },
+    /// Keep the key in this system's key store, so that no file holds it
+    Key {
+        /// What to do
+        #[command(subcommand)]
+        action: KeyAction,
+    },
     /// Check address, key, scopes, tools, clock and rate limit; the exit status says whether it works
     Doctor,
+}
+
+/// What to do with the key in the store. There is one for each service (--base-url).
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyAction {
+    /// Store a key: type it in the terminal, where it is not shown, or give it on standard input
+    Set,
+    /// Show which key is stored, and never its value
+    Show,
+    /// Delete the stored key
+    Delete,
 }
 
 /// How the bridge is to run.
@@ -139,6 +169,9 @@ pub(crate) struct Options {
     /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and how; never words
     #[arg(long, global = true, env = "SHARED_INBOX_AUDIT", value_name = "FILE")]
     pub(crate) audit: Option<PathBuf>,
+    /// Keep what may have been made in this folder, instead of the usual one, so that a restart or a second bridge looks first
+    #[arg(long, global = true, env = "SHARED_INBOX_STATE", value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
     /// Serve the skills in this folder too: how your team answers, as folders with a SKILL.md
     #[arg(long, global = true, env = "SHARED_INBOX_SKILLS", value_name = "DIR", value_parser = skills_in)]
     pub(crate) skills: Option<PathBuf>,
@@ -185,8 +218,8 @@ pub(crate) fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option
         value.starts_with("rk_") || matches!(text.split('=').next(), Some("--api-key" | "--key" | "--token"))
     };
     arguments.into_iter().any(|argument| key(&argument)).then_some(
-        "a key must not be an argument, where every program on this machine can read it: set SHARED_INBOX_API_KEY, or name \
-         a file that holds it with --api-key-file",
+        "a key must not be an argument, where every program on this machine can read it: store it with `key set`, set \
+         SHARED_INBOX_API_KEY, or name a file that holds it with --api-key-file",
     )
 }
 
@@ -197,6 +230,7 @@ impl Options {
         settings.access.base_url = self.base_url.clone();
         settings.access.key_file = self.api_key_file.clone();
         settings.access.plain_http = self.allow_plain_http;
+        settings.access.state = self.state.clone().map_or(StateFolder::Usual, StateFolder::At);
         settings.send = self.send;
         settings.ask = self.ask.unwrap_or(settings.ask);
         settings.filter.read_only = self.read_only;
@@ -211,7 +245,7 @@ impl Options {
     }
 
     /// Returns how this client is to start the bridge so that it runs with these options.
-    pub(crate) fn launch(&self, client: For, program: PathBuf) -> Launch {
+    pub(crate) fn launch(&self, client: DesktopClient, program: PathBuf, is_stored: bool) -> Launch {
         let flag = |name: &str, set: bool| set.then(|| name.to_owned());
         let list =
             |name, values: &[String]| (!values.is_empty()).then(|| format!("{name}={}", values.join(",")));
@@ -234,11 +268,17 @@ impl Options {
         let last = [
             choice("--structured", self.structured),
             path("--audit", &self.audit),
+            path("--state", &self.state),
             path("--skills", &self.skills),
         ];
         let args = args.into_iter().chain(mailboxes).chain(last).flatten().collect();
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
-        let key = !self.sandbox && self.api_key_file.is_none();
+        let key = match self.api_key_file {
+            _ if self.sandbox => KeyPlace::NotNeeded,
+            Some(_) => KeyPlace::File,
+            None if is_stored => KeyPlace::Store,
+            None => KeyPlace::Settings,
+        };
         let asks = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
         let slims = client.shows_both_forms() && self.structured.is_none();
         let offers = [(asks, "--ask=browser"), (slims, "--structured=slim")];

@@ -8,6 +8,7 @@ use shared_inbox::{
     retry::RetryPolicy,
 };
 
+use crate::config::others_can_read;
 use shared_inbox_mcp::{
     program::{PrivateFile, explain, knows_its_visitors, quoted},
     settings::{ConsentChannel, SendPolicy, Settings},
@@ -44,15 +45,62 @@ impl Report {
 /// Checks everything that must be right for the bridge to work.
 pub(crate) async fn examine(settings: &Settings) -> Report {
     let mut report = Report { text: String::new(), works: true };
+    key(&mut report, settings);
     match settings.access.connect() {
         Err(why) => report.bad(format!("settings: {why}")),
         Ok(client) => {
             report.good(format!("settings: the address is {}", client.base_url()));
+            unresolved(&mut report, settings, &client).await;
             service(&mut report, settings, &client).await;
         }
     }
     report.text.push_str(if report.works { "It works.\n" } else { "It does not work yet.\n" });
     report
+}
+
+/// Says where the key comes from, and whether others can read it there.
+fn key(report: &mut Report, settings: &Settings) {
+    if settings.access.client.is_none()
+        && let Ok((_, source)) = settings.access.find_key()
+    {
+        report.good(format!("key: it comes from {source}"));
+    }
+    let Some(path) = &settings.access.key_file else { return };
+    if let Ok(file) = std::fs::metadata(path)
+        && others_can_read(&file)
+    {
+        report.odd(format!(
+            "key file: others on this machine can read {}; close it with `chmod 600`, and have the key replaced if they may have",
+            path.display()
+        ));
+    }
+}
+
+/// Says what may have been made by this bridge, by one before it or by another on this machine.
+async fn unresolved(report: &mut Report, settings: &Settings, client: &Client) {
+    let Some(path) = settings.access.state.path().filter(|_| !settings.access.demo) else { return };
+    let records = match client.once_records().await {
+        Ok(records) => records,
+        Err(_) => {
+            return report.odd(format!(
+                "state: {} cannot be used, so that a restart forgets what may have been made",
+                path.display()
+            ));
+        }
+    };
+    // Of what is being made now, another bridge knows the outcome in a moment.
+    let left: Vec<_> = records.iter().filter(|record| !record.is_held()).collect();
+    if left.is_empty() {
+        report.good("state: nothing that may have been made is unresolved");
+    }
+    for record in left {
+        report.odd(format!(
+            "unresolved: something in {} since {}; it may have been made: look at the end of that conversation, or have the model \
+             make exactly the same call again, which looks first",
+            record.conversation(),
+            record.since()
+        ));
+    }
 }
 
 async fn service(report: &mut Report, settings: &Settings, client: &Client) {

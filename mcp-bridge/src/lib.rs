@@ -9,6 +9,7 @@
 mod audit;
 mod consent;
 mod digest;
+mod outcome;
 pub mod render;
 mod server;
 pub mod settings;

@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod doctor;
+mod key;
 mod logging;
 
 use std::{
@@ -15,11 +16,11 @@ use rmcp::ServiceExt;
 use shared_inbox_mcp::{
     Bridge,
     program::Stdio,
-    settings::{API_KEY, Audit, Settings, variable},
+    settings::{API_KEY, Audit, Settings, stored_key, variable},
 };
 
 use cli::{Cli, Command, Options};
-use config::{For, WrittenSettings};
+use config::{DesktopClient, WrittenSettings};
 
 /// How long running calls may take to finish when the client disconnects.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
@@ -37,6 +38,12 @@ fn main() -> ExitCode {
     logging::start(cli.options.verbose);
     if let Some(Command::Config { client, write, file }) = cli.command {
         return configure(client, write.then_some(file), &cli.options);
+    }
+    if let Some(Command::Key { action }) = &cli.command {
+        return match key::manage(action, &cli.options.settings().access) {
+            Ok(text) => said(&text),
+            Err(why) => wrong(&why),
+        };
     }
     // One thread: the bridge waits for a pipe and a socket, and a desktop runs many such programs.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -139,17 +146,23 @@ async fn sandbox(_settings: &mut Settings) -> Result<(), String> {
     Err("this program was built without the sandbox".into())
 }
 
-fn configure(client: For, write: Option<Option<std::path::PathBuf>>, options: &Options) -> ExitCode {
+fn configure(
+    client: DesktopClient,
+    write: Option<Option<std::path::PathBuf>>,
+    options: &Options,
+) -> ExitCode {
     let command = match std::env::current_exe() {
         Ok(command) => command,
         Err(error) => return wrong(&format!("the path of this program is not known: {error}")),
     };
     // The key is never printed, so only its form is checked.
     let key = write.is_some().then(|| variable(API_KEY)).flatten();
-    if let Err(why) = options.settings().access.check(key.filter(|_| !options.sandbox)) {
+    let access = options.settings().access;
+    if let Err(why) = access.check(key.filter(|_| !options.sandbox)) {
         return wrong(&why);
     }
-    let launch = options.launch(client, command);
+    let is_stored = access.address().is_some_and(|base_url| matches!(stored_key(&base_url), Ok(Some(_))));
+    let launch = options.launch(client, command, is_stored);
     let Some(path) = write.clone().flatten().or_else(|| client.file()) else {
         return wrong("where this client keeps its settings is not known: name the file with --write --file");
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Launch;
+use super::{KeyPlace, Launch};
 use shared_inbox_mcp::settings::{API_KEY, BASE_URL};
 
 /// The fields of an entry that the bridge sets, beside its variables.
@@ -39,7 +39,7 @@ pub(super) fn merge(
         // The arguments up to there are those of `npx` or `uvx`.
         args.drain(..=at);
     }
-    if launch.base_url.is_some() && launch.key {
+    if launch.base_url.is_some() && matches!(launch.key, KeyPlace::Settings | KeyPlace::Store) {
         // A service was named: the demo inbox is not meant any more.
         args.retain(|arg| arg != SANDBOX);
     }
@@ -60,8 +60,8 @@ pub(super) fn merge(
         env.insert(BASE_URL.into(), url.clone().into());
     }
     match key {
-        // The key file takes precedence over the variable.
-        _ if in_file => _ = env.remove(API_KEY),
+        // A key that is kept elsewhere does not lie around here too.
+        _ if in_file || launch.key == KeyPlace::Store => _ = env.remove(API_KEY),
         Some(key) => _ = env.insert(API_KEY.into(), key.into()),
         None => {}
     }
@@ -72,7 +72,7 @@ pub(super) fn merge(
 }
 
 /// Returns what is missing for the bridge to work with this entry, with what to do about it.
-pub(super) fn missing(entry: &Value) -> Vec<String> {
+pub(super) fn missing(entry: &Value, key: KeyPlace) -> Vec<String> {
     let args = texts(entry.get("args")).unwrap_or_default();
     let has = |flag: &str| args.iter().any(|arg| name(arg) == flag);
     let set = |variable: &str| entry["env"].get(variable).is_some();
@@ -80,9 +80,10 @@ pub(super) fn missing(entry: &Value) -> Vec<String> {
     if !has(SANDBOX) && !set(BASE_URL) && !has("--base-url") {
         missing.push(format!("there is no address to write: set {BASE_URL} or give --base-url"));
     }
-    if !has(SANDBOX) && !set(API_KEY) && !has(KEY_FILE) {
+    if !has(SANDBOX) && !set(API_KEY) && !has(KEY_FILE) && key != KeyPlace::Store {
         missing.push(format!(
-            "there is no key to write: set {API_KEY}, or name a file that holds it with {KEY_FILE}"
+            "there is no key to write: store it with `shared-inbox-mcp key set`, set {API_KEY}, or name a file that holds it with \
+             {KEY_FILE}"
         ));
     }
     missing

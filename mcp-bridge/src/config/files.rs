@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::For;
+use super::{DesktopClient, NAME};
 
-impl For {
+impl DesktopClient {
     /// Returns where this client keeps its settings.
     pub(crate) fn file(self) -> Option<PathBuf> {
         let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
@@ -19,7 +19,7 @@ impl For {
             env::var_os(variable).map(PathBuf::from).or_else(|| Some(home()?.join(folder)))
         };
         match self {
-            For::ClaudeDesktop => {
+            DesktopClient::ClaudeDesktop => {
                 let local = || env::var_os("LOCALAPPDATA").map(PathBuf::from);
                 let folder = if cfg!(windows) {
                     local().and_then(|local| from_store(&local)).or_else(roaming)
@@ -30,13 +30,13 @@ impl For {
                 };
                 Some(folder?.join("Claude").join("claude_desktop_config.json"))
             }
-            For::ClaudeCode => Some(".mcp.json".into()),
-            For::Cursor => Some(home()?.join(".cursor").join("mcp.json")),
-            For::Vscode => Some(Path::new(".vscode").join("mcp.json")),
-            For::Zed if cfg!(windows) => Some(roaming()?.join("Zed").join("settings.json")),
-            For::Zed => Some(config()?.join("zed").join("settings.json")),
-            For::Codex => Some(own("CODEX_HOME", ".codex")?.join("config.toml")),
-            For::CopilotCli => Some(own("COPILOT_HOME", ".copilot")?.join("mcp-config.json")),
+            DesktopClient::ClaudeCode => Some(".mcp.json".into()),
+            DesktopClient::Cursor => Some(home()?.join(".cursor").join("mcp.json")),
+            DesktopClient::Vscode => Some(Path::new(".vscode").join("mcp.json")),
+            DesktopClient::Zed if cfg!(windows) => Some(roaming()?.join("Zed").join("settings.json")),
+            DesktopClient::Zed => Some(config()?.join("zed").join("settings.json")),
+            DesktopClient::Codex => Some(own("CODEX_HOME", ".codex")?.join("config.toml")),
+            DesktopClient::CopilotCli => Some(own("COPILOT_HOME", ".copilot")?.join("mcp-config.json")),
         }
     }
 }
@@ -91,25 +91,45 @@ pub(super) fn replace(path: &Path, text: &str, private: bool) -> Result<Replaced
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    let backup = before.as_ref().map(|_| sibling(path, "backup"));
-    if let Some(backup) = &backup {
-        let old = fs::read(path).map_err(failed)?;
-        put(backup, &old, None).map_err(failed)?;
-    }
+    let backup = match &before {
+        Some(_) => Some(back_up(path).map_err(failed)?),
+        None => None,
+    };
     let kept = before.as_ref().map(fs::Metadata::permissions).filter(|_| !private);
     put(path, text.as_bytes(), kept).map_err(failed)?;
     Ok(Replaced { backup, was_open: before.is_some_and(|file| others_can_read(&file)) })
 }
 
 #[cfg(unix)]
-fn others_can_read(file: &fs::Metadata) -> bool {
+pub(crate) fn others_can_read(file: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     file.permissions().mode() & 0o077 != 0
 }
 
 #[cfg(not(unix))]
-fn others_can_read(_: &fs::Metadata) -> bool {
+pub(crate) fn others_can_read(_: &fs::Metadata) -> bool {
     false
+}
+
+/// Copies the file beside it. The first backup is the owner's file as it was, and is never replaced; of later ones, only one that
+/// holds the bridge's own entry is.
+fn back_up(path: &Path) -> io::Result<PathBuf> {
+    let old = fs::read(path)?;
+    let mut number = 1;
+    loop {
+        let ending = if number == 1 { "backup".to_owned() } else { format!("backup-{number}") };
+        let backup = sibling(path, &ending);
+        let is_free = match fs::read(&backup) {
+            Ok(content) => content == old || (number > 1 && String::from_utf8_lossy(&content).contains(NAME)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            Err(error) => return Err(error),
+        };
+        if is_free {
+            put(&backup, &old, None)?;
+            return Ok(backup);
+        }
+        number += 1;
+    }
 }
 
 fn sibling(path: &Path, ending: &str) -> PathBuf {
@@ -131,19 +151,4 @@ fn put(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io:
         fs::rename(&new, path)
     });
     written.inspect_err(|_| _ = fs::remove_file(&new))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_from_the_store_has_a_folder_of_its_own() {
-        let local = tempfile::tempdir().unwrap();
-        assert_eq!(from_store(local.path()), None);
-        let package = local.path().join("Packages").join("Claude_pzs8sxrjxfjjc");
-        fs::create_dir_all(&package).unwrap();
-        fs::create_dir_all(local.path().join("Packages").join("Other_1")).unwrap();
-        assert_eq!(from_store(local.path()), Some(package.join("LocalCache").join("Roaming")));
-    }
 }

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use shared_inbox_mcp::settings::{API_KEY, variable};
 
+pub(crate) use files::others_can_read;
+
 /// What the server is called in a client's settings.
 pub(crate) const NAME: &str = "shared-inbox";
 /// The question by which VS Code asks for the key.
@@ -18,7 +20,7 @@ const INPUT: &str = "shared-inbox-api-key";
 
 /// A client that can start the bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum For {
+pub(crate) enum DesktopClient {
     /// Claude Desktop
     ClaudeDesktop,
     /// Claude Code, for the project in the current folder
@@ -48,9 +50,20 @@ pub(crate) struct Launch {
     pub(crate) offered: Vec<String>,
     /// The service's base URL; none in the sandbox.
     pub(crate) base_url: Option<String>,
-    /// Whether the client's settings hold the key, or say where the client gets it. If not, the arguments name a file, or none is
-    /// needed.
-    pub(crate) key: bool,
+    pub(crate) key: KeyPlace,
+}
+
+/// Where the bridge gets its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyPlace {
+    /// The client's settings hold it, or say where the client gets it.
+    Settings,
+    /// The arguments name a file.
+    File,
+    /// The key store of this system has it.
+    Store,
+    /// The demo inbox needs none.
+    NotNeeded,
 }
 
 /// Returns the command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
@@ -91,63 +104,65 @@ trait SettingsFile {
     fn text(&self) -> String;
 }
 
-impl For {
+impl DesktopClient {
     /// Returns what a person should know beside the settings.
     pub(crate) fn hint(self, launch: &Launch) -> &'static str {
+        let has_key = launch.key == KeyPlace::Settings;
         match self {
-            For::ClaudeCode if !launch.key => "Then start Claude Code again, in this folder.",
-            For::Vscode if !launch.key => "Then reload the window of VS Code.",
-            For::ClaudeDesktop if !launch.offered.is_empty() => {
+            DesktopClient::ClaudeCode if !has_key => "Then start Claude Code again, in this folder.",
+            DesktopClient::Vscode if !has_key => "Then reload the window of VS Code.",
+            DesktopClient::ClaudeDesktop if !launch.offered.is_empty() => {
                 "Then quit Claude Desktop and start it again.\nIt cannot ask you whether an email may go out, so this program asks on a \
                  page in your browser (--ask=browser); with --ask=client, emails become drafts instead."
             }
-            For::ClaudeDesktop => "Then quit Claude Desktop and start it again.",
-            For::ClaudeCode => {
+            DesktopClient::ClaudeDesktop => "Then quit Claude Desktop and start it again.",
+            DesktopClient::ClaudeCode => {
                 "The key is taken from the variable SHARED_INBOX_API_KEY of the shell that starts Claude Code."
             }
-            For::Cursor => "Then look under Settings, MCP.",
-            For::Vscode => "VS Code asks for the key once and keeps it in its secret store.",
-            For::Zed => "Then look at the agent panel's settings.",
-            For::Codex => "Then start Codex again.",
-            For::CopilotCli if !launch.offered.is_empty() => {
+            DesktopClient::Cursor => "Then look under Settings, MCP.",
+            DesktopClient::Vscode => "VS Code asks for the key once and keeps it in its secret store.",
+            DesktopClient::Zed => "Then look at the agent panel's settings.",
+            DesktopClient::Codex => "Then start Codex again.",
+            DesktopClient::CopilotCli if !launch.offered.is_empty() => {
                 "Then start Copilot again.\nIt gives the model both forms of a result, so the structured one holds ids, states and times \
                  alone (--structured=slim)."
             }
-            For::CopilotCli => "Then start Copilot again.",
+            DesktopClient::CopilotCli => "Then start Copilot again.",
         }
     }
 
     /// Returns the key as this client's settings have it: a place to fill in, or a way to ask for it.
     fn key(self) -> String {
         match self {
-            For::ClaudeCode => format!("${{{API_KEY}}}"),
-            For::Vscode => format!("${{input:{INPUT}}}"),
+            DesktopClient::ClaudeCode => format!("${{{API_KEY}}}"),
+            DesktopClient::Vscode => format!("${{input:{INPUT}}}"),
             _ => "<your API key, rk_…>".into(),
         }
     }
 
     /// Returns whether this client has no way to ask a person anything.
     pub(crate) fn cannot_ask(self) -> bool {
-        self == For::ClaudeDesktop
+        self == DesktopClient::ClaudeDesktop
     }
 
     /// Returns whether this client gives a model both forms of a result, so that every word is paid for twice.
     /// A client belongs here only when it is known to show the text: most show one form, and several the structured one.
     pub(crate) fn shows_both_forms(self) -> bool {
-        self == For::CopilotCli
+        self == DesktopClient::CopilotCli
     }
 
     fn asks_for_key(self) -> bool {
-        matches!(self, For::ClaudeCode | For::Vscode)
+        matches!(self, DesktopClient::ClaudeCode | DesktopClient::Vscode)
     }
 
     /// Returns the settings to paste, with a place for the key to fill in.
     pub(crate) fn settings(self, launch: &Launch) -> String {
         let mut launch = launch.clone();
-        if launch.base_url.is_none() && launch.key {
+        let has_key = launch.key == KeyPlace::Settings;
+        if launch.base_url.is_none() && has_key {
             launch.base_url = Some("<the service's address, which ends in /api/v1>".into());
         }
-        let key = launch.key.then(|| self.key());
+        let key = has_key.then(|| self.key());
         // Nothing is in the way in an empty file.
         self.merged("", &launch, key.as_deref()).map(|(file, ..)| file.text()).unwrap_or_default()
     }
@@ -155,9 +170,9 @@ impl For {
     /// Merges the settings into the client's file, which is copied before, unless it has them already. The error says why nothing was written.
     pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Option<WrittenSettings>, String> {
         let key = match launch.key {
-            false => None,
-            true if self.asks_for_key() => Some(self.key()),
-            true => variable(API_KEY),
+            KeyPlace::Settings if self.asks_for_key() => Some(self.key()),
+            KeyPlace::Settings => variable(API_KEY),
+            _ => None,
         };
         let target = files::resolve_symlink(path)?;
         let before = files::read(&target)?;
@@ -165,7 +180,7 @@ impl For {
         let (file, old, new) = self.merged(text, launch, key.as_deref()).map_err(|why| {
             format!("{}: {why}; it was left as it is, paste the settings by hand", path.display())
         })?;
-        let missing = entry::missing(&new);
+        let missing = entry::missing(&new, launch.key);
         if !missing.is_empty() {
             return Err(missing.join("; "));
         }
@@ -181,23 +196,24 @@ impl For {
 
     fn merged(self, text: &str, launch: &Launch, key: Option<&str>) -> Result<Merged, String> {
         let mut file: Box<dyn SettingsFile> = match self {
-            For::Codex => Box::new(codex::File::parse(text)?),
-            For::Vscode => {
+            DesktopClient::Codex => Box::new(codex::File::parse(text)?),
+            DesktopClient::Vscode => {
                 let mut file = jsonc::File::parse(text, "servers")?;
-                if launch.key {
+                if launch.key == KeyPlace::Settings {
                     file.ask(&json!({
                         "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true,
                     }))?;
                 }
                 Box::new(file)
             }
-            For::Zed => Box::new(jsonc::File::parse(text, "context_servers")?),
+            DesktopClient::Zed => Box::new(jsonc::File::parse(text, "context_servers")?),
             _ => Box::new(jsonc::File::parse(text, "mcpServers")?),
         };
         let old = file.entry()?;
-        let with_type = matches!(self, For::ClaudeCode | For::Vscode | For::CopilotCli);
+        let with_type =
+            matches!(self, DesktopClient::ClaudeCode | DesktopClient::Vscode | DesktopClient::CopilotCli);
         let mut new = entry::merge(old.as_ref(), launch, key, with_type)?;
-        if self == For::CopilotCli && new.get("tools").is_none() {
+        if self == DesktopClient::CopilotCli && new.get("tools").is_none() {
             new["tools"] = json!(["*"]);
         }
         file.set(&new)?;

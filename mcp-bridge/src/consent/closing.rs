@@ -1,71 +1,129 @@
 //! The closing page of a question, for the person who was asked.
 
-use rmcp::model::CallToolResult;
 use shared_inbox::Timestamp;
 
-use super::Decision;
+use super::{
+    Decision, EmailPreview,
+    visible::{Links, one_line},
+};
+use crate::outcome::{Fate, Made, Outcome};
+
+/// How much of the email's first line is repeated, so that it can be recognised.
+const MAX_FIRST_LINE_CHARS: usize = 80;
 
 /// The last page of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClosingPage {
     pub(crate) title: &'static str,
     pub(crate) text: String,
+    /// What to look for, where the person has to.
+    pub(crate) facts: Vec<(&'static str, String)>,
 }
 
 impl ClosingPage {
     fn new(title: &'static str, text: impl Into<String>) -> Self {
-        Self { title, text: text.into() }
+        Self { title, text: text.into(), facts: Vec::new() }
     }
 
-    /// Returns the page after this answer, with this result.
-    pub(crate) fn after(answer: Decision, result: &CallToolResult) -> Self {
-        let field = |name: &str| result.structured_content.as_ref().and_then(|made| made.get(name)?.as_str());
-        let failed = result.is_error == Some(true);
-        match answer {
-            Decision::Yes if failed => Self::new(
+    /// Returns the page after a yes.
+    pub(crate) fn after_yes(outcome: &Outcome, preview: &EmailPreview) -> Self {
+        match outcome {
+            Outcome::Made(made) => Self::made(made),
+            Outcome::Refused(failure) => Self::new(
                 "The email was not sent",
                 format!(
-                    "You agreed, but it did not work. The model got this message: {}",
-                    first_line(result)
+                    "You agreed, but it was refused and nothing happened. The model got this message: {}",
+                    failure.message
                 ),
             ),
-            Decision::Yes => {
-                let when =
-                    field("sendsAt").map_or_else(|| "soon".to_owned(), |at| format!("at {}", in_utc(at)));
-                Self::new(
-                    "Thank you",
-                    format!(
-                        "You agreed. The email goes out {when}; anyone on the team can stop it until then."
-                    ),
-                )
+            Outcome::Unknown(_) => Self::unknown(preview),
+        }
+    }
+
+    /// Returns the page of an email that was made after a yes.
+    pub(super) fn made(made: &Made) -> Self {
+        const THANKS: &str = "Thank you";
+        if made.age.is_some() {
+            return Self::new(
+                THANKS,
+                "You agreed. The same email was made a moment ago, and was not sent a second time.",
+            );
+        }
+        match made.fate() {
+            Some(Fate::GoesOut(at)) => {
+                let when = at.map_or_else(|| "soon".to_owned(), |at| format!("at {}", in_utc(at)));
+                let text = format!(
+                    "You agreed. The email goes out {when}; anyone on the team can stop it until then."
+                );
+                Self::new(THANKS, text)
             }
+            Some(Fate::HasGone) => Self::new(
+                "The email has gone",
+                "You agreed. The email has left already, and cannot be stopped any more.",
+            ),
+            Some(Fate::Undelivered) => Self::new(
+                "The email was not delivered",
+                "You agreed, and the email was made, but it could not be delivered. Look at the conversation in the app.",
+            ),
+            Some(Fate::Draft | Fate::Other(_)) | None => Self::new(
+                THANKS,
+                "You agreed, and the service took the email. Look at the conversation in the app for what becomes of it.",
+            ),
+        }
+    }
+
+    /// Returns the page after a yes when it is not known whether the email was sent, with what to look for.
+    pub(super) fn unknown(preview: &EmailPreview) -> Self {
+        let line = |text: &str| one_line(text, Links::Whole, MAX_FIRST_LINE_CHARS);
+        let first = preview.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Self {
+            title: "It is not known whether the email was sent",
+            text: "You agreed, and then the service\u{2019}s response was lost. Look in the app before you do anything: if this email is \
+                   in the conversation, it was sent or is about to be. Do not write it again by hand before you have looked. The \
+                   model can make the same call again: it looks first, and sends nothing twice."
+                .to_owned(),
+            facts: vec![
+                ("Conversation", preview.conversation.clone()),
+                ("To", preview.address.as_deref().map_or_else(|| "(no address is known)".to_owned(), line)),
+                ("Subject", line(&preview.subject)),
+                ("Begins with", line(first)),
+            ],
+        }
+    }
+
+    /// Returns the page after any answer but a yes. `draft` is what became of the draft that is made instead, if one is.
+    pub(crate) fn after_no(answer: Decision, draft: Option<&Outcome>) -> Self {
+        match answer {
             Decision::No => Self::new(
                 "Thank you",
                 "You said no. Nothing was sent, and no draft was made. The model knows that you declined, and you are not asked \
                  about this email again for two minutes.",
             ),
-            Decision::Dismissed => Self::new(
-                "This question is closed",
-                "Nobody answered it. Nothing was sent, and no draft was made.",
-            ),
-            Decision::TooQuick if failed => Self::new(
+            Decision::TooQuick => Self::with_draft(
                 "Nothing was sent",
                 "The answer came within a second, which no person does, so it does not count.",
+                draft,
             ),
-            Decision::TooQuick => Self::new(
-                "Nothing was sent",
-                "The answer came within a second, which no person does, so it does not count. The email is a draft now: you can \
-                 approve it in the app.",
+            Decision::Yes | Decision::Dismissed => Self::new(
+                "This question is closed",
+                "Nobody answered it. Nothing was sent, and no draft was made.",
             ),
         }
     }
 
     /// Returns the last page of a question that did not reach the person.
-    pub(crate) fn not_asked() -> Self {
-        Self::new(
-            "This question is closed",
-            "It could not be shown in time, so nothing was sent. The email is a draft now.",
-        )
+    pub(crate) fn not_asked(draft: &Outcome) -> Self {
+        let text = "It could not be shown in time, so nothing was sent.";
+        Self::with_draft("This question is closed", text, Some(draft))
+    }
+
+    fn with_draft(title: &'static str, text: &str, draft: Option<&Outcome>) -> Self {
+        let became = match draft {
+            Some(Outcome::Made(_)) => " The email is a draft now: you can approve it in the app.",
+            Some(Outcome::Unknown(_)) => " Whether a draft was made is not known: look in the app.",
+            Some(Outcome::Refused(_)) | None => "",
+        };
+        Self::new(title, format!("{text}{became}"))
     }
 
     /// Returns the last page of a question that the client withdrew.
@@ -73,14 +131,14 @@ impl ClosingPage {
         Self::new("This question was taken back", "The client cancelled it. Nothing was sent.")
     }
 
-    /// Returns the last page of a question whose result is not known.
-    pub(super) fn unknown(agreed: bool) -> Self {
-        let text = if agreed {
-            "You agreed, and it is not known what came of it. Look at the conversation in the app."
-        } else {
-            "Nothing was sent."
-        };
-        Self::new("This question is closed", text)
+    /// Returns the page while the answer is being acted upon.
+    pub(super) fn under_way() -> Self {
+        Self::new("Thank you", "Your answer was taken. Load this page again to see what came of it.")
+    }
+
+    /// Returns the last page of a question that ended with the bridge, before anything left.
+    pub(super) fn ended_early() -> Self {
+        Self::new("This question is closed", "Nothing was sent.")
     }
 }
 
@@ -89,33 +147,5 @@ pub(super) fn in_utc(at: &str) -> String {
     match (Timestamp::parse(at).is_ok(), at.get(..10), at.get(11..19)) {
         (true, Some(date), Some(time)) => format!("{date} {time} UTC"),
         _ => at.to_owned(),
-    }
-}
-
-fn first_line(result: &CallToolResult) -> &str {
-    let text = result.content.first().and_then(|block| block.as_text()).map(|text| text.text.as_str());
-    text.and_then(|text| text.lines().next()).unwrap_or("nothing")
-}
-
-#[cfg(test)]
-mod tests {
-    use rmcp::model::ContentBlock;
-
-    use super::*;
-
-    #[test]
-    fn what_is_said_after_an_answer_is_for_the_person_and_true() {
-        let failed = CallToolResult::error(vec![ContentBlock::text("The service is away.")]);
-        for answer in [Decision::No, Decision::Dismissed, Decision::TooQuick] {
-            let said = ClosingPage::after(answer, &failed).text;
-            assert!(!said.contains("Ask them") && !said.contains("goes out"), "{said}");
-        }
-        assert!(ClosingPage::after(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
-        let ending = ClosingPage::after(Decision::Yes, &failed);
-        assert!(
-            ending.title.contains("not sent") && ending.text.contains("The service is away."),
-            "{ending:?}"
-        );
-        assert!(!ClosingPage::unknown(true).text.contains("Nothing was sent"));
     }
 }

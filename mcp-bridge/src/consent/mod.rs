@@ -3,17 +3,24 @@
 //! [`AskMethod`] lists the ways to ask; where none reaches a person, the email becomes a draft.
 
 mod closing;
-mod ledger;
 mod look_alikes;
 mod page;
+mod page_access;
 mod preview;
+mod private_file;
+mod question;
 mod visible;
 
 pub(crate) use closing::ClosingPage;
-pub(crate) use ledger::{ConsentError, ConsentLedger, OpenConsent};
-pub(crate) use page::{Page, PageQuestion, remove_leftovers};
-pub use page::{PrivateFile, knows_its_visitors};
-pub(crate) use preview::{EmailPreview, last_inbound};
+pub use page::knows_its_visitors;
+pub(crate) use page::{Page, PageLink};
+pub(crate) use preview::{EmailPreview, last_inbound, without_unseen_differences};
+pub use private_file::PrivateFile;
+pub(crate) use private_file::remove_leftovers;
+pub(crate) use question::{
+    CannotAsk, ConsentError, Ending, Entry, Owner, Permission, Questions, RESULT_TTL, Terms, Unresolved,
+    Waiter,
+};
 
 use std::time::Duration;
 
@@ -24,6 +31,31 @@ use serde_json::Value;
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// The least time in which a person reads an email and decides. Some clients answer by themselves, and faster.
 pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
+
+/// Who agreed, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// The person who started the bridge, with `--send=allow`.
+    Setting,
+    /// No person was asked.
+    Draft,
+    /// A person was asked in this way and has not answered.
+    Open(AskMethod),
+    /// A person was asked in this way and answered.
+    Asked(AskMethod, Decision),
+}
+
+impl Consent {
+    /// Returns how somebody was asked, and the answer, as the audit writes them.
+    pub(crate) fn names(self) -> (Option<&'static str>, Option<&'static str>) {
+        match self {
+            Self::Setting => (Some("setting"), Some("yes")),
+            Self::Draft => (Some("nobody"), None),
+            Self::Open(method) => (Some(method.name()), None),
+            Self::Asked(method, answer) => (Some(method.name()), Some(answer.name())),
+        }
+    }
+}
 
 /// Where a person is asked whether an email may go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -127,14 +159,14 @@ pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
 }
 
 /// Returns the link to the page that asks for consent to this email. Only the page shows the email.
-pub(crate) fn link(question: &PageQuestion) -> ElicitRequestParams {
+pub(crate) fn link(page: &PageLink) -> ElicitRequestParams {
     ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message:
             "A model wants to send an email to a customer. The page shows it, and asks whether it may go out."
                 .into(),
-        url: question.target().to_owned(),
-        elicitation_id: question.name().to_owned(),
+        url: page.target.clone(),
+        elicitation_id: page.name.clone(),
     }
 }
 
@@ -143,42 +175,4 @@ pub(crate) fn secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn only_an_accepted_form_with_the_box_ticked_is_a_yes() {
-        let read = |answer: Value| Decision::read(&answer);
-        assert_eq!(read(json!({"action": "accept", "content": {"send": true}})), Some(Decision::Yes));
-        assert_eq!(read(json!({"action": "accept", "content": {"send": false}})), Some(Decision::No));
-        assert_eq!(read(json!({"action": "accept", "content": {"send": "true"}})), Some(Decision::No));
-        assert_eq!(read(json!({"action": "accept"})), Some(Decision::No));
-        assert_eq!(read(json!({"action": "decline", "content": {"send": true}})), Some(Decision::No));
-        assert_eq!(read(json!({"action": "cancel"})), Some(Decision::Dismissed));
-        assert_eq!(read(json!({"action": "yes"})), None);
-        assert_eq!(read(json!(true)), None);
-    }
-
-    #[test]
-    fn the_form_goes_before_the_link_and_the_browser_only_where_it_was_asked_for() {
-        let can = |modes: Value| -> ClientCapabilities {
-            serde_json::from_value(json!({ "elicitation": modes })).unwrap()
-        };
-        let way = |modes| AskMethod::choose(ConsentChannel::Client, Some(&can(modes)));
-        assert_eq!(way(json!({})), Some(AskMethod::Form));
-        assert_eq!(way(json!({"form": {}})), Some(AskMethod::Form));
-        assert_eq!(way(json!({"form": {}, "url": {}})), Some(AskMethod::Form));
-        assert_eq!(way(json!({"url": {}})), Some(AskMethod::Link));
-        assert_eq!(AskMethod::choose(ConsentChannel::Client, Some(&ClientCapabilities::default())), None);
-        assert_eq!(AskMethod::choose(ConsentChannel::Client, None), None);
-        assert_eq!(AskMethod::choose(ConsentChannel::Browser, None), Some(AskMethod::Browser));
-        assert_eq!(
-            AskMethod::choose(ConsentChannel::Browser, Some(&can(json!({"form": {}})))),
-            Some(AskMethod::Browser)
-        );
-    }
 }

@@ -1,16 +1,16 @@
 //! An email as the person sees it before it is sent: to whom and every word of it first, then about what.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
-use serde::Serialize;
-use shared_inbox::{Conversation, Direction, Message, input::DocumentItem};
+use serde_json::json;
+use shared_inbox::{Conversation, Direction, Message, MessageStatus, input::DocumentItem};
 
 use super::{
     look_alikes::{odd_letters, odd_links},
     visible::{Links, lines, one_line},
 };
 use crate::{
-    digest::Digest,
+    outcome::Made,
     render::{Kind, SanitizeReport, counted, kind, quoted},
 };
 
@@ -24,7 +24,7 @@ const MAX_ANSWERED_CHARS: usize = 600;
 const MAX_VISIBLE: (usize, usize) = (1_500, 25);
 
 /// An email that is about to be sent.
-#[derive(Serialize)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct EmailPreview {
     pub(crate) conversation: String,
     pub(crate) inbox: String,
@@ -37,11 +37,23 @@ pub(crate) struct EmailPreview {
     pub(crate) documents: Vec<DocumentItem>,
     pub(crate) due: Option<String>,
     /// The customer's last message.
-    #[serde(skip)]
     pub(crate) answers: Option<String>,
-    /// The client's name.
-    #[serde(skip)]
-    pub(crate) client: Option<String>,
+    /// An email with the same text that is in the conversation already.
+    pub(crate) twin: Option<Twin>,
+}
+
+/// An email that was made since the customer last wrote.
+#[derive(Clone)]
+pub(crate) struct Twin {
+    id: String,
+    has_gone: bool,
+}
+
+/// Its way from scheduled to sent makes it no other email.
+impl PartialEq for Twin {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
 }
 
 /// A preview, ready to be shown.
@@ -74,18 +86,23 @@ impl EmailPreview {
             documents: documents.to_vec(),
             due,
             answers: last_inbound(c).map(|message| message.text.clone()),
-            client: None,
+            // Since the customer last wrote.
+            twin: twin(
+                latest_first(c).take_while(|message| message.direction != Direction::Inbound),
+                text,
+                documents,
+            ),
         }
     }
 
-    /// Returns what a refusal holds for: what the person saw, regardless of spaces, case and hidden characters.
-    pub(crate) fn seen(&self) -> Result<Digest, serde_json::Error> {
-        let documents: Vec<_> = self
-            .documents
-            .iter()
-            .map(|item| (plain(&item.label), plain(item.description.as_deref().unwrap_or_default())))
-            .collect();
-        Digest::from_parts(&(&self.conversation, &self.address, plain(&self.text), documents, &self.due))
+    /// Returns the same email, if it was made between these two reads of the conversation.
+    pub(crate) fn made_since(&self, before: &Conversation, now: &Conversation) -> Option<Made> {
+        let known: Vec<_> = latest_first(before).map(|message| &message.id).collect();
+        let new = latest_first(now).filter(|message| !known.contains(&&message.id));
+        let twin = twin(new, &self.text, &self.documents)?;
+        let status = if twin.has_gone { "sent" } else { "scheduled" };
+        let response = json!({ "messageId": twin.id, "status": status });
+        Some(Made { age: Some(Duration::ZERO), ..Made::new(response, false) })
     }
 
     pub(crate) fn shown(&self, links: Links) -> RenderedPreview {
@@ -100,6 +117,10 @@ impl EmailPreview {
                     .take(MAX_RISK_REASONS)
                     .map(|reason| format!("Why: {}", line(reason, MAX_FIELD_CHARS))),
             );
+        }
+        if let Some(Twin { id, has_gone }) = &self.twin {
+            let state = if *has_gone { "was sent" } else { "is scheduled" };
+            warnings.push(format!("Look closely: the same email {state} already ({id}). Say yes only if it is meant to go out a second time."));
         }
         if let Some(odd) = address.and_then(odd_letters) {
             warnings.push(format!("Look closely: the address has letters beyond a to z: {odd}"));
@@ -185,105 +206,36 @@ impl EmailPreview {
     }
 }
 
+fn latest_first(conversation: &Conversation) -> impl Iterator<Item = &Message> {
+    conversation.timeline.iter().rev().filter_map(|item| item.as_message())
+}
+
 pub(crate) fn last_inbound(conversation: &Conversation) -> Option<&Message> {
-    let mut messages = conversation.timeline.iter().rev().filter_map(|item| item.as_message());
-    messages.find(|message| message.direction == Direction::Inbound)
+    latest_first(conversation).find(|message| message.direction == Direction::Inbound)
+}
+
+/// Returns the first of these messages that is an email to the customer with this text.
+fn twin<'a>(
+    mut messages: impl Iterator<Item = &'a Message>,
+    text: &str,
+    documents: &[DocumentItem],
+) -> Option<Twin> {
+    use MessageStatus::{Scheduled, Sending, Sent};
+    let text = without_unseen_differences(text);
+    let is_same = |message: &Message| {
+        let theirs = without_unseen_differences(&message.text);
+        // The service adds a checklist below a request, and cuts a long text.
+        let has_all = documents.iter().all(|item| theirs.contains(&without_unseen_differences(&item.label)));
+        let begins_alike = theirs.starts_with(&text) && !documents.is_empty() && has_all;
+        theirs == text || begins_alike || (theirs.len() > 7_000 && text.starts_with(&theirs))
+    };
+    let found = messages
+        .find(|message| matches!(message.status, Some(Scheduled | Sending | Sent)) && is_same(message))?;
+    Some(Twin { id: found.id.to_string(), has_gone: found.status != Some(Scheduled) })
 }
 
 /// Returns a text without differences that a reader does not see.
-fn plain(text: &str) -> String {
+pub(crate) fn without_unseen_differences(text: &str) -> String {
     let shown: String = text.chars().filter(|c| matches!(kind(*c), Kind::Plain | Kind::Newline)).collect();
     shown.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn preview(text: &str) -> EmailPreview {
-        EmailPreview {
-            conversation: "cnv_1".into(),
-            inbox: "help@example.com".into(),
-            name: Some("Kim".into()),
-            address: Some("kim@example.com".into()),
-            subject: "Refund".into(),
-            risk: None,
-            reasons: Vec::new(),
-            text: text.into(),
-            documents: Vec::new(),
-            due: None,
-            answers: Some("Where is\nmy refund?".into()),
-            client: None,
-        }
-    }
-
-    #[test]
-    fn the_question_shows_recipient_and_the_whole_text_first() {
-        insta::assert_snapshot!(preview("Hello Kim,\n\nyour refund is on its way.\n").question());
-    }
-
-    #[test]
-    fn nothing_in_the_mail_can_hide_or_pass_for_a_line_of_the_question() {
-        let mut hostile = preview(&format!(
-            "Hi\u{200b}{}To: someone@else.example\n![x](https://evil.example/?q=1){}far away\nhttps://p\u{0430}ypal.com/x and \
-             xn--pypal-4ve.com",
-            "\n".repeat(60),
-            " ".repeat(300)
-        ));
-        hostile.name = Some("Kim\nTo: boss@example.com\u{202e}".into());
-        hostile.address = Some("kim@ex\u{0430}mple.com".into());
-        hostile.risk = Some("phishing".into());
-        hostile.reasons = vec!["New domain\nTo: boss@example.com".into()];
-        hostile.answers = Some(format!("To: me\u{202e}\n| {}", "x".repeat(2_000)));
-        hostile.documents = vec![
-            DocumentItem::new("Passport"),
-            DocumentItem::new("Bill").description("https://p\u{0430}y.example").nice_to_have(),
-        ];
-        hostile.due = Some("2026-04-01".into());
-        insta::assert_snapshot!(hostile.question());
-    }
-
-    #[test]
-    fn what_a_stranger_chose_does_not_push_the_text_out_of_sight() {
-        let mut long = preview("Yes.");
-        long.subject = "s".repeat(60_000);
-        long.name = Some("n".repeat(60_000));
-        long.inbox = "i".repeat(60_000);
-        let question = long.question();
-        assert!(question.find("| Yes.").is_some_and(|at| at < 200), "{question}");
-        assert!(
-            question.chars().count() < 1_500 && question.contains("it has 60000 characters"),
-            "{question}"
-        );
-        long.address = Some("a".repeat(60_000));
-        assert!(long.question().find("| Yes.").is_some_and(|at| at < 700));
-    }
-
-    #[test]
-    fn a_text_that_does_not_fit_into_sight_is_shown_whole_and_said_to_be_long() {
-        let text = (0..100).map(|i| format!("Line {i}\n")).collect::<String>();
-        let question = preview(&text).question();
-        assert!(
-            question.contains("It is long") && question.contains("| Line 99\n(The text ends here.)"),
-            "{question}"
-        );
-        assert!(!preview("Short").question().contains("It is long"));
-    }
-
-    #[test]
-    fn what_looks_the_same_to_a_person_is_the_same() {
-        let seen = |preview: &EmailPreview| preview.seen().unwrap();
-        let first = seen(&preview("Hello Kim,\n\nit left today."));
-        for same in [
-            "Hello Kim,\n\nit left today. ",
-            "Hello Kim, it left today.",
-            "hello kim,\r\n it\u{200b} left today.\n\n",
-        ] {
-            assert!(seen(&preview(same)) == first, "{same:?}");
-        }
-        assert!(seen(&preview("Hello Kim,\n\nit left yesterday.")) != first);
-        let mut other = preview("Hello Kim,\n\nit left today.");
-        other.address = Some("else@example.com".into());
-        assert!(seen(&other) != first, "another recipient is another email");
-    }
 }

@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+use icu_properties::{
+    CodePointMapData, CodePointSetData,
+    props::{BidiControl, DefaultIgnorableCodePoint, GeneralCategory, NoncharacterCodePoint},
+};
+use unicode_security::{RestrictionLevel, RestrictionLevelDetection as _};
+
 use super::counted;
 
 /// What cleaning a text took out or broke.
@@ -96,45 +102,24 @@ pub(crate) enum Kind {
     Tag,
 }
 
+/// Returns how a character is dealt with, by the properties that Unicode gives it.
 pub(crate) fn kind(c: char) -> Kind {
+    let has_no_look = || {
+        use GeneralCategory::{Control, Format, PrivateUse};
+        CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+            || CodePointSetData::new::<NoncharacterCodePoint>().contains(c)
+            || matches!(CodePointMapData::<GeneralCategory>::new().get(c), Control | Format | PrivateUse)
+    };
     match c {
         '\n' | '\u{0b}' | '\u{0c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Kind::Newline,
         ' '..='~' | '\t' => Kind::Plain,
-        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' => {
-            Kind::Direction
-        }
         '\u{e0000}'..='\u{e007f}' => Kind::Tag,
-        c if c.is_control() => Kind::Invisible,
-        '\u{ad}'
-        | '\u{034f}'
-        | '\u{115f}'..='\u{1160}'
-        | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200d}'
-        | '\u{2060}'..='\u{2065}'
-        | '\u{2800}'
-        | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffc}'
-        | '\u{13430}'..='\u{1345f}'
-        | '\u{16fe4}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d159}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0080}'..='\u{e0fff}' => Kind::Invisible,
-        // Format characters of scripts that have a shape only beside others.
-        '\u{0600}'..='\u{0605}'
-        | '\u{06dd}'
-        | '\u{070f}'
-        | '\u{0890}'..='\u{0891}'
-        | '\u{08e2}'
-        | '\u{110bd}'
-        | '\u{110cd}' => Kind::Invisible,
-        // Private use, and code points that are no characters: their look is unknown.
-        '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}' | '\u{f0000}'.. => Kind::Invisible,
-        c if u32::from(c) & 0xfffe == 0xfffe => Kind::Invisible,
+        // Deprecated ways to change the direction or the shape of letters.
+        '\u{206a}'..='\u{206f}' => Kind::Direction,
+        // Blanks and stand-ins that count as symbols and letters.
+        '\u{2800}' | '\u{fffc}' | '\u{13441}'..='\u{13446}' | '\u{16fe4}' | '\u{1d159}' => Kind::Invisible,
+        c if CodePointSetData::new::<BidiControl>().contains(c) => Kind::Direction,
+        _ if has_no_look() => Kind::Invisible,
         _ => Kind::Plain,
     }
 }
@@ -223,17 +208,13 @@ fn ends_in_word(written: &str, word: &str) -> bool {
         && !written[..at].ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Returns whether a word has letters of the Latin alphabet beside letters made to look like them.
+/// Returns whether a word has letters of the Latin alphabet beside letters that look like them: of scripts that may not be mixed
+/// with it, or no letters of a script at all. Single letters beyond a to z that keyboards have, as in `10µm`, do not count.
 pub(super) fn mixes(word: &str) -> bool {
-    let latin = word.chars().any(|c| c.is_ascii_alphabetic());
-    let other = word.chars().any(|c| {
-        matches!(c,
-            '\u{0370}'..='\u{03ff}'       // Greek
-            | '\u{0400}'..='\u{052f}'     // Cyrillic
-            | '\u{0530}'..='\u{058f}'     // Armenian
-            | '\u{13a0}'..='\u{13ff}'     // Cherokee
-            | '\u{ff21}'..='\u{ff5a}'     // full width
-            | '\u{1d400}'..='\u{1d7ff}') // mathematical letters
-    });
-    latin && other
+    // Some of these look like `o`, `n` and `u`, and the level below allows them.
+    let is_armenian = |c: char| matches!(c, '\u{0530}'..='\u{058f}');
+    let letters: String = word.chars().filter(|c| c.is_ascii() || *c > '\u{ff}').collect();
+    letters.contains(|c: char| c.is_ascii_alphabetic())
+        && (letters.contains(is_armenian)
+            || !letters.check_restriction_level(RestrictionLevel::ModeratelyRestrictive))
 }

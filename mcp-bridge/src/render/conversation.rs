@@ -3,12 +3,12 @@
 use std::{collections::HashMap, fmt::Write, ops::Range};
 
 use serde_json::Value;
-use shared_inbox::{Contact, Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
+use shared_inbox::{Contact, Conversation, Json, Message, TeamMember, TimelineItem};
 
 use super::{
-    Fence, FencedBlock, Form, RenderOptions, Rendered,
+    Fence, FieldTrust, Form, ItemText, RenderOptions, Rendered,
     budget::{Keep, Part, Scale, chars, fit, share},
-    caps, counted, minute, own, quoted, structured, value, warning,
+    caps, counted, minute, own, quoted, trust, value, warning,
 };
 
 /// Renders a conversation: its latest items, or this part of its timeline, as many as fit.
@@ -31,9 +31,10 @@ pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<
         .map(|(i, one)| {
             let number = wanted.start + i + 1;
             Part::within(share(room), |scale| {
+                let (item, trust) = item(one, scale);
                 let mut text = format!("\n[{number} of {all}] ");
-                let writes = item(&style.fence, &mut text, one, scale);
-                (text, style.json(value(one), writes, scale))
+                item.write(&mut text, &style.fence);
+                (text, style.json(value(one), trust, scale))
             })
         })
         .collect();
@@ -81,63 +82,63 @@ fn json(style: &RenderOptions, c: &Conversation, sent: bool, scale: Scale) -> Va
             fields.remove("team");
         }
     }
-    style.with_about(style.json(all, &structured::CONVERSATION, scale), c.risk.as_deref().map(warning), true)
+    style.with_about(style.json(all, &trust::CONVERSATION, scale), c.risk.as_deref().map(warning), true)
 }
 
 fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
-    let mut out = format!(
+    let own = format!(
         "Conversation {} · {} · {} · last {}\n",
         c.id,
         own(c.status.as_str()),
         quoted(&c.mailbox),
         minute(&c.last_message_at)
     );
+    let mut item = ItemText::new(&trust::CONVERSATION, own, scale);
+    about(&mut item, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
     if let Some(risk) = &c.risk {
-        _ = writeln!(out, "{}", warning(risk));
+        _ = writeln!(item.own, "{}", warning(risk));
+        // The warning has the label, if it is one.
+        item.show("risk", "risk", risk, |_| String::new());
     }
     if let Some(who) = &c.assignee {
-        _ = writeln!(out, "Assigned to {}.", quoted(&who.name));
+        item.show("assignee.name", "assigned to", &who.name, |name| format!("Assigned to {name}.\n"));
     }
     if let Some(until) = c.snoozed_until {
-        _ = writeln!(out, "Snoozed until {}.", minute(&until));
+        _ = writeln!(item.own, "Snoozed until {}.", minute(&until));
     }
     if let Some(urgency) = &c.urgency {
-        _ = writeln!(out, "Urgency: {}.", quoted(urgency.as_str()));
+        item.show("urgency", "urgency", urgency.as_str(), |urgency| format!("Urgency: {urgency}.\n"));
     }
     if !c.tags.is_empty() {
-        _ = writeln!(out, "Tags: {}.", some(&c.tags, scale.apply(caps::TAGS), |tag| quoted(tag)));
+        _ = writeln!(item.own, "Tags: {}.", some(&c.tags, scale.apply(caps::TAGS), |tag| quoted(tag)));
     }
     let team: Vec<_> = c.team.people.iter().chain(&c.team.agents).collect();
     if !team.is_empty() {
         let mut names: HashMap<_, usize> = HashMap::new();
         team.iter().for_each(|m| *names.entry(m.name.to_lowercase()).or_default() += 1);
-        _ = writeln!(out, "Team: {}.", some(&team, scale.apply(caps::TEAM), |m| member(&names, m)));
+        _ = writeln!(item.own, "Team: {}.", some(&team, scale.apply(caps::TEAM), |m| member(&names, m)));
     }
-    out.push_str(&fence.explain());
-    let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
+    item.own.push_str(&fence.explain());
     for reason in c.risk_reasons.iter().take(caps::REASONS) {
-        block.field("reason for the warning", reason, caps::SUBJECT);
+        item.fence("riskReasons", "reason for the warning", Some(reason));
     }
-    if let Some(sent) = &c.app_sent {
-        block.field("email that the app sent", sent.as_str(), caps::DATA);
-    }
-    fence.write(&mut out, &block);
+    item.fence("appSent", "email that the app sent", c.app_sent.as_ref().map(Json::as_str));
+    let mut out = String::new();
+    item.write(&mut out, fence);
     out
 }
 
-/// Returns what a conversation is about, and with whom.
+/// Shows what a conversation is about, and with whom.
 pub(super) fn about(
-    scale: Scale,
+    item: &mut ItemText,
     subject: &str,
     contact: &Contact,
     topic: Option<&str>,
     reference: Option<&str>,
-) -> FencedBlock {
-    let mut block = FencedBlock::scaled(scale);
-    block.field("subject", subject, caps::SUBJECT).maybe("name", contact.name.as_deref(), caps::NAME);
-    block.maybe("address", contact.email.as_deref(), caps::ADDRESS).maybe("topic", topic, caps::SHORT);
-    block.maybe("reference", reference, caps::SHORT);
-    block
+) {
+    item.fence("subject", "subject", Some(subject)).fence("contact.name", "name", contact.name.as_deref());
+    item.fence("contact.email", "address", contact.email.as_deref());
+    item.fence("topic", "topic", topic).fence("reference", "reference", reference);
 }
 
 /// Returns a teammate by their name, and by their id too where another has the same name.
@@ -158,59 +159,57 @@ pub(super) fn some<T>(all: &[T], most: usize, show: impl Fn(&T) -> String) -> St
     shown.join(", ")
 }
 
-/// Writes the item's text, and says who writes what in its JSON.
-fn item(fence: &Fence, out: &mut String, one: &TimelineItem, scale: Scale) -> &'static structured::Writes {
+/// Returns the item's text, and who may write what in its JSON.
+fn item(one: &TimelineItem, scale: Scale) -> (ItemText, &'static FieldTrust) {
+    let new = |trust, own: String| (ItemText::new(trust, own, scale), trust);
     match one {
         TimelineItem::Message(m) => {
-            message(fence, out, m, scale);
-            &structured::MESSAGE
+            let status = m.status.as_ref().map(|status| format!(" · {}", own(status.as_str())));
+            let line = format!("{} message {} · {}", own(m.direction.as_str()), m.id, minute(&m.at));
+            let (mut item, trust) = new(&trust::MESSAGE, line + &status.unwrap_or_default() + "\n");
+            message(&mut item, m, scale);
+            (item, trust)
         }
         TimelineItem::Note(n) => {
-            note(fence, out, n, scale);
-            &structured::NOTE
+            let (mut item, trust) = new(&trust::NOTE, format!("internal note {}", n.id));
+            item.show("author", "author", &n.author, |author| format!(" · by {author}"));
+            _ = writeln!(item.own, " · {}", minute(&n.at));
+            item.text("body", &n.body);
+            (item, trust)
         }
         TimelineItem::Event(e) => {
-            event(fence, out, e, scale);
-            &structured::EVENT
+            let (mut item, trust) = new(&trust::EVENT, "event".to_owned());
+            item.show("event", "event", &e.event, |event| format!(" {event}"));
+            _ = writeln!(item.own, " · {}", minute(&e.at));
+            item.fence("actor", "by", Some(&e.actor));
+            if e.data != Json::default() {
+                item.text("data", e.data.as_str());
+            }
+            (item, trust)
         }
         other => {
-            out.push_str("item of a kind that is not known\n");
-            fence.write(out, FencedBlock::scaled(scale).text(&value(other).to_string(), caps::DATA));
-            &structured::UNKNOWN
+            let (mut item, trust) = new(&trust::OTHER_ITEM, "item of a kind that is not known\n".to_owned());
+            item.text("", &value(other).to_string());
+            (item, trust)
         }
     }
 }
 
-fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
-    _ = write!(out, "{} message {} · {}", own(m.direction.as_str()), m.id, minute(&m.at));
-    if let Some(status) = &m.status {
-        _ = write!(out, " · {}", own(status.as_str()));
-    }
-    out.push('\n');
-    let mut block = FencedBlock::scaled(scale);
-    block.maybe("name", m.from.name.as_deref(), caps::NAME).field("address", &m.from.email, caps::ADDRESS);
+fn message(item: &mut ItemText, m: &Message, scale: Scale) {
+    item.fence("from.name", "name", m.from.name.as_deref()).fence(
+        "from.email",
+        "address",
+        Some(&m.from.email),
+    );
     let most = scale.apply(caps::FILES);
     for file in m.attachments.iter().take(most) {
         // Its type must stay in sight behind a long name.
         let name: String = file.filename.chars().take(scale.apply(caps::FILE)).collect();
         let file = format!("{name} ({}, {} bytes)", file.content_type, file.size);
-        block.field("file", &file, caps::FILE + caps::SHORT);
+        item.block.field("file", &file, caps::FILE + caps::SHORT);
     }
     if m.attachments.len() > most {
-        block.field("and", &counted(m.attachments.len() - most, "more file"), caps::SHORT);
+        item.block.field("and", &counted(m.attachments.len() - most, "more file"), caps::SHORT);
     }
-    fence.write(out, block.text(&m.text, caps::WORDS));
-}
-
-/// Notes are the team's own, but people and agents paste emails into them.
-fn note(fence: &Fence, out: &mut String, n: &Note, scale: Scale) {
-    _ = writeln!(out, "internal note {} · by {} · {}", n.id, quoted(&n.author), minute(&n.at));
-    fence.write(out, FencedBlock::scaled(scale).text(&n.body, caps::WORDS));
-}
-
-fn event(fence: &Fence, out: &mut String, e: &TimelineEvent, scale: Scale) {
-    _ = writeln!(out, "event {} · by {} · {}", quoted(&e.event), quoted(&e.actor), minute(&e.at));
-    if e.data != Json::default() {
-        fence.write(out, FencedBlock::scaled(scale).text(e.data.as_str(), caps::DATA));
-    }
+    item.text("text", &m.text);
 }

@@ -97,18 +97,14 @@ impl FencedBlock {
         Self { scale, ..Self::default() }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     /// Adds a short field on a line of its own, with at most so many characters; line breaks in it are shown as `⏎`.
     pub fn field(&mut self, name: &str, value: &str, most: usize) -> &mut Self {
         let value = clean_and_cut(value, self.scale.apply(most), &mut self.tally).replace('\n', " ⏎ ");
         self.lines.push(format!("{name}: {value}"));
-        self
-    }
-
-    /// Adds a field, if it is there.
-    pub fn maybe(&mut self, name: &str, value: Option<&str>, most: usize) -> &mut Self {
-        if let Some(value) = value {
-            self.field(name, value, most);
-        }
         self
     }
 

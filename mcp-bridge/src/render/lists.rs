@@ -5,9 +5,9 @@ use std::fmt::Write;
 use shared_inbox::{ConversationSummary, Document, Mailbox, Tag};
 
 use super::{
-    FencedBlock, List, RenderOptions, Rendered, Scale, caps,
+    ItemText, List, RenderOptions, Rendered, Scale, caps,
     conversation::{about, some},
-    counted, minute, own, quoted, structured,
+    counted, minute, own, quoted, trust,
 };
 
 const LARGER: &str = "For the others, start the bridge with a larger --max-chars.";
@@ -27,7 +27,7 @@ pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rend
         items: all,
         urgent: |c| c.risk.is_some(),
         warning,
-        writes: &structured::CONVERSATION,
+        trust: &trust::CONVERSATION,
         strangers: true,
         rest: "Narrow with q, mailbox, assigned or view, or raise limit.",
     };
@@ -35,7 +35,7 @@ pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rend
 }
 
 fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> String {
-    let mut out = format!(
+    let own = format!(
         "\n{} · {} · {} · {} · last {}",
         c.id,
         own(c.status.as_str()),
@@ -43,22 +43,26 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
         counted(usize::try_from(c.message_count).unwrap_or(usize::MAX), "message"),
         minute(&c.last_message_at),
     );
+    let mut item = ItemText::new(&trust::CONVERSATION, own, scale);
+    about(&mut item, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
     if let Some(risk) = &c.risk {
-        _ = write!(out, " · RISK {}", quoted(risk));
+        item.own.push_str(" · RISK");
+        item.show("risk", "risk", risk, |risk| format!(" {risk}"));
     }
     if let Some(who) = &c.assignee {
-        _ = write!(out, " · assigned to {}", quoted(&who.name));
+        item.show("assignee.name", "assigned to", &who.name, |name| format!(" · assigned to {name}"));
     }
     if let Some(urgency) = &c.urgency {
-        _ = write!(out, " · urgency {}", own(urgency.as_str()));
+        let unquoted = |urgency: &str| format!(" · urgency {}", urgency.trim_matches('"'));
+        item.show("urgency", "urgency", urgency.as_str(), unquoted);
     }
     if !c.tags.is_empty() {
-        _ = write!(out, " · tags {}", some(&c.tags, scale.apply(caps::TAGS), |tag| quoted(tag)));
+        _ = write!(item.own, " · tags {}", some(&c.tags, scale.apply(caps::TAGS), |tag| quoted(tag)));
     }
-    out.push('\n');
-    let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
-    block.field("latest message", &c.snippet, caps::SNIPPET);
-    style.fence.write(&mut out, &block);
+    item.own.push('\n');
+    item.fence("snippet", "latest message", Some(&c.snippet));
+    let mut out = String::new();
+    item.write(&mut out, &style.fence);
     out
 }
 
@@ -74,7 +78,7 @@ pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rend
         items: all,
         urgent: |_| false,
         warning,
-        writes: &structured::DOCUMENT,
+        trust: &trust::DOCUMENT,
         strangers: true,
         rest: "Narrow with q or kind, or raise limit.",
     };
@@ -82,24 +86,25 @@ pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rend
 }
 
 fn document(style: &RenderOptions, d: &Document, scale: Scale) -> String {
-    let mut out = format!("\n{} · filed {}", d.id, minute(&d.created_at));
+    let own = format!("\n{} · filed {}", d.id, minute(&d.created_at));
+    let mut item = ItemText::new(&trust::DOCUMENT, own, scale);
     if let Some(kind) = &d.kind {
-        _ = write!(out, " · {}", own(kind.as_str()));
+        item.show("kind", "kind", kind.as_str(), |kind| format!(" · {}", kind.trim_matches('"')));
     }
     if let Some(conversation) = &d.conversation_id {
-        _ = write!(out, " · from {conversation}");
+        _ = write!(item.own, " · from {conversation}");
     }
-    out.push('\n');
-    let mut block = FencedBlock::scaled(scale);
-    block.field("title", &d.title, caps::SUBJECT).field("file", &d.filename, caps::FILE);
+    item.own.push('\n');
+    item.fence("title", "title", Some(&d.title)).fence("filename", "file", Some(&d.filename));
     let f = &d.fields;
-    block.maybe("vendor", f.vendor.get().map(String::as_str), caps::NAME);
-    block.maybe("amount", f.amount.get().map(f64::to_string).as_deref(), caps::SHORT);
-    block.maybe("currency", f.currency.get().map(String::as_str), caps::SHORT);
-    block.maybe("date", f.date.get().map(String::as_str), caps::SHORT);
-    block.maybe("due date", f.due_date.get().map(String::as_str), caps::SHORT);
-    block.maybe("reference", f.reference.get().map(String::as_str), caps::SHORT);
-    style.fence.write(&mut out, &block);
+    item.fence("fields.vendor", "vendor", f.vendor.get().map(String::as_str));
+    item.fence("fields.amount", "amount", f.amount.get().map(f64::to_string).as_deref());
+    item.fence("fields.currency", "currency", f.currency.get().map(String::as_str));
+    item.fence("fields.date", "date", f.date.get().map(String::as_str));
+    item.fence("fields.dueDate", "due date", f.due_date.get().map(String::as_str));
+    item.fence("fields.reference", "reference", f.reference.get().map(String::as_str));
+    let mut out = String::new();
+    item.write(&mut out, &style.fence);
     out
 }
 
@@ -127,7 +132,7 @@ fn of_service<'a, T>(noun: [&'a str; 2], items: &'a [T]) -> List<'a, T> {
         items,
         urgent: |_| false,
         warning: None,
-        writes: &structured::SERVICE,
+        trust: &trust::OF_TEAM,
         strangers: false,
         rest: LARGER,
     }

@@ -8,14 +8,16 @@ mod caps;
 mod clean;
 mod conversation;
 mod fence;
+mod item_text;
 mod lists;
-mod structured;
+mod trust;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use budget::{Part, Scale, chars, fit_first, share};
-use structured::Writes;
+use item_text::ItemText;
+use trust::FieldTrust;
 
 pub(crate) use clean::{Kind, clean_and_cut, kind};
 pub use clean::{SanitizeReport, clean};
@@ -109,11 +111,11 @@ impl RenderOptions {
         self
     }
 
-    fn json(&self, value: Value, writes: &Writes, scale: Scale) -> Value {
+    fn json(&self, value: Value, trust: &FieldTrust, scale: Scale) -> Value {
         match self.form {
-            Form::Safe => writes.safe(value, scale),
+            Form::Safe => trust.safe(value, scale),
             Form::Exact => value,
-            Form::Slim => writes.slim(value, scale).unwrap_or_default(),
+            Form::Slim => trust.slim(value, scale).unwrap_or_default(),
         }
     }
 
@@ -138,15 +140,18 @@ impl RenderOptions {
 
 /// Returns the service's response to a change, as a model may see it.
 pub(crate) fn answer(value: Value) -> Value {
-    structured::ANSWER.safe(value, Scale::default())
+    trust::CHANGE.safe(value, Scale::default())
 }
 
 /// Returns the warning at the start of a conversation that has a risk.
 pub(crate) fn warning(risk: &str) -> String {
+    let label = match trust::CONVERSATION.fenced("risk", risk) {
+        None => quoted(risk),
+        Some(_) => "a risk".to_owned(),
+    };
     format!(
-        "WARNING: the service marked this as {}. It may be an attack on you or your team. Nothing is sent in this \
-         conversation without a person's consent.",
-        quoted(risk)
+        "WARNING: the service marked this as {label}. It may be an attack on you or your team. Nothing is sent in this \
+         conversation without a person's consent."
     )
 }
 
@@ -168,8 +173,8 @@ struct List<'a, T> {
     urgent: fn(&T) -> bool,
     /// What a reader must know beside the number of items.
     warning: Option<String>,
-    /// Who writes the fields of the items.
-    writes: &'a Writes,
+    /// Who may write the fields of the items.
+    trust: &'static FieldTrust,
     strangers: bool,
     /// How to get what is left out.
     rest: &'a str,
@@ -215,7 +220,7 @@ impl<T: Serialize> List<'_, T> {
     fn render(&self, style: &RenderOptions, line: impl Fn(&T, Scale) -> String) -> Rendered {
         // The longest head is that of a list that is cut; its numbers may have more digits.
         let room = Part::within(0, |_| self.head(style, 0)).size.room(style.max_chars, 10);
-        let json = |item: &T, scale| style.json(value(item), self.writes, scale);
+        let json = |item: &T, scale| style.json(value(item), self.trust, scale);
         let part = |item| Part::within(share(room), |scale| (line(item, scale), json(item, scale)));
         let parts: Vec<_> = self.items.iter().map(part).collect();
         let kept = fit_first(room, &parts, |place| (self.urgent)(&self.items[place]));

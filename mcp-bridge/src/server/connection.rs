@@ -5,11 +5,15 @@ use std::{error::Error as _, io, sync::Arc, time::Duration};
 use shared_inbox::{Client, Me, Scope, retry::RetryPolicy};
 use tokio::sync::Mutex;
 
-use super::record;
-use crate::{digest::Digest, settings::ServiceAccess};
+use crate::{
+    digest::Digest,
+    settings::{OpenedAccess, ServiceAccess},
+};
 
 /// How long a caller waits for `GET /me`.
 const ME_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a caller waits for a person to unlock the key store.
+const UNLOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A client, and whose key it uses.
 pub(super) struct Connection {
@@ -17,6 +21,8 @@ pub(super) struct Connection {
     pub(super) me: Me,
     /// Distinguishes the key from another.
     pub(super) key: Option<Digest>,
+    /// Whether what may have been made is kept over a restart.
+    pub(super) remembers: bool,
 }
 
 impl Connection {
@@ -42,7 +48,7 @@ impl Connector {
         if let Some(connection) = &*made {
             return Ok(connection.clone());
         }
-        let connection = self.make().await?;
+        let connection = connect(self.open().await?).await?;
         Ok(made.insert(connection).clone())
     }
 
@@ -57,34 +63,55 @@ impl Connector {
         match &*made {
             // Another call was first.
             Some(connection) if connection.key != refused.key => return Some(connection.clone()),
-            _ if self.access.key_digest() == refused.key => return None,
             _ => {}
         }
-        let connection =
-            self.make().await.inspect_err(|why| tracing::warn!("the key was replaced: {why}")).ok()?;
+        let replaced = match self.open().await {
+            Ok(opened) if opened.key == refused.key => return None,
+            Ok(opened) => connect(opened).await,
+            Err(why) => Err(why),
+        };
+        let connection = replaced.inspect_err(|why| tracing::warn!("the key was replaced: {why}")).ok()?;
         Some(made.insert(connection).clone())
     }
 
-    async fn make(&self) -> Result<Arc<Connection>, String> {
-        // Read before the client is made: if the key is replaced in between, it is read again.
-        let key = self.access.key_digest();
-        let client = self.access.connect()?;
-        // Few attempts: a client that waits for the list of tools should get an error soon, and the next call tries again.
-        let call = client.me().deadline(ME_TIMEOUT).retry(RetryPolicy::default().attempts(2));
-        let me = call.await.map_err(|error| explain(&error))?;
-        tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "connected to the service");
-        Ok(Arc::new(Connection { client, me, key }))
+    /// Finds the key, aside: a key store may ask a person to unlock it.
+    async fn open(&self) -> Result<OpenedAccess, String> {
+        let access = self.access.clone();
+        let opening = tokio::task::spawn_blocking(move || access.open());
+        match tokio::time::timeout(UNLOCK_TIMEOUT, opening).await {
+            Ok(opened) => opened.map_err(|_| "The key could not be read.".to_owned())?,
+            Err(_) => Err("This system's key store did not respond: unlock it, and call again.".to_owned()),
+        }
     }
+}
+
+async fn connect(OpenedAccess { client, key }: OpenedAccess) -> Result<Arc<Connection>, String> {
+    // Few attempts: a client that waits for the list of tools should get an error soon, and the next call tries again.
+    let call = client.me().deadline(ME_TIMEOUT).retry(RetryPolicy::default().attempts(2));
+    let me = call.await.map_err(|error| explain(&error))?;
+    tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "connected to the service");
+    let unresolved = client.once_records().await;
+    match &unresolved {
+        Ok(records) if records.is_empty() => {}
+        Ok(records) => {
+            tracing::warn!(
+                "of {} earlier it is not known whether they took effect; see doctor",
+                records.len()
+            );
+        }
+        Err(error) if error.is_config() => {}
+        Err(error) => tracing::warn!("the state folder cannot be read, see doctor: {error}"),
+    }
+    // A folder that cannot be read is no reason to do without one: what it holds may be what is about to be made.
+    let remembers = !unresolved.is_err_and(|error| error.is_config());
+    Ok(Arc::new(Connection { client, me, key, remembers }))
 }
 
 /// Returns what went wrong, and what a person can do about it.
 pub fn explain(error: &shared_inbox::Error) -> String {
     let advice = if error.is_unauthorized() {
-        // Every failure passes here on its way to the client.
-        if let Some(record) = record::current() {
-            record.refuse_key();
-        }
-        " Put a valid key into SHARED_INBOX_API_KEY or into the file of --api-key-file."
+        " Put a valid key where `doctor` says that it comes from: into the file of --api-key-file, SHARED_INBOX_API_KEY, or the \
+         key store of this system (`key set`)."
     } else if error.is_connect() {
         return format!(
             "{}. The base URL comes from SHARED_INBOX_BASE_URL or --base-url.",

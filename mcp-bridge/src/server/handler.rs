@@ -5,9 +5,9 @@ use std::sync::PoisonError;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestParams,
-        CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
+        CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
+        CompleteRequestParams, CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult,
+        ErrorCode, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
         InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
@@ -22,11 +22,10 @@ use super::{
     context::{resources, skills},
     names,
     record::CallRecord,
-    results::failed,
     tools::describe_sending,
     watch::{CallEnded, watch},
 };
-use crate::{settings::Structured, stdio::MAX_SUBSCRIPTIONS};
+use crate::{outcome::Failure, settings::Structured, stdio::MAX_SUBSCRIPTIONS};
 
 /// How long a client may keep a list that cannot change: the scopes of a key never do.
 const LIST_TTL_MS: u64 = 600_000;
@@ -95,18 +94,18 @@ impl ServerHandler for Bridge {
         let call = || self.call(operation, request.clone(), &ctx);
         let call = record.scope(self.with_renewed_key(&record, &ctx, call));
         let ended = watch(&ctx, &*self.settings.clock, &record, call).await;
-        let ended = ended.map(|result| result.unwrap_or_else(Into::into));
-        record.end(ended.as_ref().map_err(CallEnded::name));
+        record.end(ended.as_ref().map_err(|ended| ended.outcome()));
         match ended {
-            Ok(CallToolResponse::Complete(mut result)) => {
+            Ok(Ok(CallToolResponse::Complete(mut result))) => {
                 if self.settings.structured == Structured::None {
                     result.structured_content = None;
                 }
                 Ok(result.into())
             }
-            Ok(question) => Ok(question),
-            Err(CallEnded::TooLong) => Ok(failed(CallEnded::TooLong.to_string()).into()),
-            Err(CallEnded::Cancelled) => Err(CallEnded::Cancelled.into()),
+            Ok(Ok(question)) => Ok(question),
+            Ok(Err(failure)) => Ok(CallToolResult::from(failure).into()),
+            Err(CallEnded::TooLong) => Ok(CallToolResult::from(Failure::from(CallEnded::TooLong)).into()),
+            Err(CallEnded::Cancelled) => Err(Failure::from(CallEnded::Cancelled).into()),
         }
     }
 

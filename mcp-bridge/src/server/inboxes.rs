@@ -37,16 +37,6 @@ impl From<Error> for Denied {
     }
 }
 
-impl Denied {
-    pub(super) fn is_not_found(&self) -> bool {
-        match self {
-            Self::Service(error) => error.is_not_found(),
-            Self::NotHere => true,
-            Self::Inbox(_) => false,
-        }
-    }
-}
-
 /// How much a read matters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadPriority {

@@ -26,6 +26,7 @@ use tokio::sync::broadcast;
 
 use crate::{
     consent::remove_leftovers,
+    outcome::Failure,
     render::{self, Fence, RenderOptions},
     settings::{ConsentChannel, Settings, Structured},
 };
@@ -124,7 +125,7 @@ impl Bridge {
     }
 
     /// Reads something that is no tool's, and writes down how that ended. `named` is what may be the id of a conversation.
-    async fn recorded<T, F: Future<Output = Result<T, ErrorData>>>(
+    async fn recorded<T, F: Future<Output = Result<T, Failure>>>(
         &self,
         what: &'static str,
         named: Option<&str>,
@@ -136,20 +137,20 @@ impl Bridge {
         let read =
             watch(ctx, &*self.settings.clock, &record, read).await.map_err(Into::into).and_then(|read| read);
         record.end_read(&read);
-        read
+        Ok(read?)
     }
 
     /// Makes a call, and once more if the service refused the key and it was replaced meanwhile. A refused key means that
     /// nothing was done; but a person is not asked twice.
-    async fn with_renewed_key<T, F: Future<Output = T>>(
+    async fn with_renewed_key<T, F: Future<Output = Result<T, Failure>>>(
         &self,
         record: &CallRecord,
         ctx: &RequestContext<RoleServer>,
         call: impl Fn() -> F,
-    ) -> T {
+    ) -> Result<T, Failure> {
         let connection = self.connector.made().await;
         let mut result = call().await;
-        if record.take_refused_key()
+        if result.as_ref().is_err_and(Failure::is_key_refused)
             && let Some(connection) = connection
             && self.connector.renew(&connection).await.is_some()
             && record.asking().is_none()

@@ -4,10 +4,7 @@
 //! outcome after it, so that whatever reaches a customer has a line, whenever the program ends.
 
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
 
@@ -23,8 +20,9 @@ use shared_inbox::{
 };
 
 use crate::{
-    audit::{Audit, AuditRecord, Consent},
-    consent::{AskMethod, secret},
+    audit::{Audit, AuditOutcome, AuditRecord},
+    consent::{AskMethod, Consent, secret},
+    outcome::{Failure, FailureKind, Outcome},
 };
 
 tokio::task_local! {
@@ -52,7 +50,6 @@ pub(super) struct CallRecord {
     conversation: Option<String>,
     begun: Instant,
     state: Mutex<State>,
-    unauthorized: AtomicBool,
 }
 
 #[derive(Default)]
@@ -87,7 +84,6 @@ impl CallRecord {
             conversation,
             begun: clock.now(),
             state: Mutex::default(),
-            unauthorized: AtomicBool::new(false),
         })
     }
 
@@ -96,21 +92,12 @@ impl CallRecord {
         CURRENT.scope(self.clone(), call).await
     }
 
-    pub(super) fn ask(&self, way: AskMethod) {
-        self.lock().asking = Some(way);
+    pub(super) fn ask(&self, method: AskMethod) {
+        self.lock().asking = Some(method);
     }
 
     pub(super) fn asking(&self) -> Option<AskMethod> {
         self.lock().asking
-    }
-
-    pub(super) fn refuse_key(&self) {
-        self.unauthorized.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether the service refused the key since the last check.
-    pub(super) fn take_refused_key(&self) -> bool {
-        self.unauthorized.swap(false, Ordering::Relaxed)
     }
 
     /// Returns whether something is being created, which must not be dropped midway.
@@ -124,7 +111,7 @@ impl CallRecord {
     ///
     /// When the line cannot be written.
     pub(super) async fn intend(self: &Arc<Self>, sends: bool) -> std::io::Result<Intent> {
-        self.write("intent", None)?;
+        self.write(AuditOutcome::Intent, None)?;
         self.lock().creating += 1;
         self.lock().created = true;
         // From here on the call is a create, which is not dropped when the client goes.
@@ -141,37 +128,38 @@ impl CallRecord {
         Ok(intent)
     }
 
-    /// Records how a tool's call ended, unless the lines of its create stand for it. The error names why it has no result.
-    pub(super) fn end(&self, ended: Result<&CallToolResponse, &'static str>) {
+    /// Records how a tool's call ended, unless the lines of its create stand for it. The error is why it has no result.
+    pub(super) fn end(&self, ended: Result<&Result<CallToolResponse, Failure>, AuditOutcome>) {
         let asked = matches!(self.lock().consent, Some(Consent::Open(_)));
         let (outcome, result) = match ended {
-            Ok(CallToolResponse::Complete(result)) => {
-                let outcome = match result.is_error {
-                    // The question stays open after the call.
-                    Some(true) if asked => "asked",
-                    Some(true) => "failed",
-                    // What it names was made by another call.
-                    _ if self.creates() => "repeat",
-                    _ => "done",
-                };
+            Ok(Ok(CallToolResponse::Complete(result))) => {
+                // What a create names was made by another call.
+                let outcome = if self.creates() { AuditOutcome::Repeat } else { AuditOutcome::Done };
                 (outcome, Some(result))
             }
-            Ok(CallToolResponse::InputRequired(_)) => ("asked", None),
-            Ok(_) => ("done", None),
+            Ok(Ok(CallToolResponse::InputRequired(_))) => (AuditOutcome::Asked, None),
+            Ok(Ok(_)) => (AuditOutcome::Done, None),
+            // The question stays open after the call.
+            Ok(Err(_)) if asked => (AuditOutcome::Asked, None),
+            Ok(Err(failure)) => (AuditOutcome::of_failure(failure.kind == FailureKind::Unknown), None),
             Err(why) => (why, None),
         };
         self.end_with(outcome, result);
     }
 
     pub(super) fn end_read<T, E>(&self, ended: &Result<T, E>) {
-        self.end_with(if ended.is_ok() { "done" } else { "failed" }, None);
+        self.end_with(if ended.is_ok() { AuditOutcome::Done } else { AuditOutcome::Failed }, None);
     }
 
     /// Writes down what came of a question after its call had ended.
-    pub(super) fn end_late(&self, result: &CallToolResult) {
+    pub(super) fn end_late(&self, result: &Result<CallToolResult, Failure>) {
         if !self.lock().created {
-            let outcome = if result.is_error == Some(true) { "failed" } else { "done" };
-            _ = self.write(outcome, Some(result));
+            let outcome = match result {
+                // What it names was made by another call, or by another bridge.
+                Ok(_) => AuditOutcome::Repeat,
+                Err(failure) => AuditOutcome::of_failure(failure.kind == FailureKind::Unknown),
+            };
+            _ = self.write(outcome, result.as_ref().ok().and_then(message_of));
         }
     }
 
@@ -181,18 +169,18 @@ impl CallRecord {
             .is_some_and(|operation| operation.idempotency() != Idempotency::Harmless)
     }
 
-    fn end_with(&self, outcome: &str, result: Option<&CallToolResult>) {
+    fn end_with(&self, outcome: AuditOutcome, result: Option<&CallToolResult>) {
         let created = {
             let mut state = self.lock();
             state.ended = true;
             state.created
         };
         if !created {
-            _ = self.write(outcome, result);
+            _ = self.write(outcome, result.and_then(message_of));
         }
     }
 
-    fn write(&self, outcome: &str, result: Option<&CallToolResult>) -> std::io::Result<()> {
+    fn write(&self, outcome: AuditOutcome, message: Option<&str>) -> std::io::Result<()> {
         let Some(audit) = &self.audit else { return Ok(()) };
         let (asked, answer) = self.lock().consent.map_or((None, None), Consent::names);
         let took = self.clock.now().saturating_duration_since(self.begun);
@@ -202,11 +190,12 @@ impl CallRecord {
             client: self.client.as_deref(),
             tool: self.tool,
             conversation: self.conversation.as_deref(),
-            message: result.and_then(AuditRecord::message_of),
-            outcome,
+            message,
+            outcome: outcome.name(),
             asked,
             answer,
-            ms: (outcome != "intent").then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+            ms: (outcome != AuditOutcome::Intent)
+                .then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
         })
     }
 
@@ -219,7 +208,7 @@ impl Drop for CallRecord {
     /// The program ended in the middle of the call.
     fn drop(&mut self) {
         if !self.lock().ended {
-            self.end_with("cut off", None);
+            self.end_with(AuditOutcome::CutOff, None);
         }
     }
 }
@@ -231,15 +220,15 @@ pub(super) struct Intent {
 }
 
 impl Intent {
-    /// Writes down how the create ended. `certain` is whether its effect is known.
-    pub(super) fn end(mut self, result: &CallToolResult, certain: bool) {
-        let outcome = match AuditRecord::status_of(result) {
-            _ if !certain => "unknown",
-            _ if result.is_error == Some(true) => "failed",
-            Some(status) => status,
-            None => "done",
+    /// Writes down what became of the create.
+    pub(super) fn end(mut self, outcome: &Outcome) {
+        let (outcome, message) = match outcome {
+            Outcome::Made(made) if made.age.is_some() => (AuditOutcome::Repeat, made.text("messageId")),
+            Outcome::Made(made) => (AuditOutcome::of_status(made.text("status")), made.text("messageId")),
+            Outcome::Refused(_) => (AuditOutcome::Failed, None),
+            Outcome::Unknown(_) => (AuditOutcome::Unknown, None),
         };
-        _ = self.record.write(outcome, Some(result));
+        _ = self.record.write(outcome, message);
         self.ended = true;
     }
 }
@@ -248,9 +237,14 @@ impl Drop for Intent {
     fn drop(&mut self) {
         self.record.lock().creating -= 1;
         if !self.ended {
-            _ = self.record.write("unknown", None);
+            _ = self.record.write(AuditOutcome::Unknown, None);
         }
     }
+}
+
+/// Returns the message that a result names.
+fn message_of(result: &CallToolResult) -> Option<&str> {
+    result.structured_content.as_ref()?.get("messageId")?.as_str()
 }
 
 /// Returns the client's name, without unusual characters.

@@ -1,11 +1,17 @@
 //! Results of tools in the protocol's form.
 
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock},
+};
 use serde_json::{Value, json};
 use shared_inbox::Problems;
 
 use super::{connection::explain, inboxes::Denied};
-use crate::render::{self, Rendered, SanitizeReport, clean, clean_and_cut};
+use crate::{
+    outcome::{Failure, FailureKind},
+    render::{self, Rendered, SanitizeReport, clean, clean_and_cut},
+};
 
 /// The most characters of a sentence on what did not work: a service may repeat what was sent to it.
 const MAX_SENTENCE_CHARS: usize = 900;
@@ -19,6 +25,7 @@ pub(super) fn done(rendered: Rendered, max_chars: usize) -> CallToolResult {
         "The result is longer than the {max_chars} characters that --max-chars allows, however much is left out. Ask for \
          less, or start the bridge with a larger --max-chars."
     ))
+    .into()
 }
 
 fn both(rendered: Rendered) -> CallToolResult {
@@ -48,22 +55,54 @@ pub(super) fn ok() -> Value {
     json!({ "ok": true })
 }
 
-/// Returns an error for the model and the person behind it.
-pub(super) fn failed(message: impl AsRef<str>) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(said(message.as_ref()))])
+/// Returns a failure for the model and the person behind it.
+pub(super) fn failed(message: impl AsRef<str>) -> Failure {
+    Failure::new(FailureKind::Other, said(message.as_ref()))
 }
 
-/// Returns the result of a call that the service, or the connection to it, refused.
-pub(super) fn error(error: &shared_inbox::Error) -> CallToolResult {
-    failed(in_words(error))
+/// Returns the failure of a call that cannot be made here.
+pub(super) fn invalid(message: impl AsRef<str>) -> Failure {
+    Failure::new(FailureKind::Invalid, said(message.as_ref()))
 }
 
-pub(super) fn denied(why: Denied) -> CallToolResult {
-    failed(why_denied(&why))
+/// Returns the failure of a call that the service, or the connection to it, refused.
+pub(super) fn error(error: &shared_inbox::Error) -> Failure {
+    let kind = if error.is_unauthorized() {
+        FailureKind::KeyRefused
+    } else if error.is_not_found() {
+        FailureKind::NotFound
+    } else {
+        FailureKind::Other
+    };
+    Failure::new(kind, said(&in_words(error)))
+}
+
+pub(super) fn denied(why: Denied) -> Failure {
+    match &why {
+        Denied::Service(e) => error(e),
+        Denied::NotHere => Failure::new(FailureKind::NotFound, why_denied(&why)),
+        Denied::Inbox(_) => failed(why_denied(&why)),
+    }
+}
+
+impl From<Failure> for CallToolResult {
+    fn from(failure: Failure) -> Self {
+        CallToolResult::error(vec![ContentBlock::text(failure.message)])
+    }
+}
+
+impl From<Failure> for ErrorData {
+    fn from(failure: Failure) -> Self {
+        match failure.kind {
+            FailureKind::NotFound => ErrorData::resource_not_found(failure.message, None),
+            FailureKind::Invalid => ErrorData::invalid_params(failure.message, None),
+            _ => ErrorData::internal_error(failure.message, None),
+        }
+    }
 }
 
 /// Returns why a read was denied, in the vocabulary of the tools.
-pub(super) fn why_denied(why: &Denied) -> String {
+fn why_denied(why: &Denied) -> String {
     match why {
         Denied::Service(error) => in_words(error),
         Denied::NotHere => {
@@ -75,7 +114,7 @@ pub(super) fn why_denied(why: &Denied) -> String {
 }
 
 /// Returns what went wrong in the vocabulary of the tools, without paths and milliseconds.
-pub(super) fn in_words(error: &shared_inbox::Error) -> String {
+fn in_words(error: &shared_inbox::Error) -> String {
     if error.is_not_found() {
         return "There is no such conversation, or this key cannot see it. list_conversations has the ids."
             .into();

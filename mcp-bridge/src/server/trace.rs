@@ -13,6 +13,7 @@ pub(super) fn traced(connection: &Arc<Connection>, ctx: &RequestContext<RoleServ
             client: connection.client.with_header("traceparent", traceparent),
             me: connection.me.clone(),
             key: connection.key,
+            remembers: connection.remembers,
         }),
         None => Arc::clone(connection),
     }

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use rmcp::{ErrorData, RoleServer, model::ProgressNotificationParam, service::RequestContext};
+use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext};
 use shared_inbox::clock::Clock;
 
-use super::record::CallRecord;
-use crate::{consent::AskMethod, stdio::QueueWait};
+use super::{record::CallRecord, results::failed};
+use crate::{audit::AuditOutcome, consent::AskMethod, outcome::Failure, stdio::QueueWait};
 
 /// How often a long call reports progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -30,17 +30,17 @@ pub(super) enum CallEnded {
 }
 
 impl CallEnded {
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn outcome(self) -> AuditOutcome {
         match self {
-            Self::Cancelled => "cancelled",
-            Self::TooLong => "too long",
+            Self::Cancelled => AuditOutcome::Cancelled,
+            Self::TooLong => AuditOutcome::TooLong,
         }
     }
 }
 
-impl From<CallEnded> for ErrorData {
+impl From<CallEnded> for Failure {
     fn from(ended: CallEnded) -> Self {
-        ErrorData::internal_error(ended.to_string(), None)
+        failed(ended.to_string())
     }
 }
 

@@ -2,20 +2,26 @@
 //!
 //! Nothing in here can be changed by a call.
 
+mod key_store;
 mod rate_limit;
+mod state;
 
-use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{env, fmt, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{
     __spec::{Operation, limits},
     Client, Me, Scope,
     clock::{Clock, TokioClock},
+    once::FileStore,
 };
 
-use crate::digest::Digest;
-use rate_limit::WaitingLimiter;
+use crate::{consent::RESULT_TTL, digest::Digest};
 
 pub use crate::{audit::Audit, consent::ConsentChannel};
+pub use key_store::{KeyStoreError, delete_key, store_key, stored_key};
+#[doc(hidden)]
+pub use rate_limit::WaitingLimiter;
+pub use state::StateFolder;
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
@@ -113,6 +119,8 @@ pub struct ServiceAccess {
     pub key_file: Option<PathBuf>,
     /// Whether the key may cross the network unprotected, to a service on plain `http`.
     pub plain_http: bool,
+    /// Where what may have been made is kept, so that a restart and a second bridge know of it.
+    pub state: StateFolder,
     /// A client that is ready, as for the demo inbox.
     pub client: Option<Client>,
     /// Whether it is the demo inbox inside the program.
@@ -120,31 +128,51 @@ pub struct ServiceAccess {
 }
 
 impl ServiceAccess {
-    /// Creates a client. Reads the environment and the key file anew, so that a mistake there can be put right while the
-    /// bridge runs.
+    /// Creates a client. Reads the environment, the key file and the key store anew, so that a mistake there can be put right while
+    /// the bridge runs.
+    ///
+    /// # Errors
+    ///
+    /// When the address or the key is missing or malformed; the sentence says what to do.
     pub fn connect(&self) -> Result<Client, String> {
+        self.open().map(|opened| opened.client)
+    }
+
+    /// Creates a client, and says which key it has. May wait for a key store to be unlocked.
+    pub(crate) fn open(&self) -> Result<OpenedAccess, String> {
         if let Some(client) = &self.client {
-            return Ok(client.clone());
+            return Ok(OpenedAccess { client: client.clone(), key: None });
         }
-        let base_url = self.base_url.clone().or_else(|| variable(BASE_URL)).ok_or_else(|| {
+        let base_url = self.address().ok_or_else(|| {
             format!("The service's address is missing: set {BASE_URL} to a URL that ends in /api/v1, or try --sandbox.")
         })?;
-        self.client(base_url, self.key()?)
+        let (key, _) = self.find_key()?;
+        let digest = Some(Digest::new(&key));
+        Ok(OpenedAccess { client: self.client(base_url, key, self.state.open()?)?, key: digest })
+    }
+
+    /// Returns the service's base URL, if it is known.
+    pub fn address(&self) -> Option<String> {
+        self.base_url.clone().or_else(|| variable(BASE_URL))
     }
 
     /// Returns whether this address and this key, as far as they are given, have the form of one.
     pub fn check(&self, key: Option<String>) -> Result<(), String> {
         let base_url = self.base_url.clone().unwrap_or_else(|| "https://inbox.example/api/v1".into());
         let key = key.unwrap_or_else(|| format!("rk_test_{}", "0".repeat(48)));
-        self.client(base_url, key).map(|_| ())
+        self.client(base_url, key, None).map(|_| ())
     }
 
-    fn client(&self, base_url: String, key: String) -> Result<Client, String> {
+    fn client(&self, base_url: String, key: String, store: Option<FileStore>) -> Result<Client, String> {
         let client = Client::builder(base_url, key)
             .deadline(CALL_TIMEOUT)
             .rate_limiter(WaitingLimiter::new(limits::REQUESTS_PER_MINUTE))
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
         let client = if self.plain_http { client.allow_plain_http() } else { client };
+        let client = match store {
+            Some(store) => client.once_store(store).once_retention(RESULT_TTL),
+            None => client,
+        };
         client.build().map_err(|error| {
             let said = error.to_string();
             // What a parser of URLs says helps nobody.
@@ -166,24 +194,59 @@ impl ServiceAccess {
         }
     }
 
-    /// Returns a digest of the key, if there is one that may be replaced.
-    pub(crate) fn key_digest(&self) -> Option<Digest> {
-        if self.client.is_some() {
-            return None;
-        }
-        Digest::from_parts(&self.key().ok()?).ok()
-    }
-
-    fn key(&self) -> Result<String, String> {
+    /// Finds the key, and where it came from: the file that was named, the environment, or the store of this system.
+    ///
+    /// # Errors
+    ///
+    /// When there is none; the sentence says where one can go.
+    pub fn find_key(&self) -> Result<(String, KeySource), String> {
         if let Some(file) = &self.key_file {
             let key = fs::read_to_string(file).map_err(|error| {
                 format!("The key file {} (--api-key-file) cannot be read: {error}.", file.display())
             })?;
-            return Ok(key.trim().to_owned());
+            return Ok((key.trim().to_owned(), KeySource::File(file.clone())));
         }
-        variable(API_KEY).ok_or_else(|| {
-            format!("The key is missing: set {API_KEY}, or name a file that holds it with --api-key-file.")
-        })
+        if let Some(key) = variable(API_KEY) {
+            return Ok((key, KeySource::Environment));
+        }
+        let why = match self.address().map(|base_url| stored_key(&base_url)) {
+            Some(Ok(Some(key))) => return Ok((key, KeySource::Store)),
+            Some(Err(error)) => format!(" A key could also be kept by this system, but {error}."),
+            Some(Ok(None)) | None => String::new(),
+        };
+        Err(format!(
+            "The key is missing: store it with `shared-inbox-mcp key set`, set {API_KEY}, or name a file that holds it with \
+             --api-key-file.{why}"
+        ))
+    }
+}
+
+/// A client that was created.
+pub(crate) struct OpenedAccess {
+    pub(crate) client: Client,
+    /// Distinguishes its key from another, if it may be replaced.
+    pub(crate) key: Option<Digest>,
+}
+
+/// Where a key came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeySource {
+    /// The file that was named.
+    File(PathBuf),
+    /// The environment.
+    Environment,
+    /// The key store of this system.
+    Store,
+}
+
+impl fmt::Display for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "the file {} (--api-key-file)", path.display()),
+            Self::Environment => write!(f, "the variable {API_KEY}"),
+            Self::Store => f.write_str("this system's key store"),
+        }
     }
 }
 

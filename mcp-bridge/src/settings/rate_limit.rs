@@ -11,10 +11,11 @@ use tokio::time::Instant;
 
 /// A limiter that waits as long as its caller allows before it gives up.
 #[derive(Debug)]
-pub(super) struct WaitingLimiter(MemoryLimiter);
+pub struct WaitingLimiter(MemoryLimiter);
 
 impl WaitingLimiter {
-    pub(super) fn new(limit: u32) -> Self {
+    /// Creates a limiter of this many requests a minute.
+    pub fn new(limit: u32) -> Self {
         Self(MemoryLimiter::new(limit))
     }
 }
@@ -34,34 +35,5 @@ impl RateLimiter for WaitingLimiter {
             tokio::time::sleep(left).await;
             self.0.acquire(request.max_wait(Duration::ZERO)).await
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use shared_inbox::rate_limit::Priority;
-
-    use super::*;
-
-    fn ask(seconds: u64) -> AcquireRequest {
-        AcquireRequest::new(Priority::ReadBack).max_wait(Duration::from_secs(seconds))
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_call_waits_as_long_as_it_may_and_the_next_gets_through() {
-        let limiter = WaitingLimiter::new(2);
-        for _ in 0..2 {
-            limiter.acquire(ask(0)).await.unwrap().finished();
-        }
-        let began = Instant::now();
-        assert!(limiter.acquire(ask(0)).await.is_err());
-        assert_eq!(began.elapsed(), Duration::ZERO, "without time to wait there is no wait");
-        let Err(LimitError::Busy { wait, .. }) = limiter.acquire(ask(50)).await else {
-            panic!("the minute is not over")
-        };
-        assert_eq!(began.elapsed().as_secs(), 50);
-        assert!(wait <= Duration::from_secs(11), "{wait:?}");
-        limiter.acquire(ask(50)).await.unwrap().finished();
-        assert!(began.elapsed() <= Duration::from_secs(61), "{:?}", began.elapsed());
     }
 }

@@ -9,7 +9,8 @@ use std::{
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
+
+use crate::digest::Digest;
 
 /// The bridge's own skill: how to work in a shared inbox.
 const OWN: &str = include_str!("work-in-shared-inbox.md");
@@ -66,7 +67,7 @@ impl Skill {
         field("description", MAX_DESCRIPTION)?;
         let file = |(path, content): (String, Vec<u8>)| SkillFile {
             uri: uri(&path),
-            digest: digest(&content),
+            digest: format!("sha256:{}", Digest::new(&content).to_hex()),
             size: content.len(),
             content,
         };
@@ -167,11 +168,6 @@ fn collect(
         }
     }
     Ok(())
-}
-
-fn digest(content: &[u8]) -> String {
-    let hex = |byte: &u8| format!("{byte:02x}");
-    format!("sha256:{}", Sha256::digest(content).iter().map(hex).collect::<String>())
 }
 
 /// Returns a path as a part of an address.

@@ -10,7 +10,7 @@ mod numbers;
 mod outline;
 mod refusal;
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer,
@@ -24,7 +24,7 @@ use rmcp::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::{Mutex as AsyncMutex, Semaphore},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +38,9 @@ pub use in_flight::QueueWait;
 /// How many refusals may be on their way to the client.
 const MAX_REFUSALS: usize = 8;
 
+/// How often a full queue looks whether the client is still there.
+const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
+
 /// A transport over standard input and output.
 pub struct Stdio<R = StdioReader, W = StdioWriter> {
     lines: Lines<R>,
@@ -50,6 +53,8 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
     refusals: Arc<Semaphore>,
     begun: bool,
     closed: CancellationToken,
+    /// Whether nobody can write to the input any more, although there is more to read.
+    is_hung_up: fn() -> bool,
 }
 
 /// A message, or the response to a line that is none.
@@ -59,7 +64,8 @@ impl Stdio {
     /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard input.
     pub fn new() -> (Self, CancellationToken) {
         let (read, write) = stdio_pipes();
-        Self::from_pipes(read, write)
+        let (stdio, closed) = Self::from_pipes(read, write);
+        (Self { is_hung_up, ..stdio }, closed)
     }
 }
 
@@ -77,6 +83,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             begun: false,
             closed: closed.clone(),
+            is_hung_up: || false,
         };
         (stdio, closed)
     }
@@ -160,6 +167,20 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
     }
 }
 
+/// Returns whether the client has closed its end of standard input.
+fn is_hung_up() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdin = io::stdin();
+        let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents().contains(PollFlags::HUP)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 async fn write<W: AsyncWrite + Unpin>(writer: &AsyncMutex<W>, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     let mut writer = writer.lock().await;
@@ -229,6 +250,12 @@ where
                                 return Some(message);
                             }
                         }
+                    }
+                }
+                // A full queue is not read behind, where the end of the input would show.
+                () = sleep(HANG_UP_CHECK_INTERVAL), if !self.queue.has_room() && !self.closed.is_cancelled() => {
+                    if (self.is_hung_up)() {
+                        self.closed.cancel();
                     }
                 }
                 else => return None,

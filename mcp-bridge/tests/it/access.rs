@@ -46,6 +46,21 @@ async fn without_a_working_key_only_reading_tools_show_and_every_call_explains()
 }
 
 #[tokio::test]
+#[cfg(unix)]
+async fn doctor_says_when_others_can_read_the_key_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
+    let file = folder.path().join("key");
+    fs::write(&file, fixture.mock.live_key()).unwrap();
+    for (mode, is_said) in [(0o600, false), (0o640, true), (0o604, true)] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let output = fixture.program().arg("--api-key-file").arg(&file).arg("doctor").output().await.unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said.contains("others on this machine can read"), is_said, "{mode:o}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn a_service_that_is_not_there_is_explained() {
     let fixture = Fixture::new().await;
     // The discard port: nobody listens.
@@ -205,6 +220,7 @@ async fn the_sandbox_needs_nothing() {
     let start = &result.content[1].as_text().unwrap().text;
     let mut doctor = crate::program::program();
     let doctor = said(&doctor.args(["--sandbox", "doctor"]).output().unwrap());
+    assert!(!doctor.contains("state:"), "it keeps nothing, and misses nothing: {doctor}");
     for shown in [start, &doctor] {
         assert!(shown.contains("on a demo inbox") && !shown.contains("live data"), "{shown}");
     }

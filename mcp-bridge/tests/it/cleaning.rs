@@ -68,6 +68,26 @@ fn plain_text_stays_as_it_is() {
 }
 
 #[test]
+fn words_that_mix_look_alike_letters_are_counted_and_words_as_people_write_them_are_not() {
+    for (word, count) in [
+        ("p\u{430}ypal", 1),  // Cyrillic
+        ("h\u{3bf}tel", 1),   // Greek
+        ("h\u{585}tel", 1),   // Armenian
+        ("\u{13a0}bc", 1),    // Cherokee
+        ("\u{ff21}pple", 1),  // full width
+        ("\u{1d400}pple", 1), // mathematical
+        ("Привет", 0),
+        ("Tシャツ", 0),
+        ("iPhoneที่", 0),
+        ("10µm", 0),
+        ("Straße", 0),
+        ("e\u{301}tat", 0),
+    ] {
+        assert_eq!(cleaned(word).1.lookalikes, count, "{word}");
+    }
+}
+
+#[test]
 fn line_ends_of_all_kinds_become_one() {
     assert_eq!(cleaned("a\r\nb\rc\u{2028}d\u{85}e").0, "a\nb\nc\nd\ne");
 }

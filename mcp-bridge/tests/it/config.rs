@@ -181,7 +181,7 @@ fn write_without_key_and_address_keeps_those_in_the_file() {
 
 #[test]
 #[cfg(unix)]
-fn the_file_that_holds_the_key_and_its_one_backup_are_their_owners_alone() {
+fn the_file_that_holds_the_key_and_its_two_backups_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join(".cursor/mcp.json");
@@ -200,14 +200,39 @@ fn the_file_that_holds_the_key_and_its_one_backup_are_their_owners_alone() {
         let (_, said) = out(&run(home.path(), &[more, "config", "cursor", "--write"]));
         assert!(said.contains("was changed"), "{said}");
         assert_eq!(said.contains("Only you can read it now"), mode != 0o600, "{mode:o}: {said}");
-        let files = [("mcp.json".to_owned(), 0o600), ("mcp.json.backup".to_owned(), 0o600)];
-        assert_eq!(modes(), files.into(), "{mode:o}");
+        let mut files = vec![("mcp.json".to_owned(), 0o600), ("mcp.json.backup".to_owned(), 0o600)];
+        // The file before the first change, and before the last.
+        files.extend((mode != 0o644).then(|| ("mcp.json.backup-2".to_owned(), 0o600)));
+        assert_eq!(modes(), files.into_iter().collect(), "{mode:o}");
     }
     fs::write(&path, "{}\n").unwrap();
     set(0o644);
     let (_, said) = out(&run(home.path(), &["--sandbox", "config", "cursor", "--write"]));
     assert!(!said.contains("Only you"), "without a key there is nothing to hide: {said}");
-    assert_eq!(modes(), [("mcp.json".to_owned(), 0o644), ("mcp.json.backup".to_owned(), 0o600)].into());
+    assert_eq!(modes()["mcp.json"], 0o644);
+}
+
+#[test]
+fn the_file_as_its_owner_wrote_it_stays_in_its_backup_however_often_it_is_written_to() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join(".cursor/mcp.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // As somebody has it who pasted the settings before.
+    let pasted =
+        "{\n  // mine\n  \"mcpServers\": { \"shared-inbox\": { \"command\": \"shared-inbox-mcp\" } }\n}\n";
+    for own in ["{\n  // mine\n  \"mcpServers\": {}\n}\n", pasted] {
+        fs::write(&path, own).unwrap();
+        _ = fs::remove_file(path.with_extension("json.backup"));
+        for more in ["--send=never", "--read-only", "--max-chars=9000"] {
+            assert!(run(home.path(), &[more, "config", "cursor", "--write"]).status.success());
+            assert_eq!(fs::read_to_string(path.with_extension("json.backup")).unwrap(), own, "{more}");
+        }
+    }
+    let last = fs::read_to_string(path.with_extension("json.backup-2")).unwrap();
+    assert!(
+        last.contains("--read-only") && !last.contains("--max-chars"),
+        "the file before the last change: {last}"
+    );
 }
 
 #[test]
@@ -265,4 +290,19 @@ fn nonsense_is_refused_before_it_is_printed_or_written() {
     assert_eq!(output.status.code(), Some(2));
     assert!(!out(&output).1.contains("secret"), "{}", out(&output).1);
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+#[cfg(windows)]
+fn a_claude_desktop_from_the_store_has_a_folder_of_its_own() {
+    let local = tempfile::tempdir().unwrap();
+    let package = local.path().join("Packages").join("Claude_pzs8sxrjxfjjc");
+    std::fs::create_dir_all(&package).unwrap();
+    std::fs::create_dir_all(local.path().join("Packages").join("Other_1")).unwrap();
+    let mut command = crate::program::program();
+    let output =
+        command.args(["--sandbox", "config", "claude-desktop"]).env("LOCALAPPDATA", local.path()).output();
+    let said = crate::program::out(&output.unwrap()).1;
+    let folder = package.join("LocalCache").join("Roaming");
+    assert!(said.contains(&*folder.to_string_lossy()), "{said}");
 }

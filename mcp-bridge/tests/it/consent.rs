@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{InboundMail, SortingResult};
+use shared_inbox_mock::{InboundMail, world::SortingResult};
 
 use crate::fixture::{
     Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, is_error, params,
@@ -258,6 +258,10 @@ async fn consent_is_bound_to_its_mail_and_works_once() {
     let replayed = answer("third", &state).await;
     assert!(is_error(&replayed), "{}", text(&replayed));
     assert_eq!(fixture.mails().await, Mails::sent("first"));
+
+    let (old, new) = (ask("fourth").await, ask("fourth").await);
+    assert_refused(&answer("fourth", &old).await, "never asked for");
+    assert_done(&answer("fourth", &new).await);
 }
 
 #[tokio::test]

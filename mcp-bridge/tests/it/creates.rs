@@ -83,6 +83,7 @@ async fn a_repeat_after_an_unknown_outcome_finds_the_first_and_says_so() {
     let fixture = Fixture::new().await;
     let control = fixture.mock.control();
     let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
+    client.call("get_conversation", json!({ "id": fixture.conversation })).await;
     control.add_fault(FaultRule::new(Effect::drop_after()).path("/conversations/*/notes")).await.unwrap();
     // What would tell whether it took effect cannot be read.
     let gone = FaultRule::new(Effect::status(404)).method("GET").path("/conversations/*").always();

@@ -1,7 +1,7 @@
 //! Shared by the tests of the running bridge: a mock with one email in it, a person at a client, and the program.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     sync::{
         Arc, Mutex,
@@ -33,7 +33,7 @@ use shared_inbox_mcp::{
     Bridge,
     settings::{Audit, ConsentChannel, SendPolicy, Settings, Structured},
 };
-use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
+use shared_inbox_mock::{InboundMail, MockServer, NewKey, world::NewMailbox};
 use tokio::{
     process::{Child, Command},
     sync::{Semaphore, watch},
@@ -172,6 +172,11 @@ impl Person {
         Self { modes: json!({ "url": {} }), ..Self::who(says) }
     }
 
+    /// Someone whose client says that it can ask in these modes.
+    pub(crate) fn who_can_be_asked_by(modes: Value) -> Self {
+        Self { modes, ..Self::who(Answer::No) }
+    }
+
     /// Someone who answers only as often as the test adds permits to `answers`.
     pub(crate) fn who_takes_time(says: Answer) -> Self {
         Self { answers: Arc::new(Semaphore::new(0)), ..Self::who(says) }
@@ -263,9 +268,16 @@ impl Fixture {
     pub(crate) fn program(&self) -> Command {
         let mut command = Command::from(crate::program::program());
         command.env("SHARED_INBOX_BASE_URL", self.mock.base_url());
+        command.env("XDG_STATE_HOME", self.state_home());
         command.env("SHARED_INBOX_API_KEY", self.mock.live_key());
         command.kill_on_drop(true).stderr(Stdio::inherit());
         command
+    }
+
+    /// The folder for the state of programs, which belongs to this mock alone.
+    pub(crate) fn state_home(&self) -> PathBuf {
+        let port = self.mock.base_url().chars().filter(char::is_ascii_digit).collect::<String>();
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}-{port}", std::process::id()))
     }
 
     /// The program with this key.
@@ -325,7 +337,12 @@ impl Fixture {
         settings.clock = person.clock.clone();
         let bridge = Bridge::new(settings);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
-        tokio::spawn(async move { bridge.serve(theirs).await.unwrap().waiting().await });
+        // A client may go before it has said anything.
+        tokio::spawn(async move {
+            if let Ok(running) = bridge.serve(theirs).await {
+                _ = running.waiting().await;
+            }
+        });
         let service = person.clone().serve_with_lifecycle(ours, era.lifecycle()).await.unwrap();
         Client { service, _program: None }
     }
@@ -430,6 +447,21 @@ impl Client {
     /// Ends the program as a crash would.
     pub(crate) async fn kill(mut self) {
         self._program.take().expect("a program of its own").kill().await.unwrap();
+    }
+
+    /// Ends the program by SIGTERM, and waits until it is gone.
+    #[cfg(unix)]
+    pub(crate) async fn terminate(mut self) {
+        let mut program = self._program.take().expect("a program of its own");
+        let pid = program.id().expect("it runs").to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().await.unwrap().success());
+        program.wait().await.unwrap();
+    }
+
+    /// The process of the program.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn pid(&self) -> u32 {
+        self._program.as_ref().and_then(Child::id).expect("a program of its own")
     }
 
     /// The text of a resource.

@@ -2,7 +2,7 @@
 
 use rmcp::model::Reference;
 use serde_json::json;
-use shared_inbox_mock::{InboundMail, NewMailbox};
+use shared_inbox_mock::{InboundMail, world::NewMailbox};
 
 use crate::fixture::{
     Answer, Fixture, Newer, Older, Person, assert_done, assert_refused, is_error, items, text,

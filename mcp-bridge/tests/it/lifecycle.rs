@@ -34,6 +34,21 @@ async fn a_closed_stdin_ends_the_program_at_once_even_in_the_middle_of_a_call() 
 }
 
 #[tokio::test]
+#[cfg(unix)]
+async fn a_closed_stdin_ends_the_program_although_its_queue_is_full() {
+    let fixture = Fixture::new().await;
+    slow(&fixture, "/tags").await;
+    let mut raw = Raw::start(&fixture, &[]);
+    raw.greet().await;
+    // As many as run and wait, and what a pipe holds behind them.
+    for id in 2..802 {
+        raw.call(id, "list_tags", json!({})).await;
+    }
+    under_way(&fixture.mock).await;
+    assert_eq!(raw.hang_up().await.0, Some(0));
+}
+
+#[tokio::test]
 async fn what_was_asked_before_stdin_closed_is_still_answered() {
     let fixture = Fixture::new().await;
     let mut raw = Raw::start(&fixture, &[]);
@@ -56,7 +71,7 @@ async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
     let note = json!({ "id": fixture.conversation, "body": "Once" });
     for (hanging, (tool, arguments)) in (1..).zip([("list_tags", json!({})), ("add_note", note)]) {
         let late = async {
-            let hangs = |fault: &&shared_inbox_mock::Fault| fault.fired > 0;
+            let hangs = |fault: &&shared_inbox_mock::faults::Fault| fault.fired > 0;
             let faults = async || fixture.mock.control().faults().await;
             until(async || faults().await.iter().filter(hangs).count() == hanging).await;
             person.clock.forward(Duration::from_secs(54));
@@ -132,6 +147,8 @@ async fn a_long_wait_sends_progress_and_a_cancelled_call_ends_its_request() {
         person.clock.forward(Duration::from_secs(1));
         until(async || person.progress.load(Ordering::SeqCst) == reports).await;
     }
+    let told = person.progress_messages.lock().unwrap().clone();
+    assert_eq!(told, ["Still waiting after 1 s", "Still waiting after 2 s"]);
     call.cancel(Some("enough".into())).await.unwrap();
     // The bridge lets go of the connection: the service reads its end.
     let mut bytes = [0; 1024];

@@ -16,6 +16,7 @@ mod hostile;
 mod inboxes;
 mod inert;
 mod key_rotation;
+mod key_store;
 mod lifecycle;
 mod lines;
 mod merging;
@@ -26,8 +27,12 @@ mod page;
 #[cfg(unix)]
 mod page_in_browser;
 mod peers;
+mod preview;
+#[cfg(unix)]
+mod private_file;
 mod program;
 mod questions;
+mod rate_limit;
 mod requests;
 mod results;
 mod safety;
@@ -41,4 +46,5 @@ mod tokens;
 mod tool_list;
 mod traces;
 mod transport;
+mod unknown;
 mod wire;

@@ -33,9 +33,14 @@ pub(crate) fn http() -> reqwest::Client {
 
 impl Window {
     /// Follows a link to the page.
-    async fn open(url: &str) -> Self {
+    pub(crate) async fn open(url: &str) -> Self {
         let page = http().get(url).send().await.unwrap();
         assert_eq!(page.status(), StatusCode::OK);
+        Self::open_page(url, page).await
+    }
+
+    /// A window with the page that was loaded from this address.
+    pub(crate) async fn open_page(url: &str, page: Response) -> Self {
         let mut window = Self::new(url.to_owned(), page.headers().clone());
         window.read(page.text().await.unwrap());
         window
@@ -72,7 +77,7 @@ impl Window {
             .post(&self.url)
             .header("content-type", "application/x-www-form-urlencoded")
             .header("origin", self.origin())
-            .header("cookie", &self.cookie)
+            .header("cookie", format!("a=b; {}; consentother=no", self.cookie))
             .body(body)
     }
 
@@ -81,7 +86,7 @@ impl Window {
     }
 
     /// The page as it is now, in the same window.
-    async fn again(&self) -> String {
+    pub(crate) async fn again(&self) -> String {
         let request = self.http.get(&self.url).header("cookie", &self.cookie);
         request.send().await.unwrap().text().await.unwrap()
     }

@@ -1,18 +1,19 @@
 //! The page in the person's browser: how it is opened, and what they see there.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
+use shared_inbox_mock::{Effect, FaultRule};
 use shared_inbox_tests::peers;
 
 use crate::{
     browser::{opened_file, opener, start_with_browser},
     fixture::{
-        Answer, Fixture, Mails, Older, Person, assert_done, assert_refused, connect, params, structured,
-        text, until,
+        Answer, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, connect, params,
+        structured, text, until,
     },
-    page::{BODY, Window, reply},
+    page::{BODY, Window, link, reply},
 };
 
 /// A person at a real browser, which the bridge opens: what they see, and the call's result.
@@ -87,10 +88,24 @@ async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
         let body = "Hello Kim,\n\nyour order left us this morning and will be with you on Thursday.\n\nBest wishes\nAnna";
         let call = json!({ "id": fixture.conversation, "body": body, "send": true });
         at_a_browser(&fixture, &browser, call, "send", shots.path()).await;
-        for (shot, name) in [("light", "question-light"), ("send", "decided-light")] {
+        let keep = |shot: &str, name: &str| {
             let from = shots.path().join(format!("page-{shot}.png"));
             fs::copy(from, pictures.join(format!("{name}.png"))).unwrap();
+        };
+        keep("light", "question-light");
+        keep("send", "decided-light");
+        // Read for the question and when the yes comes, and not once more after the response was lost.
+        let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/*");
+        let reads =
+            FaultRule::new(Effect::status(404)).method("GET").path("/conversations/*").always().skip(2);
+        for rule in [lost, reads] {
+            fixture.mock.control().add_fault(rule).await.unwrap();
         }
+        let call =
+            json!({ "id": fixture.conversation, "body": body.replace("Thursday", "Friday"), "send": true });
+        let (_, shown) = at_a_browser(&fixture, &browser, call, "send", shots.path()).await;
+        assert!(shown["end"].as_str().unwrap().contains("not known"), "{shown}");
+        keep("send", "unknown-light");
     }
     for page in ["docs/safety.md", "mcp-bridge/README.md"] {
         let shown = fs::read_to_string(root.join(page)).unwrap();
@@ -123,22 +138,33 @@ async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() 
 
 #[tokio::test]
 async fn the_second_in_which_no_answer_counts_begins_when_the_question_is_shown() {
+    let fixture = Fixture::new().await;
+    let person = Person::who_follows_links(Answer::Yes);
+    let client = fixture.start_in_process(&person, Newer, &[]).await;
+    let (state, url) = link(client.service.call_tool_once(params("reply", reply(&fixture))).await.unwrap());
+    // Long after it was asked, and too soon after it was shown.
+    person.clock.forward(Duration::from_secs(60));
+    let window = Window::open(&url).await;
+    person.clock.forward(Duration::from_millis(900));
+    window.press("send").await;
+    let response = [("consent".to_owned(), json!({ "action": "accept" }))];
+    let call = params("reply", reply(&fixture)).with_request_state(state.unwrap());
+    let result = client.call_once(call.with_input_responses(response.into())).await;
+    assert!(text(&result).contains("less than a second"), "{}", text(&result));
+    assert_eq!(fixture.mails().await, Mails::draft(BODY));
+}
+
+#[tokio::test]
+async fn another_site_does_not_use_up_the_secret_of_the_file() {
     let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     let opened = opener(folder.path(), "");
     let client = start_with_browser(&fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await;
-    let answered = async {
-        let file = opened_file(&opened).await;
-        let foreign = Window::enter(&file, "http://evil.example").await.err();
-        let foreign = foreign.map(|status| status.as_u16());
-        assert_eq!(foreign, Some(403), "another site does not use the secret up");
-        let mut window = Window::enter(&file, "null").await.expect("the file does");
-        window.wait_a_second().await;
-        window.load().await;
-        window.press("send").await;
-    };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), answered);
-    assert!(text(&result).contains("less than a second"), "{}", text(&result));
-    assert_eq!(fixture.mails().await, Mails::draft(BODY));
+    let call = client.start(params("reply", reply(&fixture))).await;
+    let file = opened_file(&opened).await;
+    let foreign = Window::enter(&file, "http://evil.example").await.err();
+    assert_eq!(foreign.map(|status| status.as_u16()), Some(403));
+    assert!(Window::enter(&file, "null").await.is_ok(), "the file itself can use it");
+    call.cancel(None).await.unwrap();
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! The program's command line, from outside.
 
-use std::process::{Command, Output};
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
 
 use regex::Regex;
 
@@ -11,6 +14,8 @@ pub(crate) fn program() -> Command {
     {
         command.env_remove(name);
     }
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}", std::process::id()));
+    command.env("XDG_STATE_HOME", state);
     command
 }
 

@@ -28,12 +28,13 @@ async fn a_create_costs_one_request_and_more_only_to_know_the_inbox_and_for_a_ye
     let documents = ("request_documents", json!({ "documents": [{ "label": "Invoice" }] }));
     let note = ("add_note", json!({ "body": "Seen" }));
     for (says, send, arguments, requests) in [
-        (Answer::No, false, &[][..], 1),
+        // What was there before must be known, so that a lost item is found: it was not read yet.
+        (Answer::No, false, &[][..], 2),
         (Answer::No, false, &[IN_ONE_INBOX], 2),
         // The conversation is read for the question, and again when the yes comes.
         (Answer::Yes, true, &[], 3),
         (Answer::Yes, true, &[IN_ONE_INBOX], 3),
-        (Answer::CannotBeAsked, true, &[], 1),
+        (Answer::CannotBeAsked, true, &[], 2),
         (Answer::No, true, &["--send=allow"], 2),
         (Answer::No, true, &["--send=allow", IN_ONE_INBOX], 2),
     ] {
@@ -48,7 +49,10 @@ async fn a_create_costs_one_request_and_more_only_to_know_the_inbox_and_for_a_ye
                     input["send"] = true.into();
                 }
                 assert_eq!(cost(&fixture, &client, tool, input).await, requests);
-                assert_eq!(fixture.mails().await.sent.len(), usize::from(send && requests > 1));
+                assert_eq!(
+                    fixture.mails().await.sent.len(),
+                    usize::from(send && says != Answer::CannotBeAsked)
+                );
             }
         }
     }
@@ -76,7 +80,7 @@ async fn a_list_tells_the_inbox_of_all_that_it_shows() {
     let fixture = Fixture::new().await;
     let client = warm(&fixture, &Person::who(Answer::No), Era::Newer, &[IN_ONE_INBOX]).await;
     client.call("list_conversations", json!({})).await;
-    assert_eq!(cost(&fixture, &client, "add_note", json!({ "body": "Seen" })).await, 1);
+    assert_eq!(cost(&fixture, &client, "set_status", json!({ "status": "closed" })).await, 1);
 }
 
 #[tokio::test]

@@ -179,3 +179,36 @@ async fn another_user_who_holds_connections_open_does_not_keep_the_person_out() 
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
     assert_refused(&result, "declined");
 }
+
+/// What the process has read from files until now.
+fn bytes_read(pid: u32) -> u64 {
+    let counts = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
+    counts.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap()
+}
+
+#[tokio::test]
+async fn a_visit_to_the_page_costs_the_same_however_many_connections_the_machine_has() {
+    const MANY: usize = 200;
+    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
+    let opened = opener(folder.path(), "");
+    let client = start_with_browser(&fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await;
+    let visited = async {
+        let window = Window::from_file(&opened_file(&opened).await).await.unwrap();
+        let visit = async || {
+            let before = bytes_read(client.pid());
+            window.again().await;
+            bytes_read(client.pid()) - before
+        };
+        let few = visit().await;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = |_| (std::net::TcpStream::connect(address).unwrap(), listener.accept().unwrap());
+        let connections: Vec<_> = (0..MANY).map(connect).collect();
+        let many = visit().await;
+        drop(connections);
+        // The system's list has 150 bytes for each end of a connection.
+        assert!(many < few + 150 * MANY as u64, "{few} bytes, and {many} with {MANY} connections more");
+        window.press("refuse").await;
+    };
+    tokio::join!(client.call("reply", reply(&fixture)), visited);
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewMailbox};
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, world::NewMailbox};
 
 use crate::{
     audit::AuditFile,

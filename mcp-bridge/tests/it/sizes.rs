@@ -150,7 +150,7 @@ fn every_field_of_a_stranger_has_a_cap_of_its_own_where_there_is_room_for_more()
         ("/contact/email", 254),
         ("/topic", 80),
         ("/mailbox", 120),
-        ("/risk", 120),
+        ("/risk", 80),
     ] {
         let rendered = render::conversations(&of_size(1_000_000), &one(field));
         assert_eq!(longest(&rendered.structured), cap, "{field}");

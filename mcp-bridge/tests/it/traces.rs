@@ -2,7 +2,7 @@
 
 use rmcp::model::{CallToolRequestParams, RequestParamsMeta};
 use serde_json::{Value, json};
-use shared_inbox_mock::{Effect, FaultRule, RequestFilter};
+use shared_inbox_mock::{Effect, FaultRule, journal::RequestFilter};
 
 use crate::fixture::{Answer, Client, ERAS, Fixture, Older, Person, params};
 

@@ -4,17 +4,17 @@ use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use shared_inbox::Timestamp;
-use subtle::ConstantTimeEq as _;
 
 use super::{
-    ANSWER_TIMEOUT, EntryPoint, HEADER_READ_TIMEOUT, PageServer, QuestionState, Stage, guard,
-    html::{self, ENTRANCE, Reply},
+    ANSWER_TIMEOUT, HEADER_READ_TIMEOUT, PageAccess, PageServer, guard,
+    html::{self, ENTRY, Reply},
 };
+use crate::consent::ClosingPage;
 
 /// A form with a token and a word.
 const MAX_FORM_BYTES: usize = 1024;
 
-const ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
+const OPEN_ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
     opened it: do not answer, and tell whoever looks after the machine.";
 
 enum NotTaken {
@@ -27,7 +27,7 @@ enum NotTaken {
 impl PageServer {
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Reply {
         let id = request.uri().path().trim_start_matches('/').to_owned();
-        if let Err(why) = self.site.check(request.method(), request.headers(), id == ENTRANCE) {
+        if let Err(why) = self.site.check(request.method(), request.headers(), id == ENTRY) {
             tracing::debug!(%why, "a request to the page was refused");
             return html::message(StatusCode::FORBIDDEN, "Refused", &why.to_string());
         }
@@ -39,15 +39,15 @@ impl PageServer {
             Ok(form) => form,
             Err(why) => return html::message(StatusCode::BAD_REQUEST, "Not taken", why),
         };
-        if id == ENTRANCE {
+        if id == ENTRY {
             return self.enter(form.secret.as_deref().unwrap_or_default());
         }
         match self.take(&id, cookie.as_deref(), form) {
             // A redirect, so that reloading the page does not answer again.
-            Ok(()) => html::elsewhere(&format!("/{id}")),
+            Ok(()) => html::redirect_to(&format!("/{id}")),
             Err(NotTaken::Form(status, why)) => html::message(status, "Not taken", why),
             Err(NotTaken::Over) => {
-                let mut reply = self.state(&id).await;
+                let mut reply = self.closing(&id).await;
                 *reply.status_mut() = StatusCode::GONE;
                 reply
             }
@@ -56,66 +56,68 @@ impl PageServer {
 
     /// Lets the browser in that brings the secret of a private file.
     fn enter(&self, secret: &str) -> Reply {
-        let mut cases = self.cases();
-        let found = cases.iter_mut().find(|(_, case)| case.is_entered_with(secret));
-        let Some((id, case)) = found else { return not_here() };
-        if case.entered {
-            return html::message(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
-        }
-        if !matches!(*case.stage.borrow(), Stage::Open) {
-            return not_here();
-        }
-        case.entered = true;
-        if let EntryPoint::File { file, .. } = &mut case.entry {
-            *file = None;
-        }
-        // Not a redirect: a browser would not send the cookie on a navigation that another site started.
-        let mut reply = html::onward(&format!("/{id}"));
-        set_cookie(&mut reply, id, case);
-        reply
+        let entered = self.questions.with_page(
+            |access| access.is_entered_with(secret),
+            |question, _| {
+                let is_open = question.is_open();
+                let access = question.page.as_mut()?;
+                if access.is_entered {
+                    return Some(open_elsewhere());
+                }
+                access.enter();
+                // Not a redirect: a browser would not send the cookie on a navigation that another site started.
+                let mut reply = html::continue_to(&format!("/{}", access.id));
+                set_cookie(&mut reply, access);
+                is_open.then_some(reply)
+            },
+        );
+        entered.flatten().unwrap_or_else(not_here)
     }
 
     async fn show(&self, id: &str, cookie: Option<&str>) -> Reply {
-        {
-            let mut cases = self.cases();
-            let Some(case) = cases.get_mut(id) else { return not_here() };
-            let first = !case.entered && matches!(case.entry, EntryPoint::Address);
-            if !first && !case.is_opened_with(cookie) {
-                return html::message(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
-            }
-            if matches!(*case.stage.borrow(), Stage::Open) {
-                let now = self.clock.now();
-                case.entered = true;
-                case.shown.get_or_insert(now);
-                let left = ANSWER_TIMEOUT.saturating_sub(now.saturating_duration_since(case.since));
-                let mut page = html::question(&case.preview, &case.token, left);
-                if first {
-                    set_cookie(&mut page, id, case);
+        let shown = self.questions.with_page(
+            |access| access.id == id,
+            |question, now| {
+                let is_open = question.is_open();
+                let access = question.page.as_mut()?;
+                let is_first = !access.is_entered && access.is_by_address();
+                if !is_first && !access.is_opened_with(cookie) {
+                    return Some(open_elsewhere());
                 }
-                return page;
-            }
+                if !is_open {
+                    return None;
+                }
+                access.enter();
+                let age = question.show(now);
+                let access = question.page.as_ref()?;
+                let mut page =
+                    html::question(&access.preview, &access.token, ANSWER_TIMEOUT.saturating_sub(age));
+                if is_first {
+                    set_cookie(&mut page, access);
+                }
+                Some(page)
+            },
+        );
+        match shown {
+            None => not_here(),
+            Some(Some(page)) => page,
+            Some(None) => self.closing(id).await,
         }
-        self.state(id).await
     }
 
     /// Shows the outcome of a question that is no longer open.
-    async fn state(&self, id: &str) -> Reply {
-        let Some(mut stage) = self.cases().get(id).map(|case| case.stage.subscribe()) else {
+    async fn closing(&self, id: &str) -> Reply {
+        let of_it = |access: &PageAccess| access.id == id;
+        let Some(over) = self.questions.with_page(of_it, |question, _| question.closing()) else {
             return not_here();
         };
         // The email is on its way to the service; its outcome is a moment off.
-        let over = stage.wait_for(|stage| matches!(stage, Stage::Over(..)));
-        let over = tokio::time::timeout(HEADER_READ_TIMEOUT, over).await;
-        let stage = over.ok().and_then(Result::ok).map(|stage| stage.clone());
-        match stage
-            .unwrap_or_else(|| self.cases().get(id).map_or(Stage::Open, |case| case.stage.borrow().clone()))
-        {
-            Stage::Over(closing, at) => html::decided(closing.title, &closing.text, at),
-            Stage::Answered(_, at) => {
-                let said = "Your answer was taken. Load this page again to see what came of it.";
-                html::decided("Thank you", said, at)
+        match tokio::time::timeout(HEADER_READ_TIMEOUT, over).await {
+            Ok(Some((closing, at))) => html::decided(&closing, at),
+            _ => {
+                let at = self.questions.with_page(of_it, |question, _| question.decided()).flatten();
+                html::decided(&ClosingPage::under_way(), at.unwrap_or_else(Timestamp::now))
             }
-            Stage::Open => not_here(),
         }
     }
 
@@ -124,43 +126,25 @@ impl PageServer {
             StatusCode::FORBIDDEN,
             "This is not the form of this question. It changed nothing.",
         );
-        let cases = self.cases();
-        let case = cases.get(id).ok_or(NotTaken::Over)?;
-        let shown = case.shown.filter(|_| case.is_opened_with(cookie));
-        let (Some(shown), Some(token), Some(answer)) = (shown, form.token, form.answer) else {
-            return Err(FOREIGN_FORM);
-        };
-        if !is_equal(&token, &case.token) {
-            return Err(FOREIGN_FORM);
-        }
-        let answer = answer.after(self.clock.now().saturating_duration_since(shown));
-        let taken = case.stage.send_if_modified(|stage| {
-            let open = matches!(stage, Stage::Open);
-            if open {
-                *stage = Stage::Answered(answer, Timestamp::now());
-            }
-            open
-        });
-        if taken { Ok(()) } else { Err(NotTaken::Over) }
+        let taken = self.questions.with_page(
+            |access| access.id == id,
+            |question, now| {
+                let access = question.page.as_ref().filter(|access| access.is_opened_with(cookie));
+                let (Some(access), Some(token), Some(answer)) = (access, form.token, form.answer) else {
+                    return Err(FOREIGN_FORM);
+                };
+                if !access.has_token(&token) {
+                    return Err(FOREIGN_FORM);
+                }
+                match question.answer_on_page(answer, now) {
+                    Some(true) => Ok(()),
+                    Some(false) => Err(NotTaken::Over),
+                    None => Err(FOREIGN_FORM),
+                }
+            },
+        );
+        taken.unwrap_or(Err(NotTaken::Over))
     }
-}
-
-impl QuestionState {
-    fn is_entered_with(&self, brought: &str) -> bool {
-        match &self.entry {
-            EntryPoint::File { secret, .. } => is_equal(secret, brought),
-            EntryPoint::Address => false,
-        }
-    }
-
-    fn is_opened_with(&self, cookie: Option<&str>) -> bool {
-        cookie.is_some_and(|cookie| is_equal(cookie, &self.cookie))
-    }
-}
-
-/// Compares in constant time.
-fn is_equal(brought: &str, secret: &str) -> bool {
-    brought.as_bytes().ct_eq(secret.as_bytes()).into()
 }
 
 async fn read(request: Request<Incoming>) -> Result<guard::Form, &'static str> {
@@ -175,8 +159,13 @@ fn not_here() -> Reply {
     html::message(StatusCode::NOT_FOUND, "Nothing is asked here", "This question is not open any more.")
 }
 
-fn set_cookie(reply: &mut Reply, id: &str, case: &QuestionState) {
-    let cookie = format!("{}={}; Path=/{id}; HttpOnly; SameSite=Strict", guard::COOKIE, case.cookie);
+fn open_elsewhere() -> Reply {
+    html::message(StatusCode::FORBIDDEN, "This question is open elsewhere", OPEN_ELSEWHERE)
+}
+
+fn set_cookie(reply: &mut Reply, access: &PageAccess) {
+    let PageAccess { id, cookie, .. } = access;
+    let cookie = format!("{}={cookie}; Path=/{id}; HttpOnly; SameSite=Strict", guard::COOKIE);
     if let Ok(cookie) = cookie.parse() {
         reply.headers_mut().insert(header::SET_COOKIE, cookie);
     }

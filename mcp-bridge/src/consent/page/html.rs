@@ -10,32 +10,32 @@ use sha2::{Digest as _, Sha256};
 use shared_inbox::Timestamp;
 
 use crate::{
-    consent::{EmailPreview, closing::in_utc, visible::Links},
+    consent::{ClosingPage, EmailPreview, closing::in_utc, visible::Links},
     render::counted,
 };
 
 pub(super) type Reply = Response<Full<Bytes>>;
 
 /// Where a private file brings its secret.
-pub(super) const ENTRANCE: &str = "open";
+pub(super) const ENTRY: &str = "open";
 
 const STYLE: &str = include_str!("page.css");
 
 /// Returns the content of a private file: a form that a browser submits to the page by itself.
-pub(super) fn entrance(origin: &str, secret: &str) -> String {
+pub(super) fn entry_form(origin: &str, secret: &str) -> String {
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A question about an email</title>\
          <meta name=\"referrer\" content=\"no-referrer\"></head><body>\
-         <form method=\"post\" action=\"{origin}/{ENTRANCE}\"><input type=\"hidden\" name=\"secret\" value=\"{secret}\">\
+         <form method=\"post\" action=\"{origin}/{ENTRY}\"><input type=\"hidden\" name=\"secret\" value=\"{secret}\">\
          <p>You are asked whether an email may go out.</p><button>Show the email</button></form>\
          <script>document.forms[0].submit()</script></body></html>"
     )
 }
 
-pub(super) fn preview(preview: &EmailPreview) -> String {
+pub(super) fn preview(preview: &EmailPreview, client: Option<&str>) -> String {
     let shown = preview.shown(Links::Whole);
     let mut out = String::new();
-    match &preview.client {
+    match client {
         Some(client) => _ = write!(out, "<p>A model in <strong><bdi>{}</bdi></strong>", escape(client)),
         None => out.push_str("<p>A model"),
     }
@@ -57,12 +57,19 @@ pub(super) fn preview(preview: &EmailPreview) -> String {
         out.push_str("<p class=\"size\" id=\"answers\">It answers the customer\u{2019}s last words:</p>");
         text(&mut out, "words", "answers", words);
     }
+    facts(&mut out, &shown.facts);
+    out
+}
+
+fn facts(out: &mut String, facts: &[(&str, String)]) {
+    if facts.is_empty() {
+        return;
+    }
     out.push_str("<dl>");
-    for (name, value) in &shown.facts {
+    for (name, value) in facts {
         _ = write!(out, "<dt>{name}</dt><dd><bdi>{}</bdi></dd>", escape(value));
     }
     out.push_str("</dl>");
-    out
 }
 
 fn text(out: &mut String, class: &str, label: &str, lines: &[String]) {
@@ -101,23 +108,22 @@ fn in_words(left: Duration) -> String {
 }
 
 /// Returns a page with one sentence.
-pub(super) fn message(status: StatusCode, title: &str, said: &str) -> Reply {
-    page(status, title, &format!("<p>{}</p>", escape(said)), None)
+pub(super) fn message(status: StatusCode, title: &str, sentence: &str) -> Reply {
+    page(status, title, &format!("<p>{}</p>", escape(sentence)), None)
 }
 
 /// Returns a page with the outcome of a question, and when it was decided.
-pub(super) fn decided(title: &str, said: &str, at: Timestamp) -> Reply {
+pub(super) fn decided(closing: &ClosingPage, at: Timestamp) -> Reply {
     let exact = at.to_string();
-    let body = format!(
-        "<p>{}</p><p class=\"size\">Decided at <time datetime=\"{exact}\">{}</time>.</p>",
-        escape(said),
-        in_utc(&exact)
-    );
-    page(StatusCode::OK, title, &body, None)
+    let mut body = format!("<p>{}</p>", escape(&closing.text));
+    facts(&mut body, &closing.facts);
+    let time = in_utc(&exact);
+    _ = write!(body, "<p class=\"size\">Decided at <time datetime=\"{exact}\">{time}</time>.</p>");
+    page(StatusCode::OK, closing.title, &body, None)
 }
 
 /// Returns a redirect to this path.
-pub(super) fn elsewhere(path: &str) -> Reply {
+pub(super) fn redirect_to(path: &str) -> Reply {
     let mut reply = page(StatusCode::SEE_OTHER, "Thank you", "", None);
     if let Ok(path) = path.parse() {
         reply.headers_mut().insert(header::LOCATION, path);
@@ -126,7 +132,7 @@ pub(super) fn elsewhere(path: &str) -> Reply {
 }
 
 /// Returns a page that continues to this path at once.
-pub(super) fn onward(path: &str) -> Reply {
+pub(super) fn continue_to(path: &str) -> Reply {
     let body = format!(
         "<meta http-equiv=\"refresh\" content=\"0; url={path}\"><p><a href=\"{path}\">Show the email</a></p>"
     );

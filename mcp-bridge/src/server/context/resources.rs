@@ -2,22 +2,20 @@
 //!
 //! They carry the same fenced text as the tools, and a filter that hides a tool closes its resource too.
 
-use rmcp::{
-    ErrorData,
-    model::{
-        ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
-        ResourceTemplate,
-    },
+use rmcp::model::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate,
 };
 use shared_inbox::{__spec::Operation, ConversationId, MailboxId};
 
 use super::skills;
 use crate::{
+    outcome::{Failure, FailureKind},
     render,
     server::{
         Bridge, Connection, ReadPriority,
         inboxes::{self, Denied},
-        results::{said, why_denied},
+        results::{denied, failed, invalid},
         tools,
     },
 };
@@ -106,45 +104,32 @@ pub(in crate::server) fn templates() -> ListResourceTemplatesResult {
 }
 
 impl Bridge {
-    pub(in crate::server) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    pub(in crate::server) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, Failure> {
         if uri.starts_with(skills::SCHEME) {
             return self.skill_file(uri).await;
         }
         let resource = ResourceUri::parse(uri).ok_or_else(|| {
-            ErrorData::resource_not_found(
-                "There is no such resource; see resources/list and resources/templates/list.",
-                None,
-            )
+            let said = "There is no such resource; see resources/list and resources/templates/list.";
+            Failure::new(FailureKind::NotFound, said)
         })?;
         let text = self.read(&resource).await?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
     }
 
     /// Returns the text of a conversation, for a prompt to attach.
-    pub(in crate::server) async fn conversation_text(
-        &self,
-        id: &ConversationId,
-    ) -> Result<String, ErrorData> {
+    pub(in crate::server) async fn conversation_text(&self, id: &ConversationId) -> Result<String, Failure> {
         self.read(&ResourceUri::Conversation(id.clone())).await
     }
 
-    async fn read(&self, resource: &ResourceUri) -> Result<String, ErrorData> {
-        let connection =
-            self.connector.get().await.map_err(|why| ErrorData::internal_error(said(&why), None))?;
+    async fn read(&self, resource: &ResourceUri) -> Result<String, Failure> {
+        let connection = self.connector.get().await.map_err(failed)?;
         let operation = resource.operation();
         if operation != Operation::Me
             && let Some(why) = self.settings.filter.hides(operation, connection.scopes())
         {
-            return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
+            return Err(invalid(format!("This resource is not available: {why}.")));
         }
-        self.text(resource, &connection).await.map_err(|e| {
-            let said = said(&why_denied(&e));
-            if e.is_not_found() {
-                ErrorData::resource_not_found(said, None)
-            } else {
-                ErrorData::internal_error(said, None)
-            }
-        })
+        self.text(resource, &connection).await.map_err(denied)
     }
 
     async fn text(&self, resource: &ResourceUri, connection: &Connection) -> Result<String, Denied> {

@@ -10,6 +10,7 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use crate::{
+    outcome::{Failure, FailureKind},
     server::Bridge,
     skills::{self, Skill},
 };
@@ -53,10 +54,10 @@ impl Bridge {
         Ok(CustomResult::new(result))
     }
 
-    pub(in crate::server) async fn skill_file(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    pub(in crate::server) async fn skill_file(&self, uri: &str) -> Result<ReadResourceResult, Failure> {
         let files = self.all_skills().await.into_iter().flat_map(|skill| skill.resources);
         let Some(file) = files.into_iter().find(|file| file.uri == uri) else {
-            return Err(ErrorData::resource_not_found("There is no such skill; see skills/list.", None));
+            return Err(Failure::new(FailureKind::NotFound, "There is no such skill; see skills/list."));
         };
         let contents = match String::from_utf8(file.content) {
             Ok(text) => ResourceContents::text(text, uri).with_mime_type(mime_type(uri)),

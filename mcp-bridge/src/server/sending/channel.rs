@@ -14,7 +14,7 @@ use shared_inbox::clock::Clock;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::consent::{ANSWER_TIMEOUT, Decision, PageQuestion};
+use crate::consent::{ANSWER_TIMEOUT, Decision, Owner};
 
 /// Why a draft is made instead.
 pub(super) const NO_CLIENT: &str = "this client failed to ask a person for consent to send";
@@ -24,7 +24,7 @@ pub(super) enum OpenQuestion {
     /// As a form in the client.
     Form(RequestHandle<RoleServer>),
     /// On the page.
-    Page { question: PageQuestion, shown: PageDelivery },
+    Page(PageDelivery),
 }
 
 /// How a person comes to the page.
@@ -55,59 +55,54 @@ pub(super) async fn put(
 }
 
 impl OpenQuestion {
-    /// Waits for the answer. The page, if there is one, is given back, to tell what comes of it.
-    pub(super) async fn wait(
-        self,
-        clock: &dyn Clock,
-        withdrawn: &CancellationToken,
-    ) -> (QuestionOutcome, Option<PageQuestion>) {
+    /// Waits for the answer.
+    pub(super) async fn wait(self, owner: &Owner, clock: &dyn Clock) -> QuestionOutcome {
         let asked = clock.now();
         let took = || clock.now().saturating_duration_since(asked);
-        match self {
+        let withdrawn = owner.withdrawn();
+        let delivery = match self {
             Self::Form(handle) => {
-                let outcome = match said(handle, clock, withdrawn).await {
+                return match reply(handle, clock, &withdrawn).await {
                     Ok((action, content)) => {
                         QuestionOutcome::Answer(Decision::new(&action, content.as_ref()).after(took()))
                     }
                     Err(outcome) => outcome,
                 };
-                (outcome, None)
             }
-            Self::Page { mut question, shown } => {
-                let opened = question.opened();
-                let on_page = async {
-                    match shown {
-                        PageDelivery::Given => {}
-                        PageDelivery::ByClient(handle) => match said(handle, clock, withdrawn).await {
-                            // The person agreed to open the page, and has not answered yet.
-                            Ok((ElicitationAction::Accept, _)) => {}
-                            Ok((action, _)) => {
-                                return QuestionOutcome::Answer(Decision::new(&action, None).after(took()));
-                            }
-                            Err(outcome) => return outcome,
-                        },
-                        // A running browser may have opened the page even if its opener failed.
-                        PageDelivery::InBrowser(opener) => match opener.await {
-                            Ok(Ok(())) => {}
-                            _ if opened() => {}
-                            failed => {
-                                let kind = failed.ok().and_then(Result::err).map(|error| error.kind());
-                                tracing::warn!(?kind, "no browser could be opened");
-                                return QuestionOutcome::Failed(NO_BROWSER);
-                            }
-                        },
+            Self::Page(delivery) => delivery,
+        };
+        let on_page = async {
+            match delivery {
+                PageDelivery::Given => {}
+                PageDelivery::ByClient(handle) => match reply(handle, clock, &withdrawn).await {
+                    // The person agreed to open the page, and has not answered yet.
+                    Ok((ElicitationAction::Accept, _)) => {}
+                    Ok((action, _)) => {
+                        return QuestionOutcome::Answer(Decision::new(&action, None).after(took()));
                     }
-                    std::future::pending().await
-                };
-                let outcome = tokio::select! {
-                    biased;
-                    answer = question.answer() => QuestionOutcome::Answer(answer),
-                    outcome = on_page => outcome,
-                    () = withdrawn.cancelled() => QuestionOutcome::Withdrawn,
-                    () = clock.sleep(ANSWER_TIMEOUT) => QuestionOutcome::Answer(Decision::Dismissed),
-                };
-                (outcome, Some(question))
+                    Err(outcome) => return outcome,
+                },
+                // A running browser may have opened the page even if its opener failed.
+                PageDelivery::InBrowser(opener) => match opener.await {
+                    Ok(Ok(())) => {}
+                    _ if owner.is_entered() => {}
+                    failed => {
+                        let kind = failed.ok().and_then(Result::err).map(|error| error.kind());
+                        let why =
+                            kind.map_or_else(|| "it is not known why".to_owned(), |kind| kind.to_string());
+                        tracing::warn!("no browser could be opened: {why}");
+                        return QuestionOutcome::Failed(NO_BROWSER);
+                    }
+                },
             }
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            answer = owner.answered() => QuestionOutcome::Answer(answer),
+            outcome = on_page => outcome,
+            () = withdrawn.cancelled() => QuestionOutcome::Withdrawn,
+            () = clock.sleep(ANSWER_TIMEOUT) => QuestionOutcome::Answer(Decision::Dismissed),
         }
     }
 }
@@ -115,7 +110,7 @@ impl OpenQuestion {
 type ElicitationReply = (ElicitationAction, Option<serde_json::Value>);
 
 /// Waits for the client's reply to a question, and withdraws a question that is no longer wanted.
-async fn said(
+async fn reply(
     handle: RequestHandle<RoleServer>,
     clock: &dyn Clock,
     withdrawn: &CancellationToken,
@@ -123,7 +118,7 @@ async fn said(
     let (peer, id) = (handle.peer.clone(), handle.id.clone());
     let (outcome, reason) = tokio::select! {
         biased;
-        said = handle.await_response() => return match said {
+        response = handle.await_response() => return match response {
             Ok(ClientResult::ElicitResult(result)) => Ok((result.action, result.content)),
             Ok(_) => Err(QuestionOutcome::Failed(NO_CLIENT)),
             Err(ServiceError::McpError(error)) => {

@@ -1,11 +1,14 @@
 //! Refuses unknown arguments, and suggests the name that was probably meant: a model would believe that an ignored argument
 //! counted.
 
-use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::model::JsonObject;
 use serde_json::Value;
 use shared_inbox::{ConversationId, Problems};
 
-use crate::server::results::{failed, wrong};
+use crate::{
+    outcome::Failure,
+    server::results::{failed, wrong},
+};
 
 /// What models call an argument, beside its name.
 const SYNONYMS: &[(&str, &[&str])] = &[
@@ -102,7 +105,7 @@ fn nearest<'a>(schema: &'a JsonObject, name: &str) -> Option<&'a str> {
 pub(in crate::server) fn require_id_and_input<T>(
     id: Result<ConversationId, String>,
     input: Result<T, Problems>,
-) -> Result<(ConversationId, T), CallToolResult> {
+) -> Result<(ConversationId, T), Failure> {
     let mut problems = Problems::default();
     match (id, input) {
         (Ok(id), Ok(input)) => return Ok((id, input)),

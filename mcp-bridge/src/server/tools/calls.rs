@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::{
     RoleServer,
-    model::{CallToolRequestParams, CallToolResponse, CallToolResult},
+    model::{CallToolRequestParams, CallToolResponse},
     service::RequestContext,
 };
 use serde_json::{Value, json};
@@ -22,11 +22,12 @@ use super::{
     changes::tagged,
 };
 use crate::{
+    outcome::Failure,
     render,
     server::{
         Bridge, Connection, ReadPriority,
         results::{changed, denied, error, failed, ok, wrong},
-        sending::{Create, CustomerEmail},
+        sending::Create,
         tools,
         trace::traced,
     },
@@ -41,7 +42,7 @@ impl Bridge {
         operation: Operation,
         request: CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, CallToolResult> {
+    ) -> Result<CallToolResponse, Failure> {
         let connection = &traced(&self.connector.get().await.map_err(failed)?, ctx);
         if let Some(why) = self.settings.filter.hides(operation, connection.scopes()) {
             return Err(failed(format!("The tool {} is not available: {why}.", request.name)));
@@ -101,7 +102,7 @@ impl Bridge {
         connection: &Arc<Connection>,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, CallToolResult> {
+    ) -> Result<CallToolResponse, Failure> {
         let id = conversation_id(&arguments);
         let thread = |id: &ConversationId| connection.client.conversation(id);
         let admit =
@@ -139,20 +140,20 @@ impl Bridge {
             Operation::AddNote => {
                 let (id, input) = require_id_and_input(id, read_arguments::<AddNote>(arguments))?;
                 admit(&id).await?;
-                self.sender.create(connection, &Create::note(id, input), None).await
+                self.sender.create(connection, &Create::note(id, input), None).await?
             }
             Operation::Reply => {
                 let (id, input) = require_id_and_input(id, read_arguments::<Reply>(arguments))?;
-                let mail = CustomerEmail::reply(id, input);
+                let mail = Create::reply(id, input);
                 return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = require_id_and_input(id, read_arguments::<RequestDocuments>(arguments))?;
-                let mail = CustomerEmail::request(id, input);
+                let mail = Create::request(id, input);
                 return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
-            _ => failed(format!("This version of the bridge cannot run {}.", request.name)),
+            _ => return Err(failed(format!("This version of the bridge cannot run {}.", request.name))),
         };
         Ok(result.into())
     }
@@ -170,7 +171,7 @@ fn views(arguments: &mut Value) -> &'static [View] {
     if of_reference { &[] } else { &ALL_VIEWS }
 }
 
-fn read<I: Input>(arguments: Value) -> Result<I, CallToolResult> {
+fn read<I: Input>(arguments: Value) -> Result<I, Failure> {
     read_arguments::<I>(arguments).map_err(|problems| failed(wrong(&problems)))
 }
 

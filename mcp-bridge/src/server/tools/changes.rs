@@ -10,6 +10,7 @@ use shared_inbox::{
 
 use super::arguments::require_id_and_input;
 use crate::{
+    outcome::Failure,
     render::quoted,
     server::{
         Bridge, Connection, ReadPriority,
@@ -37,7 +38,7 @@ impl Bridge {
         id: Result<ConversationId, String>,
         mut arguments: Value,
         connection: &Connection,
-    ) -> Result<CallToolResult, CallToolResult> {
+    ) -> Result<CallToolResult, Failure> {
         let mut named = None;
         let to = arguments.get("to").and_then(Value::as_str).filter(|to| !to.is_empty());
         if let (Ok(id), Some(to)) = (&id, to) {
@@ -83,7 +84,7 @@ impl Bridge {
         connection: &Connection,
         id: &ConversationId,
         name: &str,
-    ) -> Result<TeamMember, CallToolResult> {
+    ) -> Result<TeamMember, Failure> {
         let read = self.inboxes.conversation(&connection.client, id, ReadPriority::Requested).await;
         let team = read.map_err(denied)?.team;
         let all: Vec<_> = team.people.into_iter().chain(team.agents).collect();

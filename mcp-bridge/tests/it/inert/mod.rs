@@ -65,7 +65,7 @@ proptest! {
 /// Every result in both forms, with these words in every field. Less than `max` may not hold what the service itself says;
 /// then the bridge gives an error in its place.
 fn both_forms_are_inert(words: String, max: usize) -> Result<(), TestCaseError> {
-    let service = Service { words };
+    let service = Service::saying(words);
     let style = || RenderOptions::new(Fence::with_marker(MARKER), max);
     let c: Conversation = typed(service.conversation());
     for part in [None, Some(0..2), Some(3..9)] {
@@ -108,7 +108,7 @@ proptest! {
 /// Everything that a client can ask the bridge for, with these words in all that the service says and in all that the
 /// model passes.
 async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
-    let (service, server) = Service { words: words.clone() }.start().await;
+    let (service, server) = Service::saying(words.clone()).start().await;
     let person = Person::who(Answer::No);
     let client = start_over(&service, &person, Older).await;
 
@@ -222,6 +222,74 @@ async fn the_page_is_inert(service: &shared_inbox::Client, words: &str) -> Resul
     }
     _ = client.cancel().await;
     Ok(())
+}
+
+/// Fails where this word stands outside a fence of a text.
+fn assert_fenced(text: &str, word: &str) {
+    let mut inside = false;
+    for line in text.lines() {
+        inside = (inside || line.starts_with("⟦untrusted ")) && !line.starts_with("⟦end ");
+        assert!(
+            !line.contains(word) || (inside && line.starts_with("| ")),
+            "outside the fence: {line}\n{text}"
+        );
+    }
+}
+
+/// Fails where this word stands in JSON without a mark. Returns how often it stands there.
+fn assert_marked(value: &Value, word: &str, path: &str) -> usize {
+    match value {
+        Value::String(text) if text.contains(word) => {
+            assert!(text.starts_with("⟦untrusted⟧ "), "{path}: {text}");
+            1
+        }
+        Value::Array(items) => items.iter().map(|item| assert_marked(item, word, &format!("{path}/-"))).sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| assert_marked(value, word, &format!("{path}/{name}"))).sum()
+        }
+        _ => 0,
+    }
+}
+
+#[tokio::test]
+async fn whatever_a_customer_can_influence_is_fenced_in_the_text_and_marked_in_the_structure() {
+    // One word, as an id or a state has, is what passes for harmless most easily.
+    const WORD: &str = "approved";
+    let service = Service { words: WORD.into(), team: "anna".into() };
+    let (service, server) = service.start().await;
+    let client = start_over(&service, &Person::who(Answer::No), Older).await;
+    for (tool, arguments, fields) in [
+        ("list_conversations", json!({}), 7),
+        ("get_conversation", json!({ "id": "cnv_1" }), 22),
+        ("search_documents", json!({}), 8),
+        ("list_mailboxes", json!({}), 2),
+        ("list_tags", json!({}), 0),
+    ] {
+        let result = client.call_tool(params(tool, arguments)).await.unwrap();
+        assert_fenced(text_of(&result), WORD);
+        let structured = result.structured_content.unwrap();
+        assert_eq!(assert_marked(&structured, WORD, ""), fields, "{tool}: {structured:#}");
+        let team = structured.to_string().contains("⟦untrusted⟧ anna");
+        assert!(
+            !team,
+            "{tool}: the team's own names are not marked in one place and not in another: {structured:#}"
+        );
+    }
+    for uri in
+        ["inbox://conversations", "inbox://conversations/cnv_1", "inbox://conversations/cnv_1/items/1-4"]
+    {
+        let read = client.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap();
+        let text = serde_json::to_value(&read.contents[0]).unwrap()["text"].as_str().unwrap().to_owned();
+        assert!(text.contains(WORD), "{uri}");
+        assert_fenced(&text, WORD);
+    }
+    let asked = json!({ "conversation": "cnv_1" });
+    let prompt = GetPromptRequestParams::new("draft_reply").with_arguments(object(asked));
+    let messages = serde_json::to_value(client.get_prompt(prompt).await.unwrap().messages).unwrap();
+    let attached = messages[1]["content"]["resource"]["text"].as_str().unwrap();
+    assert!(attached.contains(WORD));
+    assert_fenced(attached, WORD);
+    server.abort();
 }
 
 /// A client of the bridge over this service.

@@ -7,35 +7,43 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::AbortHandle};
 
-/// Every answer of the service, with these words wherever there is room for words.
+/// Every answer of the service.
 pub(super) struct Service {
+    /// Wherever a customer can influence what stands there.
     pub(super) words: String,
+    /// Wherever the team or the service itself chooses the words.
+    pub(super) team: String,
 }
 
 impl Service {
+    /// The same words wherever there is room for words.
+    pub(super) fn saying(words: String) -> Self {
+        Self { team: words.clone(), words }
+    }
+
     pub(super) fn conversation(&self) -> Value {
-        let (w, at) = (&self.words, "2026-03-01T09:30:00.000Z");
+        let (w, t, at) = (&self.words, &self.team, "2026-03-01T09:30:00.000Z");
         let mut all = self.summary();
         all["riskReasons"] = json!([w, w, w, w]);
         all["snoozedUntil"] = at.into();
-        all["appSent"] = json!({ "subject": w, w: { w: [w] } });
+        all["appSent"] = json!({ "subject": w, t: { t: [w] } });
         all["team"] =
-            json!({ "people": [{ "id": w, "name": w }], "agents": [{ "id": "agent:agt_1", "name": w }] });
+            json!({ "people": [{ "id": t, "name": t }], "agents": [{ "id": "agent:agt_1", "name": t }] });
         all["timeline"] = json!([
-            { "type": "message", "id": "msg_1", "at": at, "direction": w, "status": w, "text": w,
+            { "type": "message", "id": "msg_1", "at": at, "direction": t, "status": t, "text": w,
               "from": { "name": w, "email": w }, "attachments": [{ "filename": w, "contentType": w, "size": 1 }] },
-            { "type": "note", "id": "not_1", "at": at, "author": w, "body": w },
-            { "type": "event", "at": at, "actor": w, "event": w, "data": { w: w, "list": [w, { w: w }] } },
-            { "type": w, w: w },
+            { "type": "note", "id": "not_1", "at": at, "author": t, "body": w },
+            { "type": "event", "at": at, "actor": w, "event": t, "data": { t: w, "list": [w, { t: w }], "assignee": { "name": t } } },
+            { "type": t, t: w },
         ]);
         all
     }
 
     pub(super) fn summary(&self) -> Value {
-        let w = &self.words;
-        json!({ "id": "cnv_1", "subject": w, "snippet": w, "status": w, "contact": { "name": w, "email": w }, "mailbox": w,
+        let (w, t) = (&self.words, &self.team);
+        json!({ "id": "cnv_1", "subject": w, "snippet": w, "status": t, "contact": { "name": w, "email": w }, "mailbox": t,
                 "lastMessageAt": "2026-03-01T09:30:00.000Z", "messageCount": 1,
-                "assignee": { "id": "usr_1", "name": w, "type": w }, "tags": [w, w], "topic": w, "urgency": w, "risk": w,
+                "assignee": { "id": "usr_1", "name": t, "type": t }, "tags": [t, t], "topic": w, "urgency": w, "risk": t,
                 "reference": w })
     }
 
@@ -47,17 +55,17 @@ impl Service {
     }
 
     pub(super) fn mailbox(&self) -> Value {
-        let w = &self.words;
-        json!({ "id": "mbx_1", "name": w, "address": w, "open": 1, w: w, "more": { w: [w] } })
+        let (w, t) = (&self.words, &self.team);
+        json!({ "id": "mbx_1", "name": t, "address": t, "open": 1, t: w, "more": { t: [w] } })
     }
 
     pub(super) fn tag(&self) -> Value {
-        json!({ "id": "tag_1", "name": self.words, "count": 1 })
+        json!({ "id": "tag_1", "name": self.team, "count": 1 })
     }
 
     /// Status and body for a request.
     fn answer(&self, method: &str, path: &str) -> (u16, Value) {
-        let w = &self.words;
+        let w = &self.team;
         match (method, path.trim_start_matches("/api/v1")) {
             ("GET", "/me") => {
                 let scopes = ["read", "write", "draft", "send", "record"];

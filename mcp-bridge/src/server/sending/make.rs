@@ -1,0 +1,265 @@
+//! Makes notes, drafts and emails, each once, however often the call is repeated.
+
+use std::time::Duration;
+
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+use shared_inbox::{
+    Certainty, Conversation, Error, ErrorKind, ReplyResult, TimelineItem, Timestamp,
+    clock::BoxFuture,
+    create::{self, Lookup},
+    once::UnfinishedRecord,
+};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::{Create, Sender, create::CreateInput, sentences};
+use crate::{
+    consent::{Entry, Owner, Permission, Unresolved},
+    outcome::{Failure, Made, Outcome},
+    server::{
+        Connection,
+        record::{self, Intent},
+        results::{error, failed, ok},
+    },
+};
+
+impl Sender {
+    /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was meant to be
+    /// sent.
+    pub(in crate::server) async fn create(
+        &self,
+        connection: &Connection,
+        create: &Create,
+        why: Option<&str>,
+    ) -> Result<CallToolResult, Failure> {
+        sentences::result(create, &self.create_once(connection, create).await, why)
+    }
+
+    pub(super) async fn create_once(&self, connection: &Connection, create: &Create) -> Outcome {
+        match self.claim(connection, create).await {
+            Ok(owner) => self.make(connection, create, &owner, Permission::NotNeeded, None).await,
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// Claims the entry of a create, after whoever is at it. The error is what became of the same create.
+    pub(super) async fn claim(&self, connection: &Connection, create: &Create) -> Result<Owner, Outcome> {
+        loop {
+            match self.questions.enter(create.digest(), create.id.as_str()) {
+                Entry::Busy(mut waiter) => _ = waiter.ended().await,
+                entry => return self.settle(connection, create, entry).await,
+            }
+        }
+    }
+
+    /// Returns the owner of an entry in which there is nothing, or no longer. What may have been made is looked for first.
+    pub(super) async fn settle(
+        &self,
+        connection: &Connection,
+        create: &Create,
+        entry: Entry,
+    ) -> Result<Owner, Outcome> {
+        match entry {
+            Entry::New(owner) => {
+                let left: BoxFuture<'_, _> = Box::pin(left_unresolved(connection, create));
+                left.await.map_or(Ok(owner), Err)
+            }
+            Entry::Made(made) => Err(Outcome::Made(made)),
+            Entry::Refused => Err(Outcome::Refused(failed(sentences::REFUSED))),
+            Entry::Busy(_) => Err(Outcome::Refused(failed("Nothing was done: the same call is being made."))),
+            Entry::Unknown(owner, unresolved) => match look_up(connection, &unresolved, owner.age()).await {
+                Some(outcome) => {
+                    if let Outcome::Made(made) = &outcome {
+                        owner.made(made.clone());
+                    }
+                    Err(outcome)
+                }
+                None => {
+                    owner.not_there();
+                    Ok(owner)
+                }
+            },
+        }
+    }
+
+    /// Makes it, and records what becomes of it. `conversation` is how it was a moment ago, if it was read.
+    pub(super) async fn make(
+        &self,
+        connection: &Connection,
+        create: &Create,
+        owner: &Owner,
+        permission: Permission<'_>,
+        conversation: Option<&Conversation>,
+    ) -> Outcome {
+        let (_in_flight, intent) = match self.begin(create.sends()).await {
+            Ok(begun) => begun,
+            Err(failure) => return Outcome::Refused(failure),
+        };
+        let sent: BoxFuture<'_, Outcome> =
+            Box::pin(send(connection, create, owner, permission, conversation));
+        let outcome = sent.await;
+        intent.into_iter().for_each(|intent| intent.end(&outcome));
+        if connection.remembers {
+            // A record of what was made, and is known, needs no words any more.
+            let client = connection.client.clone();
+            tokio::spawn(async move { client.purge_once_records().await });
+        }
+        outcome
+    }
+
+    /// Begins a create and writes its intent down. The error is why it must not begin.
+    async fn begin(&self, sends: bool) -> Result<(TaskTrackerToken, Option<Intent>), Failure> {
+        let in_flight = self.creates.token();
+        if self.creates.is_closed() {
+            return Err(failed("Nothing was done: the bridge is being ended."));
+        }
+        let intent = match record::current() {
+            Some(record) => record.intend(sends).await.map(Some),
+            None => Ok(None),
+        };
+        match intent {
+            Ok(intent) => Ok((in_flight, intent)),
+            // With an audit every email must be recorded; a note or a draft reaches no customer.
+            Err(_) if sends => Err(failed(
+                "Nothing was sent: the file of --audit cannot be written to, and an email that is not written down does not \
+                 go out.",
+            )),
+            Err(_) => Ok((in_flight, None)),
+        }
+    }
+}
+
+/// Returns what became of the same email, if a bridge that is gone may have sent it. It is looked for before a person is
+/// asked again; what reaches no customer is looked for when it is made.
+async fn left_unresolved(connection: &Connection, create: &Create) -> Option<Outcome> {
+    if !connection.remembers || !create.sends() {
+        return None;
+    }
+    let key = create.key(&connection.client);
+    let record = unresolved_record(connection, &key).await?;
+    let unresolved = Unresolved { create: record.unconfirmed()?.clone(), key: Some(key) };
+    look_up(connection, &unresolved, age_of(record.since())).await
+}
+
+/// Looks for what may have been made so long ago, and settles its record if it is there. `None`: it is not; sending it looks
+/// once more.
+async fn look_up(connection: &Connection, unresolved: &Unresolved, age: Duration) -> Option<Outcome> {
+    match connection.client.find_unconfirmed(&unresolved.create).await {
+        Ok(Lookup::Found(item)) => {
+            if let Some(key) = &unresolved.key
+                && let Some(record) = unresolved_record(connection, key).await
+                && let Some(id) = item_id(&item)
+            {
+                _ = record.created(id).await;
+            }
+            Some(Outcome::Made(Made { age: Some(age), ..Made::new(response_in(&item), true) }))
+        }
+        Ok(Lookup::NotFound) => None,
+        _ => Some(Outcome::Unknown(Some(age))),
+    }
+}
+
+/// Returns the record of what may have been made under this key, if no bridge is at it.
+async fn unresolved_record(connection: &Connection, key: &str) -> Option<UnfinishedRecord> {
+    let records = connection.client.once_records().await.ok()?;
+    records.into_iter().find(|record| record.key() == key && !record.is_held())
+}
+
+async fn send(
+    connection: &Connection,
+    create: &Create,
+    owner: &Owner,
+    permission: Permission<'_>,
+    conversation: Option<&Conversation>,
+) -> Outcome {
+    let thread = connection.client.conversation(&create.id);
+    let key = connection.remembers.then(|| create.key(&connection.client));
+    let reply_result = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
+    let sent = match create.input.clone() {
+        CreateInput::Note(note) => {
+            let call = thread.add_note(note.body);
+            follow(call, key, conversation, owner, permission, |done| json!({ "ok": done.ok })).await
+        }
+        CreateInput::Reply(reply) => {
+            let call = thread.reply(reply.body.clone());
+            let call = if reply.send { call.and_send() } else { call };
+            follow(call.input(reply), key, conversation, owner, permission, reply_result).await
+        }
+        CreateInput::Request(request) => {
+            let call = thread.request_documents(request.documents.clone());
+            let call = if request.send { call.and_send() } else { call };
+            follow(call.input(request), key, conversation, owner, permission, reply_result).await
+        }
+    };
+    sent.unwrap_or_else(|e| {
+        // Not the error itself: a service's sentence may repeat what was written.
+        let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
+        tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
+        match certainty {
+            Certainty::Unknown => Outcome::Unknown(None),
+            // Another bridge is at it, or nobody can say whether one was.
+            _ if matches!(e.kind(), ErrorKind::OnceInProgress | ErrorKind::OnceStore) => {
+                Outcome::Unknown(None)
+            }
+            _ => Outcome::Refused(error(&e)),
+        }
+    })
+}
+
+/// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
+/// is unknown until there is a result. With a key, it is made once by all bridges of this machine.
+async fn follow<I: create::CreateInput>(
+    call: create::CreateRequest<I>,
+    key: Option<String>,
+    conversation: Option<&Conversation>,
+    owner: &Owner,
+    permission: Permission<'_>,
+    response: impl FnOnce(&I::Output) -> Value,
+) -> Result<Outcome, Error> {
+    let call = match conversation {
+        Some(conversation) => call.seen(conversation),
+        None => call,
+    };
+    let unresolved = Unresolved { create: call.unconfirmed().await?, key: key.clone() };
+    if !owner.send(permission, unresolved) {
+        return Ok(Outcome::Refused(failed(sentences::CHANGED)));
+    }
+    let call = match key {
+        Some(key) => call.once(key),
+        None => call,
+    };
+    match call.await {
+        Ok(created) => {
+            let age = created.replayed().then_some(Duration::ZERO);
+            let made = Made { age, ..Made::new(response(&created), created.recovered()) };
+            owner.made(made.clone());
+            Ok(Outcome::Made(made))
+        }
+        Err(error) => {
+            match error.unconfirmed() {
+                Some(unconfirmed) => owner.lost(unconfirmed.clone()),
+                None if error.certainty() == Certainty::Unknown => {}
+                None => owner.retract(),
+            }
+            Err(error)
+        }
+    }
+}
+
+fn age_of(at: Timestamp) -> Duration {
+    let seconds = Timestamp::now().as_secs().saturating_sub(at.as_secs());
+    Duration::from_secs(u64::try_from(seconds).unwrap_or_default())
+}
+
+fn item_id(item: &TimelineItem) -> Option<String> {
+    let message = item.as_message().map(|message| message.id.to_string());
+    message.or_else(|| item.as_note().map(|note| note.id.to_string()))
+}
+
+/// Returns the lost response, as far as the timeline shows it.
+fn response_in(item: &TimelineItem) -> Value {
+    match item {
+        TimelineItem::Message(m) => json!({ "messageId": m.id, "status": m.status }),
+        _ => ok(),
+    }
+}

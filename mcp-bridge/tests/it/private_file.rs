@@ -1,0 +1,70 @@
+//! The private file by which a browser comes to the page.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+};
+
+use crate::{
+    browser::{address_and_secret, opened_file, opener, start_with_browser},
+    fixture::{Answer, Fixture, Person, params, until},
+    page::{Window, http, reply},
+};
+
+#[tokio::test]
+async fn the_file_is_its_owners_alone_brings_one_browser_in_and_is_gone_with_its_folder_when_it_was_used() {
+    let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
+    let opened = opener(home.path(), "");
+    let client = start_with_browser(&fixture, home.path(), &Person::who(Answer::CannotBeAsked)).await;
+    let _call = client.start(params("reply", reply(&fixture))).await;
+    let file = opened_file(&opened).await;
+    let folder = Path::new(&file).parent().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(folder), mode(file.as_ref())), (0o700, 0o600));
+
+    // Nothing but a window that the file opened may bring its secret.
+    let (address, secret) = address_and_secret(&file);
+    for (name, value) in [
+        ("host", "evil.example"),
+        ("content-type", "text/plain"),
+        ("sec-fetch-dest", "iframe"),
+        ("sec-fetch-mode", "no-cors"),
+        ("origin", "http://evil.example"),
+        ("origin", "https://127.0.0.1:4000"),
+    ] {
+        let form = http().post(&address).body(format!("secret={secret}"));
+        let form = form.header("content-type", "application/x-www-form-urlencoded").header("origin", "null");
+        let mut request = form.build().unwrap();
+        request.headers_mut().insert(name, value.parse().unwrap());
+        assert_eq!(http().execute(request).await.unwrap().status(), 403, "{name}: {value}");
+    }
+    assert!(Window::from_file(&file).await.is_ok(), "the secret was not used up");
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn leftovers_are_removed_but_nothing_that_lives_is_linked_or_is_not_ours() {
+    let (home, elsewhere, fixture) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), Fixture::new().await);
+    let at = |name: &str| home.path().join(format!("shared-inbox-question-{name}"));
+    fs::write(elsewhere.path().join("open.html"), "").unwrap();
+    symlink(elsewhere.path(), at("linked")).unwrap();
+    for folder in [at("empty"), at("links"), at("left"), at("more"), at("living"), home.path().join("mine")] {
+        fs::create_dir(folder).unwrap();
+    }
+    for folder in [at("left"), at("more"), at("living"), home.path().join("mine")] {
+        fs::write(folder.join("open.html"), "").unwrap();
+    }
+    fs::write(at("more").join("preview.txt"), "").unwrap();
+    symlink(elsewhere.path().join("open.html"), at("links").join("open.html")).unwrap();
+    let living = fs::File::open(at("living").join("open.html")).unwrap();
+    living.lock().unwrap();
+    opener(home.path(), "");
+    let _client = start_with_browser(&fixture, home.path(), &Person::who(Answer::CannotBeAsked)).await;
+    until(async || !at("left").exists() && !at("empty").exists()).await;
+    assert!(at("more").join("preview.txt").exists() && home.path().join("mine/open.html").exists());
+    assert!(elsewhere.path().join("open.html").exists(), "links are not followed");
+    assert!(at("living").join("open.html").exists(), "a question that lives is locked");
+}
