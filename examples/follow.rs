@@ -48,11 +48,9 @@ async fn main() -> Result<()> {
             Ok(Change::Left(before)) => println!("left     {}  {}", before.id, before.subject),
             Ok(Change::Gap(_)) => println!("more conversations than a page: something may be missing"),
             Ok(other) => println!("{other:?}"),
-            // A bad minute does not end the stream, and nothing is lost by it.
-            Err(error) => {
-                eprintln!("could not look: {error}");
-                continue;
-            }
+            // A bad minute is waited out inside the stream, and nothing is lost by it. What comes here would not pass: a revoked
+            // key, a missing scope, a service that was never there.
+            Err(error) => return Err(error.into()),
         }
         count += 1;
         _ = told.send(()); // the story may be over

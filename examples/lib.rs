@@ -3,8 +3,11 @@
 
 use std::{env, error::Error, time::Duration};
 
-use shared_inbox::Client;
-use shared_inbox_mock::{CreateWebhook, CreatedWebhook, DeliveryFilter, InboundMail, MockServer};
+use shared_inbox::{Client, ClientBuilder};
+use shared_inbox_mock::{
+    CreateWebhook, InboundMail, MockServer,
+    webhooks::{CreatedWebhook, DeliveryFilter},
+};
 use tokio::{task::JoinHandle, time::sleep};
 
 /// What the examples give back.
@@ -63,6 +66,11 @@ impl Sender {
         let new = CreateWebhook::new(url).events(["client.replied"]);
         let webhook = mock.control().create_webhook(new).await?;
         Ok(Self { mock, webhook })
+    }
+
+    /// A client of the mock.
+    pub fn client(&self) -> ClientBuilder {
+        Client::builder(self.mock.base_url(), self.mock.live_key())
     }
 
     /// The webhook's secret.

@@ -28,7 +28,7 @@ async fn main() -> Result<()> {
         writeln!(csv, "{}", row(&summary, is_snoozed, now))?;
         rows += 1;
     }
-    for slice in sweep.cut() {
+    for slice in sweep.incomplete_slices() {
         eprintln!("not all could be seen: {slice}");
     }
     match env::args().nth(1) {

@@ -22,7 +22,10 @@ use axum::{
     routing::post,
 };
 use shared_inbox_examples::Result;
-use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer, TimestampSource};
+use shared_inbox_mock::{
+    CreateWebhook, MockServer,
+    webhooks::{DeliveryFilter, DeliveryOutcome, TimestampSource},
+};
 use shared_inbox_tests::stores;
 use shared_inbox_webhooks::{
     Event, Receiver, Secret, Verifier, Webhook,

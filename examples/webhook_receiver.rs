@@ -18,7 +18,7 @@ use axum::{
 };
 use shared_inbox_examples::{Result, Sender};
 use shared_inbox_webhooks::{
-    Event, EventKind, Receiver, Secret, Verifier, Webhook,
+    Event, EventKind, Receiver, ReceiverBuilder, Secret, Webhook,
     replay::{Handlers, MemoryGuard},
 };
 use tokio::net::TcpListener;
@@ -36,9 +36,9 @@ impl FromRef<App> for Receiver {
 }
 
 impl App {
-    fn new(receiver: Receiver) -> Self {
+    fn new(receiver: ReceiverBuilder) -> Self {
         // For the log alone: the sender gets a bare status.
-        let receiver = receiver.on_rejected(|rejection| eprintln!("rejected: {rejection}"));
+        let receiver = receiver.on_rejected(|rejection| eprintln!("rejected: {rejection}")).build();
         // One machine, until it is restarted; a guard that several share is one on a store of theirs.
         Self { receiver, handlers: Handlers::new(MemoryGuard::new()) }
     }
@@ -71,7 +71,7 @@ async fn main() -> Result<()> {
     // A handler's error is told here, with the event's id and type.
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     if env::var_os("SHARED_INBOX_WEBHOOK_SECRET").is_some() {
-        let app = App::new(Receiver::from_env()?);
+        let app = App::new(Receiver::builder().secrets_from_env()?);
         let listener = TcpListener::bind("127.0.0.1:8080").await?;
         println!("waiting for webhooks on http://{}/webhooks", listener.local_addr()?);
         let stop = async { _ = tokio::signal::ctrl_c().await };
@@ -83,7 +83,7 @@ async fn main() -> Result<()> {
     // Without a secret: a mock whose events come here, the same one twice. The handler runs once.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let sender = Sender::to(format!("http://{}/webhooks", listener.local_addr()?)).await?;
-    let app = App::new(Receiver::new(Verifier::new([Secret::parse(sender.secret())?]))).router();
+    let app = App::new(Receiver::builder().secrets([Secret::parse(sender.secret())?])).router();
     tokio::spawn(async { axum::serve(listener, app).await });
     sender.send_twice().await
 }

@@ -7,8 +7,9 @@ use shared_inbox::{
     input::DocumentItem, new_message_id,
 };
 use shared_inbox_mock::{
-    Approval, Attempt, Control, CreateWebhook, DeliveryFilter, Effect, FaultRule, InboundMail, MockServer,
-    StopMessage, TimestampSource, Upload,
+    Approval, Control, CreateWebhook, Effect, FaultRule, InboundMail, MockServer,
+    webhooks::{Attempt, DeliveryFilter, TimestampSource},
+    world::{StopMessage, Upload},
 };
 use shared_inbox_webhooks::{Secret, Signer};
 use tokio::net::TcpListener;
