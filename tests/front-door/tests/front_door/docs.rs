@@ -74,10 +74,11 @@ fn every_command_in_the_readme_works() {
 /// The dependencies of a snippet, as somebody has them whose crate lies beside the clone.
 #[test]
 fn the_dependencies_of_every_snippet_resolve() {
-    let readme = readme();
-    let blocks = blocks(&readme, "toml");
-    assert_eq!(blocks.len(), 3, "the README has lost its dependencies");
-    for dependencies in blocks {
+    let mut snippets = blocks(&readme(), "toml");
+    assert_eq!(snippets.len(), 3, "the README has lost its dependencies");
+    snippets.extend(blocks(&page("webhook-verify/README.md"), "toml"));
+    assert_eq!(snippets.len(), 4, "the README of the receiver has lost its dependencies");
+    for dependencies in snippets {
         let here = tempfile::tempdir().expect("a directory");
         let ours = format!("\"{}/", root().display());
         let package = "[package]\nname = \"app\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n";
@@ -108,6 +109,7 @@ fn nothing_is_presented_as_released() {
         "shared-inbox-mock",
         "shared-inbox-mock-cli",
         "shared-inbox-conform",
+        "shared-inbox-harness",
         "shared-inbox-explore",
         "shared-inbox-redteam",
         "shared-inbox-mcp",
@@ -148,6 +150,29 @@ fn the_walks_through_the_code_lead_to_files() {
             assert!(root().join(folder).join(file).is_file() && !what.is_empty(), "{folder}/{file}");
         }
     }
+}
+
+/// A page that names a file which has moved sends a newcomer to nothing.
+#[test]
+fn every_path_that_contributing_names_is_there() {
+    let page = page("CONTRIBUTING.md");
+    let folders: Vec<_> = std::fs::read_dir(root())
+        .expect("the workspace")
+        .flatten()
+        .filter(|entry| entry.path().is_dir() && entry.file_name() != "target")
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let named = page.split(|c: char| c.is_whitespace() || "`(),;:".contains(c)).filter(|word| {
+        let first = word.split_once('/').map(|(first, _)| first);
+        first.is_some_and(|first| folders.iter().any(|folder| folder == first))
+            && !word.contains(['*', '<', '{'])
+            // Made by a run; a method of MCP.
+            && !["fuzz/artifacts", "tools/call"].contains(word)
+    });
+    let named: Vec<_> = named.map(|word| word.trim_end_matches('.')).collect();
+    assert!(named.len() > 40, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|path| !root().join(path).exists()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// What takes long to build and what the tour has no use for: a TLS library in C, stores, a second web framework.

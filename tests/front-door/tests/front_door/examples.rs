@@ -131,6 +131,18 @@ async fn follow_works_in_a_named_inbox() {
     assert!(said.starts_with("new "), "{said}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn follow_fails_when_its_key_is_revoked() {
+    let mock = service().await;
+    let agent = mock.client().me().await.unwrap().agent.id;
+    mock.control().revoke_key(&agent).await.unwrap();
+    let mut follow = against(&mock, "follow");
+    follow.env("SHARED_INBOX_API_KEY", mock.live_key());
+    let ended = tokio::task::spawn_blocking(move || output(&mut follow)).await.unwrap();
+    let why = text(&ended.stderr);
+    assert!(!ended.status.success() && why.contains("401"), "{why}");
+}
+
 #[test]
 fn the_nightly_report_has_a_row_for_every_conversation() {
     let said = finish(&mut example("nightly_report"));

@@ -19,14 +19,20 @@ const FOUND: [&str; 5] = [
 #[test]
 fn a_function_is_explored_in_pytest() {
     let project = Project::new();
-    let Some(pytest) = project.pytest("test_explore.py") else { return };
+    let Some(mut pytest) = project.pytest("test_explore.py") else { return };
+    pytest.args(["-rP", "--junitxml=report.xml"]);
     let (said, status) = ended(pytest);
     assert_eq!(status, Some(1), "{said}");
     assert_has(&said, &FOUND);
     assert_has(
         &said,
-        &["def test_nobody_gets_the_same_text_twice(shared_inbox_explore):", "1 failed, 10 passed"],
+        &["def test_nobody_gets_the_same_text_twice(shared_inbox_explore):", "1 failed, 12 passed"],
     );
+    // A test that passes says how far it looked.
+    let how_far = "nothing found: 30 of ";
+    assert_has(&said, &["- Captured shared_inbox_explore call -", how_far]);
+    let junit = fs::read_to_string(project.home.path().join("report.xml")).expect("it was written");
+    assert_has(&junit, &[&format!("<property name=\"shared_inbox_explore\" value=\"{how_far}")]);
     assert!(project.servers().is_empty());
 
     // The printed test, below an import, fails for the same reason, and passes with the correct function.
@@ -48,7 +54,7 @@ fn a_function_is_explored_in_vitest_and_in_the_runner_of_node() {
     assert_eq!(status, Some(1), "{said}");
     assert_has(&said, &FOUND);
     assert_has(&said, &["test('nobody gets the same text twice', () => explore(blind, { mails: ["]);
-    assert_has(&said, &["1 failed | 5 passed"]);
+    assert_has(&said, &["1 failed | 6 passed", "shared-inbox explore: nothing found: 30 of "]);
 
     let printed = || ended(project.vitest(NEWEST_VITEST, &["printed.test.ts"]).expect("as before"));
     let (said, status) = printed();

@@ -49,7 +49,7 @@ fn a_wrong_option_of_a_pytest_world_is_named() {
         "takes its options by name, such as empty=True, not True",
         "unexpected keyword argument 'emtpy'",
         "empty must be True or False, not 'yes'",
-        "unknown field `converse`",
+        "converse: unknown; did you mean conversations?",
         "5 errors",
     ];
     assert_has(&said, &named);
@@ -143,4 +143,80 @@ fn the_test_of_node_can_be_skipped_left_for_later_or_run_alone() {
     node.args(["--test", "--test-only", "--test-reporter=spec", "only.test.mjs"]);
     let (said, status) = ended(node);
     assert!(status == Some(0) && said.contains("pass 1"), "{said}");
+}
+
+/// What the fixtures say about a fault that never fired.
+const UNFIRED: &str = "the fault flt_1 (/conversations/*/replies) never fired: nothing matched it";
+
+#[test]
+fn what_had_no_effect_is_a_warning_of_pytest_or_a_failure() {
+    let project = Project::new();
+    let Some(pytest) = project.pytest("test_unused.py") else { return };
+    let (said, status) = ended(pytest);
+    assert_eq!(status, Some(1), "{said}");
+    assert_has(
+        &said,
+        &[
+            "UnusedWarning",
+            "2 failed, 2 passed, 1 warning, 1 error",
+            "strict must be True or False, not 'yes'",
+        ],
+    );
+    assert_has(&said, &[UNFIRED, "nobody in a conversation has the address nobody@customer.example"]);
+    assert!(!said.contains("Traceback"), "{said}");
+    fs::write(project.home.path().join("pytest.ini"), "[pytest]\nshared_inbox_strict = true\n")
+        .expect("a file");
+    let Some(pytest) = project.pytest("test_unused.py") else { return };
+    assert_has(&ended(pytest).0, &["3 failed, 1 passed, 1 error"]);
+}
+
+#[test]
+fn what_had_no_effect_is_a_warning_of_vitest_and_node_or_a_failure() {
+    let project = Project::new();
+    let Some(vitest) = project.vitest(NEWEST_VITEST, &["unused.spec"]) else { return };
+    let Some(mut node) = project.node(NEWEST_VITEST) else { return };
+    node.args(["--test", "--test-reporter=spec", "unused.test.mjs"]);
+    for (command, counts) in [(vitest, ["1 failed", "2 passed"]), (node, ["fail 1", "pass 2"])] {
+        let (said, status) = ended(command);
+        assert_eq!(status, Some(1), "{said}");
+        assert_has(&said, &counts);
+        assert_has(&said, &["The test set up what had no effect", UNFIRED]);
+        assert!(said.matches(UNFIRED).count() >= 2, "the warning and the failure: {said}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_one_sentence() {
+    let project = Project::new();
+    for (fixture, status) in [("", 1), ("_explore", 1), ("_redteam", 2)] {
+        let test = format!("def test_it(shared_inbox{fixture}):\n    pass\n");
+        fs::write(project.home.path().join("test_gone.py"), test).expect("a file");
+        let Some(mut pytest) = project.pytest("test_gone.py") else { return };
+        pytest.env("SHARED_INBOX_MOCK", "/nonexistent/x");
+        let (said, ended_with) = ended(pytest);
+        assert_eq!(ended_with, Some(status), "{said}");
+        assert_has(&said, &["\nSHARED_INBOX_MOCK names /nonexistent/x, which is not there.\n"]);
+        for noise in ["Traceback", "_server.py", "pytest_plugin.py"] {
+            assert!(!said.contains(noise), "{noise}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_one_sentence_in_node_too() {
+    let project = Project::new();
+    let Some(vitest) = project.vitest(NEWEST_VITEST, &["unused.spec"]) else { return };
+    let Some(mut node) = project.node(NEWEST_VITEST) else { return };
+    node.args(["--test", "--test-reporter=spec", "unused.test.mjs"]);
+    let Some(mut program) = project.node(NEWEST_VITEST) else { return };
+    program.arg("node_modules/shared-inbox-mock/cli.js");
+    for (mut command, fails_with) in [(vitest, 1), (node, 1), (program, 2)] {
+        command.env("SHARED_INBOX_MOCK", "/nonexistent/x");
+        let (said, status) = ended(command);
+        assert_eq!(status, Some(fails_with), "{said}");
+        assert_has(&said, &["SHARED_INBOX_MOCK names /nonexistent/x, which is not there."]);
+        for noise in ["index.js", "runner.js", "    at "] {
+            assert!(!said.contains(noise), "{noise}: {said}");
+        }
+    }
 }

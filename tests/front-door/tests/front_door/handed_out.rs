@@ -22,11 +22,12 @@ use crate::{
     run::{c_compiler_of, cargo, get, output, root, static_target, text},
 };
 
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "shared-inbox",
     "shared-inbox-webhooks",
     "shared-inbox-mock",
     "shared-inbox-conform",
+    "shared-inbox-harness",
     "shared-inbox-explore",
     "shared-inbox-redteam",
     "shared-inbox-mock-cli",

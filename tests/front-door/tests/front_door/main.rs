@@ -17,6 +17,8 @@ mod packages;
 mod processes;
 #[cfg(unix)]
 mod project;
+#[cfg(unix)]
+mod redteam;
 #[cfg(target_os = "linux")]
 mod release;
 mod run;

@@ -214,7 +214,8 @@ fn every_shell_step_of_a_release_runs_in_its_order() {
     assert_eq!(wheels.count(), 2 * (5 + 1), "two programs for five platforms, and as source");
 
     let published = release.calls("cargo publish --locked -p");
-    let order = ["", "-webhooks", "-mock", "-conform", "-explore", "-redteam", "-mock-cli", "-mcp"];
+    let order =
+        ["", "-webhooks", "-mock", "-conform", "-harness", "-explore", "-redteam", "-mock-cli", "-mcp"];
     assert_eq!(published, order.map(|name| format!("shared-inbox{name}")));
     let packages = release.calls("npm publish --provenance --access public");
     assert_eq!(packages.len(), 12, "two programs for five platforms, and two that choose: {packages:#?}");

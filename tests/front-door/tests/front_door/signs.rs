@@ -21,7 +21,7 @@ fn crates() -> Vec<Value> {
 #[test]
 fn every_crate_says_what_a_registry_shows() {
     let crates = crates();
-    assert_eq!(crates.len(), 8);
+    assert_eq!(crates.len(), 9);
     for one in crates {
         let name = &one["name"];
         for field in ["description", "license", "repository", "readme", "rust_version"] {
@@ -41,6 +41,28 @@ fn every_crate_says_what_a_registry_shows() {
         let lib = fs::read_to_string(lib).expect("a library");
         assert!(lib.contains("#![cfg_attr(docsrs, feature(doc_cfg))]"), "{name} shows no badges of features");
     }
+}
+
+/// A library or program that is not compiled for tests has none, since nobody would see that they do not run.
+#[test]
+fn no_test_stands_where_it_would_never_run() {
+    let mut looked = 0;
+    for one in crates() {
+        let targets = one["targets"].as_array().expect("targets").iter();
+        let untested =
+            |it: &&Value| it["test"] == false && (it["kind"][0] == "lib" || it["kind"][0] == "bin");
+        for target in targets.filter(untested) {
+            let source = Path::new(target["src_path"].as_str().expect("a path"));
+            let found = Command::new("grep")
+                .args(["-rlE", r"^\s*#\[((tokio::)?test\b|cfg\(test\))", "--include=*.rs"])
+                .arg(source.parent().expect("a folder"))
+                .output()
+                .expect("grep runs");
+            assert_eq!(text(&found.stdout), "", "{} is not compiled for tests", target["name"]);
+            looked += 1;
+        }
+    }
+    assert!(looked > 5, "{looked}");
 }
 
 #[test]
@@ -83,6 +105,7 @@ fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository(
         "webhook-verify",
         "mock-server",
         "conform",
+        "harness",
         "explore",
         "redteam",
         "mcp-bridge",

@@ -2,5 +2,7 @@
 #![cfg(unix)]
 
 mod cluster_guard;
+mod once;
+mod receivers;
 mod tls;
 mod worker_fleet;

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use shared_inbox::{event::EventKind, input::DocumentItem};
-use shared_inbox_mock::{InboundMail, MockServer, OutboxKind, Upload};
+use shared_inbox_mock::{
+    InboundMail, MockServer,
+    world::{OutboxKind, Upload},
+};
 
 use super::receiver::Listener;
 

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use shared_inbox::{AssignTo, Assigned};
-use shared_inbox_mock::{DeliveryFilter, DeliveryOutcome, MockServer};
+use shared_inbox_mock::{
+    MockServer,
+    webhooks::{DeliveryFilter, DeliveryOutcome},
+};
 
 use super::receiver::Listener;
 

@@ -13,7 +13,7 @@ use axum::{
     routing::post,
 };
 use shared_inbox::event::{Event, EventKind};
-use shared_inbox_mock::{Control, CreateWebhook, TimestampSource};
+use shared_inbox_mock::{Control, CreateWebhook, webhooks::TimestampSource};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,
     replay::{Handlers, MemoryGuard},

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shared_inbox::{ActorId, AssignTo, MessageStatus, Status, View, event::EventKind};
-use shared_inbox_mock::{Approval, InboundMail, MockServer, StopMessage};
+use shared_inbox_mock::{Approval, InboundMail, MockServer, world::StopMessage};
 
 use super::receiver::Listener;
 

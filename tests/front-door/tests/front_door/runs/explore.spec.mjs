@@ -23,6 +23,11 @@ test('holds', async () => {
     expect(report).toMatchObject({ verdict: 'held', schedules: 30 });
 }, MINUTES);
 
+test('a floor that is not reached fails', async () => {
+    await explore(correct, { ...bounds, schedules: 4, minSingles: 4, strict: true });
+    await expect(explore(correct, { ...bounds, schedules: 4, minSingles: 5 })).rejects.toThrow('4 single steps were tried, fewer than minSingles: 5: nothing found: 4 of ');
+}, MINUTES);
+
 test('a check is an oracle', async () => {
     const check = async (world) => expect((await world.control.listRequests()).map((it) => it.status)).not.toContain(null);
     await expect(explore(correct, { ...bounds, check, schedules: 200 })).rejects.toThrow('check does not hold: AssertionError');

@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import urllib.request
+import uuid
 
 import pytest
 
@@ -26,16 +27,28 @@ def blind(world):
             call(world, "POST", f"/conversations/{mail['id']}/status", {"status": "waiting"})
 
 
-def correct(world):
+def order_of(text):
+    found = re.search(r"\b10\d\d\b", text)
+    return found and found[0]
+
+
+def deals_with(item, order):
+    """A message about this order or about none, or a draft that a person did not want."""
+    if item.get("direction") == "outbound":
+        return order_of(item["text"]) in (None, order)
+    return item.get("event") == "draft-discarded"
+
+
+def correct(world, words=str):
     for entry in call(world, "GET", "/conversations?limit=100"):
         view = call(world, "GET", f"/conversations/{entry['id']}")
         items = view["timeline"]
-        last = max(n for n, it in enumerate(items) if it.get("direction") == "inbound")
-        order = re.search(r"\b10\d\d\b", items[last]["text"])
-        if not order or view["risk"] or (view["assignee"] or {}).get("type") == "user":
+        asked = [(n, order_of(it["text"])) for n, it in enumerate(items) if it.get("direction") == "inbound"]
+        if not any(order for _, order in asked) or view["risk"] or (view["assignee"] or {}).get("type") == "user":
             continue
-        if not any(it.get("direction") == "outbound" or it.get("event") == "draft-discarded" for it in items[last:]):
-            call(world, "POST", f"/conversations/{entry['id']}/replies", {"body": f"Your order {order[0]} is on its way."})
+        waiting = [order for n, order in asked if order and not any(deals_with(it, order) for it in items[n + 1 :])]
+        for order in dict.fromkeys(waiting):
+            call(world, "POST", f"/conversations/{entry['id']}/replies", {"body": words(f"Your order {order} is on its way.")})
         call(world, "POST", f"/conversations/{entry['id']}/status", {"status": "waiting"})
 
 
@@ -62,6 +75,25 @@ def test_a_command_and_a_scenario_in_a_file(shared_inbox_explore):
 def test_holds(shared_inbox_explore):
     report = shared_inbox_explore(correct, mails=MAILS, schedules=30, seconds=600)
     assert report["verdict"] == "held" and report["schedules"] == 30
+
+
+def test_a_floor_that_is_not_reached_and_what_could_not_be_judged_fail(shared_inbox_explore):
+    shared_inbox_explore(correct, mails=MAILS, schedules=4, seconds=600, min_singles=4, strict=True)
+    with pytest.raises(Found, match="4 single steps were tried, fewer than min_singles=5: nothing found: 4 of "):
+        shared_inbox_explore(correct, mails=MAILS, schedules=4, seconds=600, min_singles=5)
+    varies = lambda world: correct(world, lambda text: f"{text} ({uuid.uuid4().hex})")
+    with pytest.raises(Found, match="not everything could be judged: .*; not judged: same-end of outbox.text"):
+        shared_inbox_explore(varies, mails=MAILS, schedules=1, seconds=600, strict=True)
+
+
+def test_an_interrupted_explorer_is_no_pass(shared_inbox_explore, monkeypatch, tmp_path):
+    program = tmp_path / "interrupted"
+    report = {"verdict": "interrupted", "findings": [], "notJudged": [], "coverage": {"singles": {"tried": 0, "of": 0}}}
+    program.write_text(f"#!/bin/sh\nread wanted; echo '{json.dumps({'report': report, 'text': 'interrupted'})}'\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("SHARED_INBOX_MOCK", str(program))
+    with pytest.raises(RuntimeError, match="explore could not run: it was interrupted"):
+        shared_inbox_explore(correct, mails=MAILS)
 
 
 def test_a_coroutine_function_holds(shared_inbox_explore):

@@ -12,7 +12,7 @@ mod worker;
 use std::time::Duration;
 
 use shared_inbox::{__spec::limits::REQUESTS_PER_MINUTE, ApiKey, rate_limit::RedisLimiter};
-use shared_inbox_mock::{JournalEntry, MockServer};
+use shared_inbox_mock::{MockServer, journal::JournalEntry};
 use shared_inbox_tests::{
     proxy::Proxy,
     stores::{self, Store},

@@ -1,0 +1,126 @@
+//! The stores of `once` keys on servers: the rules of a store, and processes that are killed.
+
+#[path = "../../../tests/it/once_kills/kills.rs"]
+mod kills;
+
+use std::{sync::Arc, time::Duration};
+
+use shared_inbox::{
+    clock::BoxFuture,
+    once::{Begun, LeaseStatus, OnceRecord, OnceStore, PostgresStore, RedisStore, suite},
+};
+use shared_inbox_tests::stores::{self, Store};
+use sqlx::PgPool;
+
+/// Long enough for a busy machine.
+const LEASE: Duration = Duration::from_secs(2);
+
+fn open(url: String) -> BoxFuture<'static, Arc<dyn OnceStore>> {
+    Box::pin(async move {
+        if url.starts_with("redis") {
+            return Arc::new(RedisStore::connect(url).await.expect("a store")) as Arc<dyn OnceStore>;
+        }
+        let store = PostgresStore::connect(url).await.expect("a store");
+        store.create_table().await.expect("a table");
+        Arc::new(store)
+    })
+}
+
+async fn keeps_the_rules(store: Option<Store>) {
+    let Some(store) = store else { return };
+    let pass = async |time| tokio::time::sleep(time).await;
+    suite::check(&open(store.url()).await, LEASE, &pass).await;
+}
+
+#[tokio::test]
+async fn the_rules_of_a_store_hold_in_valkey() {
+    keeps_the_rules(stores::valkey()).await;
+}
+
+#[tokio::test]
+async fn the_rules_of_a_store_hold_in_the_oldest_redis() {
+    keeps_the_rules(stores::redis()).await;
+}
+
+#[tokio::test]
+async fn the_rules_of_a_store_hold_in_postgres() {
+    keeps_the_rules(stores::postgres()).await;
+}
+
+#[test]
+#[ignore = "a process that another test starts"]
+fn a_worker() {
+    kills::worker(open);
+}
+
+async fn survives_kills(store: Option<Store>) {
+    let Some(store) = store else { return };
+    kills::one_item_each(open, &store.url(), "once::a_worker", kills::count()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_create_is_made_once_with_valkey_although_its_process_is_killed_at_any_point() {
+    survives_kills(stores::valkey()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_create_is_made_once_with_postgres_although_its_process_is_killed_at_any_point() {
+    survives_kills(stores::postgres()).await;
+}
+
+#[tokio::test]
+async fn a_table_is_created_once_and_namespaces_are_told_apart() {
+    let Some(store) = stores::postgres() else { return };
+    tokio::join!(open(store.url()), open(store.url()), open(store.url()));
+    let pass = async |time| tokio::time::sleep(time).await;
+    let url = store.url();
+    let namespaced =
+        async |name: &'static str| PostgresStore::connect(&url).await.expect("a store").namespace(name);
+    let (one, other) = (namespaced("one").await, namespaced("other").await);
+    // The keys of the suite are the same in both.
+    tokio::join!(suite::check(&one, LEASE, &pass), suite::check(&other, LEASE, &pass));
+}
+
+/// A record as its JSON, by this owner.
+fn record(owner: &str) -> OnceRecord {
+    let json = format!(
+        r#"{{"key":"key","fingerprint":"0f","conversation":"cnv_1","since":"2026-03-01T09:30:00.000Z","owner":"{owner}"}}"#
+    );
+    serde_json::from_str(&json).expect("a record")
+}
+
+/// Holds the statement of one owner back after it has begun, until another has come, has perhaps sent, and is gone.
+#[tokio::test]
+async fn an_owner_whose_statement_was_slow_hears_of_the_record_that_came_before() {
+    let Some(store) = stores::postgres() else { return };
+    let pool = PgPool::connect(&store.url()).await.expect("a store");
+    let once = PostgresStore::new(PgPool::connect(&store.url()).await.expect("a store"));
+    once.create_table().await.expect("a table");
+    let wait = "
+        create function wait() returns trigger language plpgsql as $$ begin
+            if new.record like '%\"slow\"%' then perform pg_advisory_xact_lock(7); end if;
+            return new;
+        end $$;
+        create trigger wait before insert on shared_inbox_once for each row execute function wait()";
+    sqlx::raw_sql(wait).execute(&pool).await.expect("a trigger");
+    let mut gate = pool.begin().await.expect("a transaction");
+    sqlx::query("select pg_advisory_xact_lock(7)").execute(&mut *gate).await.expect("a lock");
+    let slow = tokio::spawn({
+        let once = once.clone();
+        async move { once.begin(&record("slow"), LEASE).await }
+    });
+    let waits = "select exists (select from pg_locks where locktype = 'advisory' and not granted)";
+    while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&pool).await.expect("locks") {
+        tokio::task::yield_now().await;
+    }
+    let Ok(Begun::Granted { fence, previous: None }) = once.begin(&record("quick"), LEASE).await else {
+        panic!("it is new")
+    };
+    let released = once.renew("key", fence, Duration::ZERO, None).await.expect("a step");
+    assert_eq!(released, LeaseStatus::Held);
+    gate.rollback().await.expect("it was held");
+    let Ok(Begun::Granted { fence: next, previous: Some(previous) }) = slow.await.expect("it ends") else {
+        panic!("the record of another was taken over as if it were new")
+    };
+    assert_eq!((previous.owner(), next > fence), ("quick", true));
+}
