@@ -322,19 +322,14 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
             };
             let answer = settings.on_exhausted;
             match run_task(transaction, &delivery, settings.max_run_time).await {
-                Ok(outcome) => {
-                    match &outcome {
-                        Ok(Handled::AlreadyDone | Handled::InProgress | Handled::DeadLettered) => {
-                            meter::duplicate(Some(delivery.endpoint()));
-                        }
-                        Ok(_) => {}
-                        Err(error) => warn(&delivery, "transaction", error),
-                    }
-                    match outcome {
-                        Ok(Handled::DeadLettered) => answer.answer(HandleError::DeadLettered),
-                        outcome => outcome,
+                Ok(Ok(seen @ (Handled::AlreadyDone | Handled::InProgress | Handled::DeadLettered))) => {
+                    meter::duplicate(Some(delivery.endpoint()));
+                    match seen {
+                        Handled::DeadLettered => answer.answer(HandleError::DeadLettered),
+                        _ => Ok(seen),
                     }
                 }
+                Ok(outcome) => outcome.inspect_err(|error| warn(&delivery, "transaction", error)),
                 Err(Failure { error, text }) => match (&settings.max_attempts, text) {
                     (Some(limit), Some(text)) if limit.count(&delivery, &text).await => answer.answer(error),
                     _ => Err(error),
