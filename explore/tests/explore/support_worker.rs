@@ -52,17 +52,13 @@ impl OnceStore for Forgetful {
         Box::pin(async { Ok(Begun::Granted { fence: 1, previous: None }) })
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         _: &'a str,
         _: u64,
-        _: Duration,
         _: Option<&'a OnceRecord>,
+        _: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
-        Box::pin(async { Ok(LeaseStatus::Held) })
-    }
-
-    fn finish<'a>(&'a self, _: &'a OnceRecord, _: u64, _: Duration) -> StoreFuture<'a, LeaseStatus> {
         Box::pin(async { Ok(LeaseStatus::Held) })
     }
 

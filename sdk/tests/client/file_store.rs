@@ -82,7 +82,7 @@ async fn a_lease_that_cannot_be_read_has_not_ended() {
     };
     unreadable(&alive);
     assert!(other.once_records().await.unwrap()[0].is_held(), "its process may be alive");
-    unreadable(&files(directory.path(), "lease")[0]);
+    unreadable(&files(directory.path(), "record")[0]);
     for error in [note(&other).await.unwrap_err(), other.once_records().await.unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::OnceStore);
     }

@@ -149,31 +149,22 @@ impl OnceStore for Faulty {
         })
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
-        // A process that is killed does not end its lease either.
+        let is_result = record.is_some_and(OnceRecord::is_finished);
         match &self.1 {
-            Fault::StandsStill(_) | Fault::FinishFails => self.0.renew(key, fence, lease, record),
-            Fault::LeaseIsLost => Box::pin(async { Ok(LeaseStatus::Lost) }),
-            _ => Box::pin(std::future::pending()),
-        }
-    }
-
-    fn finish<'a>(
-        &'a self,
-        record: &'a OnceRecord,
-        fence: u64,
-        retention: Duration,
-    ) -> StoreFuture<'a, LeaseStatus> {
-        match &self.1 {
-            Fault::NeverFinishes => Box::pin(std::future::pending()),
-            Fault::FinishFails => away(),
-            _ => self.0.finish(record, fence, retention),
+            Fault::NeverFinishes if is_result => Box::pin(std::future::pending()),
+            Fault::FinishFails if is_result => away(),
+            Fault::LeaseIsLost if !is_result => Box::pin(async { Ok(LeaseStatus::Lost) }),
+            Fault::StandsStill(_) | Fault::FinishFails => self.0.update(key, fence, record, time),
+            // A process that is killed does not end its lease either.
+            _ if !is_result => Box::pin(std::future::pending()),
+            _ => self.0.update(key, fence, record, time),
         }
     }
 

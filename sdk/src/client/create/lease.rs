@@ -79,7 +79,7 @@ impl Lease {
 
     pub(super) async fn renew(&self, record: Option<&OnceRecord>) -> Result<()> {
         let now = lease_time(&self.core);
-        match self.once.store.renew(&self.record.key, self.fence, self.length, record).await {
+        match self.once.store.update(&self.record.key, self.fence, record, self.length).await {
             Ok(LeaseStatus::Held) => {
                 *self.since.lock().unwrap_or_else(PoisonError::into_inner) = now;
                 Ok(())
@@ -119,7 +119,7 @@ impl Lease {
         let Ok(response) = serde_json::to_value(value) else { return };
         let record = OnceRecord { create: None, result: Some(CreateResult { item, response }), ..record };
         self.end();
-        match self.once.store.finish(&record, self.fence, self.once.retention).await {
+        match self.once.store.update(&record.key, self.fence, Some(&record), self.once.retention).await {
             Ok(LeaseStatus::Held) => {}
             Ok(_) => tracing::warn!("a lease ended before the result of its create was recorded"),
             Err(error) => tracing::warn!(%error, "the result of a create was not recorded"),
@@ -129,7 +129,7 @@ impl Lease {
     /// Ends the lease and keeps the record, for the next call to look.
     pub(super) async fn release(&self, record: Option<&OnceRecord>) {
         self.end();
-        _ = self.once.store.renew(&self.record.key, self.fence, Duration::ZERO, record).await;
+        _ = self.once.store.update(&self.record.key, self.fence, record, Duration::ZERO).await;
     }
 
     /// Removes the record of a create that did not happen.
@@ -148,7 +148,7 @@ impl Drop for Lease {
         if let (false, Ok(runtime)) = (*self.is_over.get_mut(), tokio::runtime::Handle::try_current()) {
             let (once, key, fence) =
                 (Arc::clone(&self.once), std::mem::take(&mut self.record.key), self.fence);
-            runtime.spawn(async move { once.store.renew(&key, fence, Duration::ZERO, None).await });
+            runtime.spawn(async move { once.store.update(&key, fence, None, Duration::ZERO).await });
         }
     }
 }

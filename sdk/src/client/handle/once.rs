@@ -90,7 +90,8 @@ impl UnfinishedRecord {
         let result = Some(CreateResult { item: Some(id.to_owned()), response });
         let record = OnceRecord { create: None, result, ..record.clone() };
         self.check_not_held()?;
-        self.settle(self.once.store.finish(&record, self.stored.fence, self.once.retention).await)
+        let (fence, retention) = (self.stored.fence, self.once.retention);
+        self.settle(self.once.store.update(&record.key, fence, Some(&record), retention).await)
     }
 
     /// Records that the create did not happen: the next call with this key sends.

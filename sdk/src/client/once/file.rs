@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::record::{OnceRecord, hex, key_hash};
 use super::store::{
-    Begun, LeaseStatus, OnceStore, OnceStoreError, StoreFuture, StoredRecord, TimeSource, next_fence,
+    Begun, LeaseStatus, OnceStore, OnceStoreError, StoreFuture, StoredRecord, TimeSource, status,
 };
 
 /// The content of the file `version`.
@@ -48,34 +48,16 @@ struct Directory {
     finished: AtomicU32,
 }
 
-/// A lease, in a file that is not synced: a crash of the machine ends all of them.
+/// What a file holds of a key: `record` until there is a result, `result` from then on. A result is not synced, so the record stays
+/// beside it: without the result, it is looked up again. A purge replaces it by `null`, which says that there was one.
 #[derive(Serialize, Deserialize)]
-struct LeaseFile {
-    fence: u64,
-    until: Duration,
-    process: String,
-}
-
-/// A result, in a file that is not synced: without it, the record is looked up again.
-#[derive(Serialize, Deserialize)]
-struct ResultFile {
+struct Entry {
     record: OnceRecord,
     fence: u64,
+    /// When the lease ends, or the result is forgotten.
     until: Duration,
-}
-
-/// The files of one key.
-struct Entry {
-    record: Option<OnceRecord>,
-    lease: Option<LeaseFile>,
-    result: Option<ResultFile>,
-}
-
-impl Entry {
-    fn fence(&self) -> u64 {
-        let result = self.result.as_ref().map(|result| result.fence);
-        result.or(self.lease.as_ref().map(|lease| lease.fence)).unwrap_or_default()
-    }
+    /// The file of the process that has the lease.
+    process: String,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -192,48 +174,40 @@ impl Directory {
         }
     }
 
-    /// Reads the files of a key whose name is this one. A result whose time is over is not there. A record that was emptied needs a
-    /// result beside it.
-    fn entry(&self, name: &str, now: Duration) -> FileResult<Entry> {
-        let file = format!("{name}.record");
-        let record: FileResult<Option<Option<OnceRecord>>> = self.read(&file);
-        let (result, is_over) = match self.read::<ResultFile>(&format!("{name}.result")) {
-            // A crash of the machine can cut it short; then the record is looked up.
-            Err(FileStoreError::Damaged(_)) if matches!(record, Ok(Some(Some(_)))) => (None, false),
-            Ok(Some(result)) if result.until <= now => (None, true),
-            result => (result?, false),
+    /// Returns what is stored of the key with this name. A crash of the machine can cut a result short, and a record that a purge
+    /// was emptying; one of the two is whole.
+    fn entry(&self, name: &str, now: Duration) -> FileResult<Option<Entry>> {
+        let (record, result) = (format!("{name}.record"), format!("{name}.result"));
+        let entry = match (self.read::<Option<Entry>>(&record), self.read::<Entry>(&result)) {
+            (_, Ok(Some(result))) if result.until <= now => None,
+            (_, Ok(Some(result))) => Some(result),
+            (Ok(Some(Some(entry))), Ok(None) | Err(FileStoreError::Damaged(_))) => Some(entry),
+            (Ok(None), Ok(None)) => None,
+            (Ok(Some(None)), Ok(None)) => return Err(FileStoreError::Damaged(self.path.join(record))),
+            (Err(error), _) | (_, Err(error)) => return Err(error),
         };
-        let record = match record {
-            // So it can a record that is being emptied.
-            Err(FileStoreError::Damaged(_)) if result.is_some() || is_over => None,
-            record => record?,
-        };
-        let known = result.as_ref().map(|result| &result.record).or(record.as_ref().and_then(Option::as_ref));
-        let is_lost = record.is_some() && known.is_none() && !is_over;
-        if is_lost || known.is_some_and(|record| key_hash(record.key()) != name) {
-            return Err(FileStoreError::Damaged(self.path.join(file)));
+        match entry {
+            Some(entry) if key_hash(entry.record.key()) != name => {
+                Err(FileStoreError::Damaged(self.path.join(record)))
+            }
+            entry => Ok(entry),
         }
-        let record = record.flatten();
-        let lease = match self.read(&format!("{name}.lease")) {
-            // So it can a lease, which then has ended.
-            Err(FileStoreError::Damaged(_)) => None,
-            lease => lease?,
-        };
-        Ok(Entry { record: record.filter(|_| !is_over), lease, result })
     }
 
-    /// Returns whether a lease runs: its time is not over, and its process is not known to be gone.
-    fn is_held(&self, lease: Option<&LeaseFile>, now: Duration) -> bool {
-        let lives = |process: &str| match File::open(self.path.join(process)) {
+    fn stored(&self, entry: Entry, now: Duration) -> StoredRecord {
+        let lives = || match File::open(self.path.join(&entry.process)) {
             Ok(file) => file.try_lock().is_err(),
             Err(error) => error.kind() != io::ErrorKind::NotFound,
         };
-        lease.is_some_and(|lease| lease.until > now && lives(&lease.process))
+        let is_held = !entry.record.is_finished() && entry.until > now && lives();
+        StoredRecord::new(entry.record, entry.fence, is_held)
     }
 
-    fn set_lease(&self, name: &str, fence: u64, until: Duration) -> FileResult<()> {
-        let lease = LeaseFile { fence, until, process: self.process.clone() };
-        self.write(&format!("{name}.lease"), &lease, false)
+    fn write_entry(&self, name: &str, record: &OnceRecord, fence: u64, until: Duration) -> FileResult<()> {
+        let is_finished = record.is_finished();
+        let file = format!("{name}.{}", if is_finished { "result" } else { "record" });
+        let entry = Entry { record: record.clone(), fence, until, process: self.process.clone() };
+        self.write(&file, &entry, !is_finished)
     }
 
     /// Returns the names of all keys.
@@ -249,19 +223,23 @@ impl Directory {
     }
 
     fn forget(&self, name: &str) -> FileResult<()> {
-        ["record", "result", "lease"].iter().try_for_each(|kind| self.remove(&format!("{name}.{kind}")))
+        ["record", "result"].iter().try_for_each(|kind| self.remove(&format!("{name}.{kind}")))
     }
 
     /// Removes what is over: results, the texts of creates that have one, and the files of processes that have ended.
     fn purge(&self, now: Duration) -> FileResult<()> {
         for name in self.names()? {
-            // A damaged file stays where it is.
-            let Ok(entry) = self.entry(&name, now) else { continue };
-            match (&entry.result, entry.record.is_some()) {
-                (None, false) => self.forget(&name)?,
-                // Without a sync: whatever a crash leaves of the two files, nothing is sent again.
-                (Some(_), true) => self.write(&format!("{name}.record"), &None::<OnceRecord>, false)?,
-                _ => {}
+            match self.entry(&name, now) {
+                Ok(None) => self.forget(&name)?,
+                Ok(Some(entry)) if entry.record.is_finished() => {
+                    let file = format!("{name}.record");
+                    if let Ok(Some(Some(_))) = self.read::<Option<Entry>>(&file) {
+                        // Without a sync: whatever a crash leaves of the two files, nothing is sent again.
+                        self.write(&file, &None::<Entry>, false)?;
+                    }
+                }
+                // A damaged file stays where it is.
+                Ok(Some(_)) | Err(_) => {}
             }
         }
         for file in fs::read_dir(&self.path).map_err(self.io(""))?.flatten() {
@@ -332,69 +310,39 @@ impl OnceStore for FileStore {
         let record = record.clone();
         self.step(move |directory, time| {
             let (now, name) = (time.now(), key_hash(record.key()));
-            let entry = directory.entry(&name, now)?;
-            let fence = next_fence(entry.fence());
-            if let Some(result) = entry.result {
-                return Ok(Begun::Exists(result.record));
-            }
-            let previous = match entry.record {
-                Some(stored)
-                    if stored.fingerprint != record.fingerprint
-                        || directory.is_held(entry.lease.as_ref(), now) =>
-                {
-                    return Ok(Begun::Exists(stored));
+            let stored = directory.entry(&name, now)?.map(|entry| directory.stored(entry, now));
+            let is_new = stored.is_none();
+            let begun = Begun::decide(stored, &record);
+            if let Begun::Granted { fence, previous } = &begun {
+                if is_new {
+                    // What is left of a result whose time is over.
+                    directory.forget(&name)?;
                 }
-                previous => previous,
-            };
-            if previous.is_none() {
-                // What is left of a result whose time is over.
-                directory.forget(&name)?;
-                directory.write(&format!("{name}.record"), &record, true)?;
+                directory.write_entry(&name, previous.as_ref().unwrap_or(&record), *fence, now + lease)?;
             }
-            directory.set_lease(&name, fence, now + lease)?;
-            Ok(Begun::Granted { fence, previous })
+            Ok(begun)
         })
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
         let (name, record) = (key_hash(key), record.cloned());
-        self.step(move |directory, time| {
-            let now = time.now();
-            let entry = directory.entry(&name, now)?;
-            if entry.result.is_some() || entry.record.is_none() || entry.fence() != fence {
+        self.step(move |directory, clock| {
+            let now = clock.now();
+            let entry = directory.entry(&name, now)?.filter(|entry| entry.fence == fence);
+            let Some(entry) = entry.filter(|entry| entry.record.can_become(record.as_ref())) else {
                 return Ok(LeaseStatus::Lost);
-            }
-            if let Some(record) = record {
-                directory.write(&format!("{name}.record"), &record, true)?;
-            }
-            directory.set_lease(&name, fence, now + lease)?;
-            Ok(LeaseStatus::Held)
-        })
-    }
-
-    fn finish<'a>(
-        &'a self,
-        record: &'a OnceRecord,
-        fence: u64,
-        retention: Duration,
-    ) -> StoreFuture<'a, LeaseStatus> {
-        let record = record.clone();
-        self.step(move |directory, time| {
-            let (now, name) = (time.now(), key_hash(record.key()));
-            let entry = directory.entry(&name, now)?;
-            if (entry.record.is_none() && entry.result.is_none()) || entry.fence() != fence {
-                return Ok(LeaseStatus::Lost);
-            }
-            let result = ResultFile { record, fence, until: now + retention };
-            directory.write(&format!("{name}.result"), &result, false)?;
-            directory.remove(&format!("{name}.lease"))?;
-            if directory.finished.fetch_add(1, Ordering::Relaxed) % PURGE_INTERVAL == PURGE_INTERVAL - 1 {
+            };
+            let record = record.unwrap_or(entry.record);
+            directory.write_entry(&name, &record, fence, now + time)?;
+            if record.is_finished()
+                && directory.finished.fetch_add(1, Ordering::Relaxed) % PURGE_INTERVAL == PURGE_INTERVAL - 1
+            {
                 directory.purge(now)?;
             }
             Ok(LeaseStatus::Held)
@@ -403,28 +351,20 @@ impl OnceStore for FileStore {
 
     fn list(&self) -> StoreFuture<'_, Vec<StoredRecord>> {
         self.step(|directory, time| {
-            let now = time.now();
-            let mut list = Vec::new();
-            for name in directory.names()? {
-                let entry = directory.entry(&name, now)?;
-                let fence = entry.fence();
-                let is_held = entry.result.is_none() && directory.is_held(entry.lease.as_ref(), now);
-                let record = entry.result.map(|result| result.record).or(entry.record);
-                list.extend(record.map(|record| StoredRecord::new(record, fence, is_held)));
-            }
-            Ok(list)
+            let (names, now) = (directory.names()?, time.now());
+            let entries = names.iter().filter_map(|name| directory.entry(name, now).transpose());
+            entries.map(|entry| entry.map(|entry| directory.stored(entry, now))).collect()
         })
     }
 
     fn remove<'a>(&'a self, key: &'a str, fence: u64) -> StoreFuture<'a, LeaseStatus> {
         let name = key_hash(key);
         self.step(move |directory, time| {
-            let entry = directory.entry(&name, time.now())?;
-            if (entry.record.is_none() && entry.result.is_none()) || entry.fence() != fence {
-                return Ok(LeaseStatus::Lost);
+            let is_held = directory.entry(&name, time.now())?.is_some_and(|entry| entry.fence == fence);
+            if is_held {
+                directory.forget(&name)?;
             }
-            directory.forget(&name)?;
-            Ok(LeaseStatus::Held)
+            Ok(status(is_held))
         })
     }
 

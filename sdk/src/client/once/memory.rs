@@ -5,9 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::record::OnceRecord;
-use super::store::{
-    Begun, LeaseStatus, OnceStore, StoreFuture, StoredRecord, TimeSource, next_fence, status,
-};
+use super::store::{Begun, LeaseStatus, OnceStore, StoreFuture, StoredRecord, TimeSource, status};
 use crate::model::shows;
 
 /// Keeps records until the process ends: for tests. Clients that share it stand for processes that share a store.
@@ -45,82 +43,51 @@ impl MemoryStore {
         entries.retain(|_, entry| !entry.record.is_finished() || entry.until > now);
         entries
     }
+}
 
-    /// Runs a step on the entry with this fence.
-    fn step(&self, key: &str, fence: u64, step: impl FnOnce(&mut Entry) -> bool) -> LeaseStatus {
-        let is_done = self.entries().get_mut(key).is_some_and(|entry| entry.fence == fence && step(entry));
-        status(is_done)
+impl Entry {
+    fn stored(&self, now: Duration) -> StoredRecord {
+        let is_held = !self.record.is_finished() && self.until > now;
+        StoredRecord::new(self.record.clone(), self.fence, is_held)
     }
 }
 
 impl OnceStore for MemoryStore {
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun> {
         Box::pin(async move {
-            let now = self.time.now();
-            let mut entries = self.entries();
-            let previous = match entries.get(record.key()) {
-                Some(entry)
-                    if entry.record.is_finished()
-                        || entry.until > now
-                        || entry.record.fingerprint != record.fingerprint =>
-                {
-                    return Ok(Begun::Exists(entry.record.clone()));
-                }
-                entry => entry.map(|entry| (entry.record.clone(), entry.fence)),
-            };
-            let fence = next_fence(previous.as_ref().map_or(0, |(_, fence)| *fence));
-            let previous = previous.map(|(record, _)| record);
-            let stored = previous.clone().unwrap_or_else(|| record.clone());
-            entries.insert(record.key.clone(), Entry { record: stored, fence, until: now + lease });
-            Ok(Begun::Granted { fence, previous })
+            let (mut entries, now) = (self.entries(), self.time.now());
+            let begun = Begun::decide(entries.get(record.key()).map(|entry| entry.stored(now)), record);
+            if let Begun::Granted { fence, previous } = &begun {
+                let (record, fence) = (previous.as_ref().unwrap_or(record).clone(), *fence);
+                entries.insert(record.key.clone(), Entry { record, fence, until: now + lease });
+            }
+            Ok(begun)
         })
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
         Box::pin(async move {
-            let until = self.time.now() + lease;
-            Ok(self.step(key, fence, |entry| {
-                if entry.record.is_finished() {
-                    return false;
-                }
-                entry.until = until;
-                if let Some(record) = record {
-                    entry.record = record.clone();
-                }
-                true
-            }))
-        })
-    }
-
-    fn finish<'a>(
-        &'a self,
-        record: &'a OnceRecord,
-        fence: u64,
-        retention: Duration,
-    ) -> StoreFuture<'a, LeaseStatus> {
-        Box::pin(async move {
-            let until = self.time.now() + retention;
-            Ok(self.step(record.key(), fence, |entry| {
-                *entry = Entry { record: record.clone(), fence, until };
-                true
-            }))
+            let (mut entries, now) = (self.entries(), self.time.now());
+            let entry = entries.get_mut(key).filter(|entry| entry.fence == fence);
+            let Some(entry) = entry.filter(|entry| entry.record.can_become(record)) else {
+                return Ok(LeaseStatus::Lost);
+            };
+            entry.record = record.unwrap_or(&entry.record).clone();
+            entry.until = now + time;
+            Ok(LeaseStatus::Held)
         })
     }
 
     fn list(&self) -> StoreFuture<'_, Vec<StoredRecord>> {
         Box::pin(async {
             let now = self.time.now();
-            let stored = |entry: &Entry| {
-                let is_held = !entry.record.is_finished() && entry.until > now;
-                StoredRecord::new(entry.record.clone(), entry.fence, is_held)
-            };
-            Ok(self.entries().values().map(stored).collect())
+            Ok(self.entries().values().map(|entry| entry.stored(now)).collect())
         })
     }
 

@@ -4,50 +4,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::Postgres;
+use sqlx::postgres::{PgArguments, PgPool, PgPoolOptions};
+use sqlx::query::Query;
 
 use super::record::{OnceRecord, key_hash};
 use super::store::{
     Begun, LeaseStatus, OnceStore, OnceStoreError, STEP_TIMEOUT, StoreFuture, StoredRecord, from_json,
-    in_time, status, to_json,
+    status, to_json,
 };
 use crate::model::shows;
 
 /// A process purges after this many results.
 const PURGE_INTERVAL: u32 = 256;
 
-/// `$1` namespace and `$2` key, as in all that follow; `$3` fingerprint, `$4` lease in seconds, `$5` record. Gives the fence, or nothing
-/// where there is a record.
-const INSERT: &str = "
-insert into shared_inbox_once (namespace, key, fingerprint, record, is_finished, fence, until)
-values ($1, $2, $3, $5, false, (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
+/// `$1` namespace and `$2` key, as in all that follow; `$3` fingerprint, `$4` lease in seconds, `$5` record. Writes the record, or
+/// takes over one whose lease has ended. Gives the fence, and the record that was there.
+const BEGIN: &str = "
+insert into shared_inbox_once as stored (namespace, key, fingerprint, record, is_finished, is_taken_over, fence, until)
+values ($1, $2, $3, $5, false, false, (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
     clock_timestamp() + $4 * interval '1 second')
-on conflict do nothing
-returning fence, record";
-
-/// The same of a record whose lease has ended. A statement of its own, because it must see what was written while the first one ran.
-const TAKE_OVER: &str = "
-update shared_inbox_once
-set fence = greatest(fence + 1, (date_part('epoch', clock_timestamp()) * 1000000)::bigint),
+on conflict (namespace, key) do update
+set is_taken_over = true, fence = greatest(stored.fence + 1, excluded.fence),
     until = clock_timestamp() + $4 * interval '1 second'
-where namespace = $1 and key = $2 and fingerprint = $3 and not is_finished and until <= clock_timestamp()
-returning fence, record";
+where stored.fingerprint = $3 and not stored.is_finished and stored.until <= clock_timestamp()
+returning fence, case when is_taken_over then record end";
 
-/// Gives the record, whether its lease or its time is over, and whether it has a result.
 const READ: &str = "
-select record, until <= clock_timestamp(), is_finished from shared_inbox_once where namespace = $1 and key = $2";
+select record from shared_inbox_once
+where namespace = $1 and key = $2 and (not is_finished or until > clock_timestamp())";
 
-/// `$3` fence, `$4` lease in seconds, `$5` record or null.
-const RENEW: &str = "
+/// `$3` fence, `$4` time in seconds, `$5` record or null, `$6` whether that has a result.
+const UPDATE: &str = "
 update shared_inbox_once
-set until = clock_timestamp() + $4 * interval '1 second', record = coalesce($5, record)
-where namespace = $1 and key = $2 and fence = $3 and not is_finished";
-
-/// `$3` fence, `$4` retention in seconds, `$5` record.
-const FINISH: &str = "
-update shared_inbox_once
-set until = clock_timestamp() + $4 * interval '1 second', record = $5, is_finished = true
-where namespace = $1 and key = $2 and fence = $3";
+set until = clock_timestamp() + $4 * interval '1 second', record = coalesce($5, record), is_finished = $6
+where namespace = $1 and key = $2 and fence = $3 and (not is_finished or $6)";
 
 const REMOVE: &str = "delete from shared_inbox_once where namespace = $1 and key = $2 and fence = $3";
 
@@ -88,6 +79,7 @@ create table if not exists shared_inbox_once (
     fingerprint text not null,
     record text not null,
     is_finished boolean not null,
+    is_taken_over boolean not null,
     fence bigint not null,
     until timestamptz not null,
     primary key (namespace, key)
@@ -132,82 +124,68 @@ create table if not exists shared_inbox_once (
         Box::pin(async move { in_time(sqlx::raw_sql(&statements).execute(&pool)).await.map(|_| ()) })
     }
 
+    /// Returns a statement about the record with this key and fence.
+    fn owned(&self, statement: &'static str, key: &str, fence: u64) -> Query<'static, Postgres, PgArguments> {
+        let query = sqlx::query(statement).bind(self.namespace.to_string()).bind(key_hash(key));
+        // A fence that does not fit was never granted.
+        query.bind(i64::try_from(fence).unwrap_or(-1))
+    }
+
     async fn step(
         &self,
-        statement: &'static str,
-        key: &str,
-        fence: u64,
-        more: Option<(Duration, Option<String>)>,
+        query: Query<'static, Postgres, PgArguments>,
     ) -> Result<LeaseStatus, OnceStoreError> {
-        let query = sqlx::query(statement).bind(&*self.namespace).bind(key_hash(key));
-        // A fence that does not fit was never granted.
-        let query = query.bind(i64::try_from(fence).unwrap_or(-1));
-        let query =
-            more.into_iter().fold(query, |query, (time, json)| query.bind(time.as_secs_f64()).bind(json));
         Ok(status(in_time(query.execute(&self.pool)).await?.rows_affected() == 1))
+    }
+}
+
+/// Runs a step of the store, and fails when it takes too long.
+async fn in_time<T>(step: impl Future<Output = sqlx::Result<T>>) -> Result<T, OnceStoreError> {
+    match tokio::time::timeout(STEP_TIMEOUT, step).await {
+        Ok(result) => result.map_err(OnceStoreError::new),
+        Err(_) => Err(OnceStoreError::new(format!("no response within {STEP_TIMEOUT:?}"))),
     }
 }
 
 impl OnceStore for PostgresStore {
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun> {
         Box::pin(async move {
-            let json = to_json(record)?;
-            let key = key_hash(record.key());
-            let begin = |statement| {
-                let query = sqlx::query_as(statement).bind(&*self.namespace).bind(&key);
-                query.bind(record.fingerprint().to_string()).bind(lease.as_secs_f64())
-            };
+            let (key, json) = (key_hash(record.key()), to_json(record)?);
             loop {
-                let begun: Option<(i64, String)> =
-                    in_time(begin(INSERT).bind(&json).fetch_optional(&self.pool)).await?;
-                if let Some((fence, _)) = begun {
-                    return Ok(Begun::Granted { fence: fence.unsigned_abs(), previous: None });
-                }
-                let query = sqlx::query_as(READ).bind(&*self.namespace).bind(&key);
-                let found: Option<(String, bool, bool)> = in_time(query.fetch_optional(&self.pool)).await?;
-                // Without a row, it was removed at this moment.
-                let Some((found, is_over, is_finished)) = found else { continue };
-                let found = from_json(&found)?;
-                if !is_over || (!is_finished && found.fingerprint != record.fingerprint) {
-                    return Ok(Begun::Exists(found));
-                }
-                if is_finished {
-                    self.purge().await?;
-                    continue;
-                }
-                let begun: Option<(i64, String)> =
-                    in_time(begin(TAKE_OVER).fetch_optional(&self.pool)).await?;
-                if let Some((fence, stored)) = begun {
-                    let previous = Some(from_json(&stored)?);
+                let begin = sqlx::query_as(BEGIN).bind(&*self.namespace).bind(&key);
+                let begin =
+                    begin.bind(record.fingerprint().to_string()).bind(lease.as_secs_f64()).bind(&json);
+                let begun: Option<(i64, Option<String>)> = in_time(begin.fetch_optional(&self.pool)).await?;
+                if let Some((fence, previous)) = begun {
+                    let previous = previous.as_deref().map(from_json).transpose()?;
                     return Ok(Begun::Granted { fence: fence.unsigned_abs(), previous });
+                }
+                let read = sqlx::query_scalar(READ).bind(&*self.namespace).bind(&key);
+                let found: Option<String> = in_time(read.fetch_optional(&self.pool)).await?;
+                match found {
+                    Some(found) => return Ok(Begun::Exists(from_json(&found)?)),
+                    // Its time is over, or it was removed at this moment.
+                    None => self.purge().await?,
                 }
             }
         })
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
         Box::pin(async move {
-            let json = record.map(to_json).transpose()?;
-            self.step(RENEW, key, fence, Some((lease, json))).await
-        })
-    }
-
-    fn finish<'a>(
-        &'a self,
-        record: &'a OnceRecord,
-        fence: u64,
-        retention: Duration,
-    ) -> StoreFuture<'a, LeaseStatus> {
-        Box::pin(async move {
-            let json = to_json(record)?;
-            let status = self.step(FINISH, record.key(), fence, Some((retention, Some(json)))).await?;
-            if self.finished.fetch_add(1, Ordering::Relaxed) % PURGE_INTERVAL == PURGE_INTERVAL - 1 {
+            let is_finished = record.is_some_and(OnceRecord::is_finished);
+            let update = self.owned(UPDATE, key, fence).bind(time.as_secs_f64());
+            let update = update.bind(record.map(to_json).transpose()?).bind(is_finished);
+            let status = self.step(update).await?;
+            if is_finished
+                && self.finished.fetch_add(1, Ordering::Relaxed) % PURGE_INTERVAL == PURGE_INTERVAL - 1
+            {
                 self.purge().await?;
             }
             Ok(status)
@@ -226,7 +204,7 @@ impl OnceStore for PostgresStore {
     }
 
     fn remove<'a>(&'a self, key: &'a str, fence: u64) -> StoreFuture<'a, LeaseStatus> {
-        Box::pin(self.step(REMOVE, key, fence, None))
+        Box::pin(self.step(self.owned(REMOVE, key, fence)))
     }
 
     fn purge(&self) -> StoreFuture<'_, ()> {

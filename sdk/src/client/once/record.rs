@@ -107,6 +107,11 @@ impl OnceRecord {
     pub fn is_finished(&self) -> bool {
         self.result.is_some()
     }
+
+    /// Returns whether an update may replace it by this one, or extend its lease: a result stays one.
+    pub(super) fn can_become(&self, record: Option<&Self>) -> bool {
+        !self.is_finished() || record.is_some_and(Self::is_finished)
+    }
 }
 
 impl fmt::Debug for OnceRecord {

@@ -1,22 +1,18 @@
 //! A store on Redis or Valkey.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{Client, FromRedisValue, Pipeline, RedisError};
+use redis::{FromRedisValue, Script, ScriptInvocation};
 
 use super::record::{OnceRecord, key_hash};
 use super::store::{
-    Begun, LeaseStatus, OnceStore, OnceStoreError, StoreFuture, StoredRecord, from_json, in_time, status,
-    to_json,
+    Begun, LeaseStatus, OnceStore, OnceStoreError, STEP_TIMEOUT, StoreFuture, StoredRecord, from_json,
+    status, to_json,
 };
-use crate::client::policy::prepare_redis_tls;
+use crate::client::policy::{RedisConnection, is_broken};
 use crate::model::shows;
-
-/// Every step as one atomic script, on a key for each record.
-const SCRIPT: &str = include_str!("redis.lua");
 
 /// Keeps records in Redis (6.2 or newer) or Valkey, for processes on several machines.
 ///
@@ -36,10 +32,12 @@ const SCRIPT: &str = include_str!("redis.lua");
 /// ```
 #[derive(Clone)]
 pub struct RedisStore {
-    client: Client,
-    open: Arc<tokio::sync::Mutex<Option<MultiplexedConnection>>>,
+    connection: Arc<RedisConnection>,
     namespace: Arc<str>,
 }
+
+/// Every step as one atomic script, on a key for each record.
+static STEP: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis.lua")));
 
 impl RedisStore {
     /// Connects to one server: `redis://user:password@host:port/database`, or `rediss://…` for TLS (feature `redis-rustls`).
@@ -50,12 +48,10 @@ impl RedisStore {
     pub fn connect(url: impl Into<String>) -> StoreFuture<'static, Self> {
         let url = url.into();
         Box::pin(async move {
-            if url.starts_with("rediss:") || url.starts_with("valkeys:") {
-                prepare_redis_tls().map_err(OnceStoreError::new)?;
-            }
-            let client = Client::open(url).map_err(OnceStoreError::new)?;
-            let store = Self { client, open: Arc::default(), namespace: "shared-inbox:once".into() };
-            in_time(store.connection()).await?;
+            let connection = RedisConnection::new(&[url], false, None, STEP_TIMEOUT);
+            let connection = Arc::new(connection.map_err(OnceStoreError::new)?);
+            let store = Self { connection, namespace: "shared-inbox:once".into() };
+            store.page(0).await?;
             Ok(store)
         })
     }
@@ -67,39 +63,16 @@ impl RedisStore {
         self
     }
 
-    async fn connection(&self) -> Result<MultiplexedConnection, RedisError> {
-        let mut open = self.open.lock().await;
-        match &*open {
-            Some(connection) => Ok(connection.clone()),
-            None => Ok(open.insert(self.client.get_multiplexed_async_connection().await?).clone()),
-        }
+    /// Runs the script. Where the connection has broken, perhaps since the last step, it is made anew and the step repeated.
+    async fn run<T: FromRedisValue>(&self, step: &ScriptInvocation<'_>) -> Result<T, OnceStoreError> {
+        let result = match self.connection.run(step).await {
+            Err(error) if is_broken(&error) => self.connection.run(step).await,
+            result => result,
+        };
+        result.map_err(OnceStoreError::new)
     }
 
-    /// Runs commands in one round trip. A connection that breaks, perhaps because its runtime has ended, is made anew, and the
-    /// commands repeated.
-    async fn query<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, OnceStoreError> {
-        let mut is_again = false;
-        loop {
-            let result = in_time(async {
-                let mut connection = self.connection().await?;
-                commands.query_async(&mut connection).await
-            });
-            let error = match result.await {
-                Ok(value) => return Ok(value),
-                Err(error) => error,
-            };
-            let is_refused = error
-                .cause::<RedisError>()
-                .is_some_and(|error| !error.is_io_error() && !error.is_unrecoverable_error());
-            if is_refused || is_again {
-                return Err(error);
-            }
-            self.open.lock().await.take();
-            is_again = true;
-        }
-    }
-
-    async fn script(
+    async fn step(
         &self,
         key: &str,
         step: &str,
@@ -111,33 +84,37 @@ impl RedisStore {
         let fingerprint = record.map(|record| record.fingerprint().to_string()).unwrap_or_default();
         // What the script counts with has 53 bits; this is a hundred years.
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(100 * 365 * 86_400_000);
-        let mut call = redis::pipe();
-        call.cmd("EVAL")
-            .arg(SCRIPT)
-            .arg(1)
-            .arg(key)
-            .arg(step)
-            .arg(fence)
-            .arg(time)
-            .arg(json)
-            .arg(fingerprint);
-        self.query(&call).await.map(|(reply,)| reply)
+        let mut call = STEP.key(format!("{}:{}", self.namespace, key_hash(key)));
+        call.arg(&(step, fence, time, json, fingerprint));
+        self.run(&call).await
     }
 
-    fn key(&self, key: &str) -> String {
-        format!("{}:{}", self.namespace, key_hash(key))
+    /// Runs a step of an owner.
+    async fn owned(
+        &self,
+        key: &str,
+        step: &str,
+        fence: u64,
+        time: Duration,
+        record: Option<&OnceRecord>,
+    ) -> Result<LeaseStatus, OnceStoreError> {
+        let reply = self.step(key, step, fence, time, record).await?;
+        Ok(status(reply.first().is_some_and(|done| done == "1")))
     }
-}
 
-/// Returns whether the script has done the step.
-fn is_done(reply: &[String]) -> LeaseStatus {
-    status(reply.first().is_some_and(|done| done == "1"))
+    /// Returns the next cursor of the list, and some records: each with its name, its fence, and whether it is held.
+    async fn page(&self, cursor: u64) -> Result<(u64, Vec<(String, String, u64, bool)>), OnceStoreError> {
+        // A pattern's own characters in the name stand for themselves.
+        let name: String = self.namespace.chars().flat_map(|c| ['\\', c]).collect();
+        let mut call = STEP.key(format!("{name}:{}", "?".repeat(32)));
+        self.run(call.arg(&("list", cursor))).await
+    }
 }
 
 impl OnceStore for RedisStore {
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun> {
         Box::pin(async move {
-            let reply = self.script(&self.key(record.key()), "begin", 0, lease, Some(record)).await?;
+            let reply = self.step(record.key(), "begin", 0, lease, Some(record)).await?;
             match &reply[..] {
                 [fence, found] if fence == "0" => Ok(Begun::Exists(from_json(found)?)),
                 [fence, previous] => {
@@ -149,55 +126,25 @@ impl OnceStore for RedisStore {
         })
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
-        Box::pin(
-            async move { Ok(is_done(&self.script(&self.key(key), "renew", fence, lease, record).await?)) },
-        )
-    }
-
-    fn finish<'a>(
-        &'a self,
-        record: &'a OnceRecord,
-        fence: u64,
-        retention: Duration,
-    ) -> StoreFuture<'a, LeaseStatus> {
-        Box::pin(async move {
-            let key = self.key(record.key());
-            Ok(is_done(&self.script(&key, "finish", fence, retention, Some(record)).await?))
-        })
+        let step = if record.is_some_and(OnceRecord::is_finished) { "finish" } else { "renew" };
+        Box::pin(self.owned(key, step, fence, time, record))
     }
 
     fn list(&self) -> StoreFuture<'_, Vec<StoredRecord>> {
         Box::pin(async {
-            // A pattern's own characters in the name stand for themselves.
-            let name: String = self.namespace.chars().flat_map(|c| ['\\', c]).collect();
-            let pattern = format!("{name}:{}", "?".repeat(32));
-            let number = |text: &Option<String>| -> u64 {
-                text.as_deref().and_then(|text| text.parse().ok()).unwrap_or_default()
-            };
-            let (mut cursor, mut list) = (0_u64, BTreeMap::new());
+            // A record may be on several pages.
+            let (mut cursor, mut list) = (0, BTreeMap::new());
             loop {
-                let mut scan = redis::pipe();
-                scan.cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(1_000);
-                let ((next, keys),): ((u64, Vec<String>),) = self.query(&scan).await?;
-                let mut read = redis::pipe();
-                read.cmd("TIME");
-                for key in &keys {
-                    read.cmd("HMGET").arg(key).arg(&["record", "fence", "until", "finished"]);
-                }
-                let mut replies = self.query::<Vec<Vec<Option<String>>>>(&read).await?.into_iter();
-                let time = replies.next().unwrap_or_default();
-                let now = time.first().map_or(0, number) * 1_000 + time.get(1).map_or(0, number) / 1_000;
-                for (key, fields) in keys.into_iter().zip(replies) {
-                    let [Some(record), fence, until, finished] = &fields[..] else { continue };
-                    let is_held = finished.is_none() && number(until) > now;
-                    list.insert(key, StoredRecord::new(from_json(record)?, number(fence), is_held));
+                let (next, page) = self.page(cursor).await?;
+                for (name, record, fence, is_held) in page {
+                    list.insert(name, StoredRecord::new(from_json(&record)?, fence, is_held));
                 }
                 if next == 0 {
                     return Ok(list.into_values().collect());
@@ -208,9 +155,7 @@ impl OnceStore for RedisStore {
     }
 
     fn remove<'a>(&'a self, key: &'a str, fence: u64) -> StoreFuture<'a, LeaseStatus> {
-        Box::pin(async move {
-            Ok(is_done(&self.script(&self.key(key), "remove", fence, Duration::ZERO, None).await?))
-        })
+        Box::pin(self.owned(key, "remove", fence, Duration::ZERO, None))
     }
 }
 

@@ -22,6 +22,22 @@ pub enum Begun {
     Exists(OnceRecord),
 }
 
+impl Begun {
+    /// Decides by what is stored under the key of this record.
+    pub(super) fn decide(stored: Option<StoredRecord>, record: &OnceRecord) -> Self {
+        let is_free = |stored: &StoredRecord| {
+            !stored.is_held && !stored.record.is_finished() && stored.record.fingerprint == record.fingerprint
+        };
+        match stored {
+            Some(stored) if !is_free(&stored) => Self::Exists(stored.record),
+            stored => Self::Granted {
+                fence: next_fence(stored.as_ref().map_or(0, |stored| stored.fence)),
+                previous: stored.map(|stored| stored.record),
+            },
+        }
+    }
+}
+
 /// Whether a lease is still the latest one of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -70,32 +86,24 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, OnceStoreError>>;
 /// The rules, which `suite` (feature `suite`) checks on any implementation:
 ///
 /// - [`begin`](Self::begin) is one atomic step: of many at once, one is granted.
-/// - A record that `begin` or [`renew`](Self::renew) has written survives a crash of the machine once they return. The result that
-///   [`finish`](Self::finish) adds may be lost: the record is then there without it.
-/// - A lease that is not renewed ends by the store's own clock. Its owner keeps it until another takes it over.
+/// - A record that `begin` or [`update`](Self::update) has written survives a crash of the machine once they return. One with a
+///   result may be lost: the record is then there without it.
+/// - A lease that is not extended ends by the store's own clock. Its owner keeps it until another takes it over.
 /// - Fences of one key grow. A step with an older one returns [`LeaseStatus::Lost`] and changes nothing.
-/// - A record without a result is kept until it is removed. One with a result is kept for the time that `finish` names.
+/// - A record without a result is kept until it is removed. One with a result is kept for the time that `update` names.
 /// - After an error the step may or may not have happened. Every step may be repeated.
 pub trait OnceStore: Send + Sync + 'static {
     /// Writes the record with a lease, or takes over one whose lease has ended.
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun>;
 
-    /// Extends the lease to this time from now, which may be zero, and replaces the record if one is given.
-    fn renew<'a>(
+    /// Replaces the record, if one is given, and keeps it for this time from now: one without a result is leased for it, and zero
+    /// ends the lease; one with a result is forgotten after it. A record that has a result is replaced by another with a result only.
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
-    ) -> StoreFuture<'a, LeaseStatus>;
-
-    /// Replaces the record by this one, which has a result and is kept for `retention`. Again with the same fence is
-    /// [`LeaseStatus::Held`] too.
-    fn finish<'a>(
-        &'a self,
-        record: &'a OnceRecord,
-        fence: u64,
-        retention: Duration,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus>;
 
     /// Returns all records.
@@ -115,23 +123,14 @@ impl<S: OnceStore + ?Sized> OnceStore for Arc<S> {
         (**self).begin(record, lease)
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
-        (**self).renew(key, fence, lease, record)
-    }
-
-    fn finish<'a>(
-        &'a self,
-        record: &'a OnceRecord,
-        fence: u64,
-        retention: Duration,
-    ) -> StoreFuture<'a, LeaseStatus> {
-        (**self).finish(record, fence, retention)
+        (**self).update(key, fence, record, time)
     }
 
     fn list(&self) -> StoreFuture<'_, Vec<StoredRecord>> {
@@ -169,17 +168,6 @@ impl OnceStoreError {
 #[cfg(any(feature = "sqlx", feature = "redis"))]
 pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs a step of a store on a server, and fails when it takes too long.
-#[cfg(any(feature = "sqlx", feature = "redis"))]
-pub(super) async fn in_time<T, E: Error + Send + Sync + 'static>(
-    step: impl Future<Output = Result<T, E>>,
-) -> Result<T, OnceStoreError> {
-    match tokio::time::timeout(STEP_TIMEOUT, step).await {
-        Ok(result) => result.map_err(OnceStoreError::new),
-        Err(_) => Err(OnceStoreError::new(format!("no response within {STEP_TIMEOUT:?}"))),
-    }
-}
-
 /// Returns a record as a store on a server keeps it.
 #[cfg(any(feature = "sqlx", feature = "redis"))]
 pub(super) fn to_json(record: &OnceRecord) -> Result<String, OnceStoreError> {
@@ -214,7 +202,7 @@ impl TimeSource {
 
 /// Returns the fence of a lease that begins now, larger than the one before. It begins with the time, so that fences grow also
 /// after a record was removed.
-pub(super) fn next_fence(before: u64) -> u64 {
+fn next_fence(before: u64) -> u64 {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     u64::try_from(now.as_micros()).unwrap_or_default().max(before.saturating_add(1))
 }

@@ -94,14 +94,18 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         }
     }
 
-    async fn renew(&self, record: &OnceRecord, fence: u64, lease: Duration, expected: LeaseStatus) {
-        let status = self.store.renew(&record.key, fence, lease, Some(record)).await;
-        assert_eq!(status.expect("the store responds to `renew`"), expected, "{}: renew", record.key);
+    async fn update(&self, record: &OnceRecord, fence: u64, time: Duration, expected: LeaseStatus) {
+        let status = self.store.update(&record.key, fence, Some(record), time).await;
+        assert_eq!(status.expect("the store responds to `update`"), expected, "{}: update", record.key);
     }
 
-    async fn finish(&self, record: &OnceRecord, fence: u64, expected: LeaseStatus) {
-        let status = self.store.finish(record, fence, self.lease * 4).await;
-        assert_eq!(status.expect("the store responds to `finish`"), expected, "{}: finish", record.key);
+    async fn extend(&self, record: &OnceRecord, fence: u64, lease: Duration, expected: LeaseStatus) {
+        let status = self.store.update(&record.key, fence, None, lease).await;
+        assert_eq!(status.expect("the store responds to `update`"), expected, "{}: extend", record.key);
+    }
+
+    async fn finish(&self, record: &OnceRecord, item: &str, fence: u64, expected: LeaseStatus) {
+        self.update(&finished(record, item), fence, self.lease * 4, expected).await;
     }
 
     async fn remove(&self, record: &OnceRecord, fence: u64, expected: LeaseStatus) {
@@ -132,11 +136,11 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
     async fn another_fingerprint_changes_nothing(&self) {
         let (one, other) = (record("fingerprint", "x"), record("fingerprint", "y"));
         let (fence, _) = self.granted(&one).await;
-        self.renew(&one, fence, Duration::ZERO, LeaseStatus::Held).await;
+        self.extend(&one, fence, Duration::ZERO, LeaseStatus::Held).await;
         let found = self.exists(&other, "another fingerprint is never granted").await;
         assert_eq!(found.fingerprint, one.fingerprint);
         assert_eq!(self.listed(&one).await, Some((fence, false)), "a lease of no time has ended");
-        self.finish(&finished(&one, "not_1"), fence, LeaseStatus::Held).await;
+        self.finish(&one, "not_1", fence, LeaseStatus::Held).await;
         let found = self.exists(&other, "nor when there is a result").await;
         assert!(found.is_finished() && found.fingerprint == one.fingerprint);
         self.remove(&one, fence, LeaseStatus::Held).await;
@@ -160,8 +164,8 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         self.remove(&record, fence + 1, LeaseStatus::Lost).await;
         self.remove(&record, fence, LeaseStatus::Held).await;
         self.remove(&record, fence, LeaseStatus::Lost).await;
-        self.renew(&record, fence, self.lease, LeaseStatus::Lost).await;
-        self.finish(&finished(&record, "not_1"), fence, LeaseStatus::Lost).await;
+        self.update(&record, fence, self.lease, LeaseStatus::Lost).await;
+        self.finish(&record, "not_1", fence, LeaseStatus::Lost).await;
         assert_eq!(self.listed(&record).await, None);
         let (next, previous) = self.granted(&record).await;
         assert!(previous.is_none() && next > fence, "{fence}, {next}: fences grow also then");
@@ -173,15 +177,17 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         let (fence, _) = self.granted(&record).await;
         pass(self.lease * 6 / 10).await;
         self.exists(&record, "its lease runs").await;
-        self.renew(&record, fence, self.lease, LeaseStatus::Held).await;
+        let replaced = OnceRecord { owner: "the suite again".to_owned(), ..record.clone() };
+        self.update(&replaced, fence, self.lease, LeaseStatus::Held).await;
         pass(self.lease * 6 / 10).await;
         self.exists(&record, "it was renewed").await;
         pass(self.lease * 6 / 10).await;
-        self.renew(&record, fence, self.lease, LeaseStatus::Held).await;
+        self.extend(&record, fence, self.lease, LeaseStatus::Held).await;
         self.exists(&record, "a late renewal is one, when nobody came between").await;
-        self.renew(&record, fence, Duration::ZERO, LeaseStatus::Held).await;
+        self.extend(&record, fence, Duration::ZERO, LeaseStatus::Held).await;
         let (next, previous) = self.granted(&record).await;
-        assert!(next > fence && previous.is_some_and(|previous| previous.since == record.since));
+        let previous = previous.expect("the record of the owner before");
+        assert!(next > fence && previous.since == record.since && previous.owner == replaced.owner);
         self.remove(&record, next, LeaseStatus::Held).await;
     }
 
@@ -191,14 +197,15 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         pass(self.lease * 11 / 10).await;
         let (second, _) = self.granted(&record).await;
         assert!(second > first, "fences grow");
-        self.renew(&record, first, self.lease, LeaseStatus::Lost).await;
-        self.finish(&finished(&record, "not_1"), first, LeaseStatus::Lost).await;
+        self.update(&record, first, self.lease, LeaseStatus::Lost).await;
+        self.finish(&record, "not_1", first, LeaseStatus::Lost).await;
         self.remove(&record, first, LeaseStatus::Lost).await;
         assert_eq!(self.listed(&record).await, Some((second, true)), "it is the second one's");
-        self.finish(&finished(&record, "not_2"), second, LeaseStatus::Held).await;
-        self.finish(&finished(&record, "not_2"), second, LeaseStatus::Held).await;
-        self.finish(&finished(&record, "not_1"), first, LeaseStatus::Lost).await;
-        self.renew(&record, second, self.lease, LeaseStatus::Lost).await;
+        self.finish(&record, "not_2", second, LeaseStatus::Held).await;
+        self.finish(&record, "not_2", second, LeaseStatus::Held).await;
+        self.finish(&record, "not_1", first, LeaseStatus::Lost).await;
+        self.extend(&record, second, self.lease, LeaseStatus::Lost).await;
+        self.update(&record, second, self.lease, LeaseStatus::Lost).await;
         let result = self.exists(&record, "it has a result").await.result.expect("a result");
         assert_eq!(result.item.as_deref(), Some("not_2"));
         self.remove(&record, second, LeaseStatus::Held).await;
@@ -208,7 +215,7 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         let (kept, open) = (record("kept", "x"), record("open", "x"));
         let (fence, _) = self.granted(&kept).await;
         let (open_fence, _) = self.granted(&open).await;
-        self.finish(&finished(&kept, "not_1"), fence, LeaseStatus::Held).await;
+        self.finish(&kept, "not_1", fence, LeaseStatus::Held).await;
         pass(self.lease * 3).await;
         self.store.purge().await.expect("the store responds to `purge`");
         assert!(self.exists(&kept, "a result is kept for its time").await.is_finished());

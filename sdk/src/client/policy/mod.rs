@@ -8,11 +8,11 @@ mod retry;
 pub(crate) use clock::after;
 pub use clock::{BoxFuture, Clock, TokioClock};
 pub(crate) use limiter::MIN_LIMIT;
-#[cfg(feature = "redis")]
-pub(crate) use limiter::prepare_redis_tls;
 pub use limiter::{
     AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
 };
+#[cfg(feature = "redis")]
+pub(crate) use limiter::{RedisConnection, is_broken};
 #[cfg(feature = "redis")]
 pub use limiter::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub(crate) use options::Options;

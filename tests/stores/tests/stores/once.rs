@@ -116,7 +116,7 @@ async fn an_owner_whose_statement_was_slow_hears_of_the_record_that_came_before(
     let Ok(Begun::Granted { fence, previous: None }) = once.begin(&record("quick"), LEASE).await else {
         panic!("it is new")
     };
-    let released = once.renew("key", fence, Duration::ZERO, None).await.expect("a step");
+    let released = once.update("key", fence, None, Duration::ZERO).await.expect("a step");
     assert_eq!(released, LeaseStatus::Held);
     gate.rollback().await.expect("it was held");
     let Ok(Begun::Granted { fence: next, previous: Some(previous) }) = slow.await.expect("it ends") else {

@@ -63,18 +63,17 @@ impl OnceStore for Deadly {
         })
     }
 
-    fn renew<'a>(
+    fn update<'a>(
         &'a self,
         key: &'a str,
         fence: u64,
-        lease: Duration,
         record: Option<&'a OnceRecord>,
+        time: Duration,
     ) -> StoreFuture<'a, LeaseStatus> {
-        self.inner.renew(key, fence, lease, record)
-    }
-
-    fn finish<'a>(&'a self, _: &'a OnceRecord, _: u64, _: Duration) -> StoreFuture<'a, LeaseStatus> {
-        die()
+        if record.is_some_and(OnceRecord::is_finished) {
+            die();
+        }
+        self.inner.update(key, fence, record, time)
     }
 
     fn list(&self) -> StoreFuture<'_, Vec<StoredRecord>> {

@@ -19,7 +19,7 @@ pub use fingerprint::KeyFingerprint;
 pub use memory::MemoryLimiter;
 pub use permit::{AcquireRequest, Permit, PermitOutcome};
 #[cfg(feature = "redis")]
-pub(crate) use redis::prepare_tls as prepare_redis_tls;
+pub(crate) use redis::{Connection as RedisConnection, is_broken};
 #[cfg(feature = "redis")]
 pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 

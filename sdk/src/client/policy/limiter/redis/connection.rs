@@ -1,4 +1,4 @@
-//! The connection to the store, shared by all callers. After a failure or a timeout the next call reconnects.
+//! A connection to Redis or Valkey, shared by all callers. After a failure or a timeout the next call reconnects.
 //!
 //! It runs on a thread of its own: calls come from any runtime, and the runtime of the first call may end, or stand still, before
 //! the last.
@@ -83,7 +83,7 @@ pub enum StoreError {
     },
 }
 
-pub(super) struct Connection {
+pub(crate) struct Connection {
     client: Client,
     timeout: Duration,
     open: tokio::sync::Mutex<Option<Open>>,
@@ -108,7 +108,7 @@ enum Open {
 
 impl Connection {
     /// Creates a connection that is opened by the first call.
-    pub(super) fn new(
+    pub(crate) fn new(
         urls: &[String],
         cluster: bool,
         root: Option<Vec<u8>>,
@@ -126,7 +126,7 @@ impl Connection {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
-            .thread_name("shared-inbox-rate-limit")
+            .thread_name("shared-inbox-redis")
             .enable_all()
             .build()
             .map_err(|_| StoreError::Thread)?;
@@ -147,7 +147,7 @@ impl Connection {
     }
 
     /// Runs a script in the store. After a failure the next call reconnects.
-    pub(super) async fn run<T: FromRedisValue>(
+    pub(crate) async fn run<T: FromRedisValue>(
         &self,
         script: &ScriptInvocation<'_>,
     ) -> Result<T, RedisError> {
@@ -156,7 +156,6 @@ impl Connection {
             #[cfg(feature = "redis-cluster")]
             Open::Cluster(mut cluster) => script.invoke_async(&mut cluster).await,
         };
-        let is_broken = |error: &RedisError| error.is_io_error() || error.is_unrecoverable_error();
         if answer.as_ref().is_err_and(is_broken) {
             self.open.lock().await.take();
         }
@@ -183,6 +182,11 @@ impl Connection {
         let connected = connected.map_err(std::io::Error::other)??;
         Ok(open.insert(connected).clone())
     }
+}
+
+/// Returns whether a connection with this error must be made anew.
+pub(crate) fn is_broken(error: &RedisError) -> bool {
+    error.is_io_error() || error.is_unrecoverable_error()
 }
 
 impl Drop for Connection {
@@ -250,7 +254,7 @@ fn certificates(root: Vec<u8>) -> Result<redis::TlsCertificates, StoreError> {
 }
 
 #[cfg(feature = "redis-rustls")]
-pub(crate) fn prepare_tls() -> Result<(), StoreError> {
+fn prepare_tls() -> Result<(), StoreError> {
     // Without a provider for the process, rustls panics when two are compiled in.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -259,7 +263,7 @@ pub(crate) fn prepare_tls() -> Result<(), StoreError> {
 }
 
 #[cfg(not(feature = "redis-rustls"))]
-pub(crate) fn prepare_tls() -> Result<(), StoreError> {
+fn prepare_tls() -> Result<(), StoreError> {
     Err(StoreError::NoTls)
 }
 

@@ -19,9 +19,9 @@ use crate::limits;
 use crate::model::{setters, shows};
 
 use batcher::Batcher;
+use connection::MAX_LIMIT;
 pub use connection::StoreError;
-pub(crate) use connection::prepare_tls;
-use connection::{Connection, MAX_LIMIT};
+pub(crate) use connection::{Connection, is_broken};
 use script::Batch;
 use state::KeyState;
 
