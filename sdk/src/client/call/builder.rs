@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::identity::check_scope;
 use super::list::List;
 use super::options::{call_options, single_call_options};
 use super::payload::{Payload, body, invalid, label, outgoing, query};
 use super::response::Response;
 use crate::client::engine::{Core, HttpResponse, decode, traced};
-use crate::client::error::Result;
+use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{BoxFuture, Options};
 use crate::input::{Input, ListConversations};
 use crate::{
-    Conversation, ConversationId, ConversationSummary, Problems,
+    Conversation, ConversationId, ConversationSummary, Me, Problems, Scope,
     operation::{Method, Operation},
 };
 
@@ -32,7 +31,7 @@ pub struct Request<I, O> {
     pub(super) input: I,
     prepare: fn(&I) -> Result<Payload, Problems>,
     read: fn(&I, &HttpResponse) -> Result<O>,
-    pub(crate) options: Options,
+    options: Options,
     /// Records what the client needs of the response.
     learn: fn(&Core, &O),
 }
@@ -84,6 +83,10 @@ impl Request<ListConversations, List<ConversationSummary>> {
 impl<I, O> Request<I, O> {
     call_options!();
     single_call_options!();
+
+    pub(crate) fn with_options(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
 
     /// Sends the request and returns the value together with status, headers and number of attempts.
     pub async fn send_with_response(self) -> Result<Response<O>> {
@@ -151,8 +154,38 @@ pub(crate) fn read(
     conversation: &ConversationId,
     options: &Options,
 ) -> Request<(), Conversation> {
-    let mut read = Request::new(core, Operation::GetConversation, Some(conversation), ());
-    read.options = options.clone();
+    let read = Request::new(core, Operation::GetConversation, Some(conversation), ());
+    let mut read = read.with_options(options.clone());
     read.learn = |core, it| core.reads.remember(it, &core.service_clock, core.clock.now());
     read
+}
+
+/// Returns whose key this is, requested once.
+pub(crate) async fn identity<'a>(core: &'a Arc<Core>, options: &Options) -> Result<&'a Me> {
+    let ask = || Request::new(core, Operation::Me, None, ()).with_options(options.clone()).into_future();
+    // Another call may be requesting it already, with a later deadline. Like that of an attempt, the time is real.
+    let left = core.budget(options).left();
+    match tokio::time::timeout(left, core.me.get_or_try_init(ask)).await {
+        Ok(me) => me,
+        Err(_) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
+    }
+}
+
+/// Fails when the client checks scopes and the key lacks this one.
+pub(crate) async fn check_scope(
+    core: &Arc<Core>,
+    operation: Operation,
+    scope: &Scope,
+    options: &Options,
+) -> Result<()> {
+    // `GET /me` needs no scope, and its response is needed for the check.
+    if !core.check_scopes || operation == Operation::Me {
+        return Ok(());
+    }
+    // Keys with other scopes always have `read`, so a failed `GET /me` is another failure.
+    if identity(core, options).await?.allows(scope) {
+        Ok(())
+    } else {
+        Err(Error::new(Cause::Scope(scope.clone()), Certainty::NotSent))
+    }
 }

@@ -1,7 +1,6 @@
 //! Requests that are sent by awaiting them: what is common to all, the settings of each, the key's identity, and raw requests.
 
 mod builder;
-mod identity;
 mod list;
 mod options;
 mod payload;
@@ -10,8 +9,7 @@ mod response;
 mod settings;
 
 pub use builder::Request;
-pub(crate) use builder::read;
-pub(crate) use identity::{check_scope, identity};
+pub(crate) use builder::{check_scope, identity, read};
 pub use list::List;
 pub(crate) use options::{call_options, single_call_options};
 pub(crate) use payload::{body, invalid, label, outgoing};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::input::CreateInput;
 use crate::client::call::{Response, call_options, label, read, single_call_options};
-use crate::client::create_state::{Baseline, CreateLog, UnconfirmedCreate, item_keys};
+use crate::client::create_state::{Baseline, UnconfirmedCreate, item_keys};
 use crate::client::engine::{Core, count_create, traced};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Verification};
@@ -26,7 +26,6 @@ use crate::{Conversation, ConversationId};
 #[must_use = "a call is made by awaiting it"]
 pub struct CreateRequest<I> {
     pub(super) core: Arc<Core>,
-    pub(super) log: Arc<CreateLog>,
     pub(super) conversation: ConversationId,
     pub(super) input: I,
     pub(super) seen: Option<Seen>,
@@ -42,15 +41,9 @@ pub(super) struct Seen {
 }
 
 impl<I: CreateInput> CreateRequest<I> {
-    pub(crate) fn new(
-        core: &Arc<Core>,
-        log: &Arc<CreateLog>,
-        conversation: &ConversationId,
-        input: I,
-    ) -> Self {
-        let (core, log) = (Arc::clone(core), Arc::clone(log));
-        let options = core.options.clone();
-        Self { core, log, conversation: conversation.clone(), input, seen: None, once: None, options }
+    pub(crate) fn new(core: &Arc<Core>, conversation: &ConversationId, input: I) -> Self {
+        let (core, options) = (Arc::clone(core), core.options.clone());
+        Self { core, conversation: conversation.clone(), input, seen: None, once: None, options }
     }
 
     /// Sets how to recover a lost response, instead of the client's setting.

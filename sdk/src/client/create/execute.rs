@@ -66,7 +66,7 @@ impl<I: CreateInput> CreateRequest<I> {
         lease: Option<&Lease>,
     ) -> Result<Response<I::Output>> {
         let label = &out.label;
-        let recent = recent_creates(&self.core, &self.log, &self.conversation, budget.left()).await;
+        let recent = recent_creates(&self.core, &self.conversation, budget.left()).await;
         let mut recent = recent.map_err(|error| error.before(label))?;
         recent.begin(self.core.clock.now());
         let (create, certainty) = (self.unconfirmed_since(Baseline::default()), Certainty::NotSent);
@@ -108,7 +108,7 @@ impl<I: CreateInput> CreateRequest<I> {
                 permit.give_up();
                 return Err(error);
             }
-            recent.send(&progress.create.expected, &progress.create.baseline, self.core.clock.now());
+            recent.send(&progress.create, self.core.clock.now());
             let response = self.core.send_with(permit, out, &self.options, budget).await;
             progress.sent_at = Some(self.core.clock.now());
             let error = match response.and_then(|response| Ok((decode::<I::Output>(&response)?, response))) {

@@ -91,7 +91,7 @@ impl<I: CreateInput> CreateRequest<I> {
         if let Some(create) = previous.and_then(|previous| previous.create) {
             record.create = Some(create.clone());
             lease.renew(Some(&record)).await?;
-            let lookup = find_unconfirmed(&self.core, &self.log, &create, &self.options, Some(lease)).await;
+            let lookup = find_unconfirmed(&self.core, &create, &self.options, Some(lease)).await;
             let found = match &lookup {
                 Ok(Lookup::Found(item)) => I::Output::recover(item).map(|value| (item, value)),
                 _ => None,

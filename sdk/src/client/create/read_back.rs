@@ -7,9 +7,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::lease::Lease;
 use crate::client::call::{identity, read};
-use crate::client::create_state::{
-    CreateLog, Expected, OwnNames, RecentCreates, UnconfirmedCreate, item_keys,
-};
+use crate::client::create_state::{Expected, OwnNames, RecentCreates, UnconfirmedCreate, item_keys};
 use crate::client::engine::Core;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{BoxFuture, Options};
@@ -35,7 +33,6 @@ pub enum Lookup {
 /// Looks for a create of unknown effect in its conversation. Boxed, so that its size is not its callers'.
 pub(crate) fn find_unconfirmed<'a>(
     core: &'a Arc<Core>,
-    log: &'a CreateLog,
     unconfirmed: &'a UnconfirmedCreate,
     options: &'a Options,
     lease: Option<&'a Lease>,
@@ -43,7 +40,7 @@ pub(crate) fn find_unconfirmed<'a>(
     Box::pin(async move {
         let options = options.clone().started(core.clock.now());
         // Waits for a create in flight in this conversation, whose item might be taken for the lost one.
-        let mut recent = recent_creates(core, log, &unconfirmed.conversation, options.deadline).await?;
+        let mut recent = recent_creates(core, &unconfirmed.conversation, options.deadline).await?;
         recent.begin(core.clock.now());
         let ends = options.ends(core.clock.now());
         let started = core.clock.now();
@@ -70,11 +67,10 @@ pub(crate) fn find_unconfirmed<'a>(
 /// Waits for the record of recent creates in a conversation, which one create holds at a time.
 pub(super) async fn recent_creates(
     core: &Core,
-    log: &CreateLog,
     conversation: &ConversationId,
     max_wait: Duration,
 ) -> Result<OwnedMutexGuard<RecentCreates>> {
-    let recent = log.recent(conversation, core.clock.now());
+    let recent = core.create_log.recent(conversation, core.clock.now());
     tokio::select! {
         biased;
         recent = recent.lock_owned() => Ok(recent),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::baseline::Baseline;
 use super::expected::{Expected, OwnNames};
 use super::reads::item_keys;
+use super::unconfirmed::UnconfirmedCreate;
 use crate::{Conversation, ConversationId, TimelineItem};
 
 /// Longer than any item takes to show.
@@ -18,19 +19,13 @@ const PRUNE_INTERVAL: usize = 256;
 /// The state of a create, from the moment that it may take effect. The module's page shows how it changes.
 enum CreateState {
     /// A request is on its way.
-    InFlight(SentCreate),
+    InFlight(UnconfirmedCreate),
     /// It may have taken effect: the response was lost, or the caller has dropped the future.
-    Lost(SentCreate),
+    Lost(UnconfirmedCreate),
     /// It took effect, and its item has yet to be found: the response to a note does not name it.
-    Confirmed(SentCreate),
+    Confirmed(UnconfirmedCreate),
     /// It has made the item with this key.
     Made(String),
-}
-
-/// What the item of a create is recognised by.
-struct SentCreate {
-    expected: Expected,
-    baseline: Baseline,
 }
 
 /// The recent creates in one conversation, oldest first, each with the time of its last change.
@@ -47,10 +42,9 @@ impl RecentCreates {
     }
 
     /// Records that it may take effect from now on.
-    pub(crate) fn send(&mut self, expected: &Expected, baseline: &Baseline, now: Instant) {
+    pub(crate) fn send(&mut self, create: &UnconfirmedCreate, now: Instant) {
         self.cancel();
-        let create = SentCreate { expected: expected.clone(), baseline: baseline.clone() };
-        self.0.push((CreateState::InFlight(create), now));
+        self.0.push((CreateState::InFlight(create.clone()), now));
     }
 
     /// Records that it did not take effect.
@@ -61,7 +55,7 @@ impl RecentCreates {
     /// Records that it took effect.
     pub(crate) fn confirm(&mut self, baseline: Baseline) {
         if let Some((create, since)) = self.take_in_flight() {
-            self.0.push((CreateState::Confirmed(SentCreate { baseline, ..create }), since));
+            self.0.push((CreateState::Confirmed(UnconfirmedCreate { baseline, ..create }), since));
         }
     }
 
@@ -102,7 +96,8 @@ impl RecentCreates {
     /// Assigns to confirmed notes the items that they made.
     pub(crate) fn resolve(&mut self, conversation: &Conversation, own: &OwnNames<'_>, now: Instant) {
         for index in 0..self.0.len() {
-            let CreateState::Confirmed(SentCreate { expected, baseline }) = &self.0[index].0 else {
+            let CreateState::Confirmed(UnconfirmedCreate { expected, baseline, .. }) = &self.0[index].0
+            else {
                 continue;
             };
             let is_it = |key: &str, item: &TimelineItem| {
@@ -123,7 +118,7 @@ impl RecentCreates {
         });
     }
 
-    fn take_in_flight(&mut self) -> Option<(SentCreate, Instant)> {
+    fn take_in_flight(&mut self) -> Option<(UnconfirmedCreate, Instant)> {
         let index = self.0.iter().position(|(state, _)| matches!(state, CreateState::InFlight(_)))?;
         match self.0.remove(index) {
             (CreateState::InFlight(create), since) => Some((create, since)),

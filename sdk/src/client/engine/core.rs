@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use super::contact::Contact;
 use crate::Me;
 use crate::client::config::BaseUrl;
-use crate::client::create_state::{Reads, ServiceClock};
+use crate::client::create_state::{CreateLog, Reads, ServiceClock};
 use crate::client::once::OnceSettings;
 use crate::client::policy::{Clock, KeyFingerprint, Options, RateLimiter};
 
@@ -30,6 +30,7 @@ pub(crate) struct Core {
     pub(crate) check_scopes: bool,
     pub(crate) service_clock: Arc<ServiceClock>,
     pub(crate) reads: Arc<Reads>,
+    pub(crate) create_log: Arc<CreateLog>,
     pub(crate) contact: Arc<Contact>,
     /// The store of `once` keys.
     pub(crate) once: Option<Arc<OnceSettings>>,

@@ -110,8 +110,7 @@ impl Changes {
     fn look(&self) -> BoxFuture<'static, Result<List<ConversationSummary>>> {
         let core = Arc::clone(&self.core);
         let wait = if self.asked { self.every.max(self.pause) } else { Duration::ZERO };
-        let mut call = Request::conversations(&core, self.input.clone());
-        call.options = self.options.clone();
+        let call = Request::conversations(&core, self.input.clone()).with_options(self.options.clone());
         Box::pin(async move {
             if !wait.is_zero() {
                 core.clock.sleep(wait).await;

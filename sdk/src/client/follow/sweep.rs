@@ -178,6 +178,7 @@ impl Sweep {
     }
 
     fn begin(&self, step: &Step) -> BoxFuture<'static, Result<Found>> {
+        let options = self.options.clone();
         let call: BoxFuture<'static, Result<Found>> = match step {
             Step::Look(slice) => {
                 let input = ListConversations {
@@ -187,13 +188,12 @@ impl Sweep {
                     limit: Some(limits::LIST_MAX),
                     ..self.input.clone()
                 };
-                let mut call = Request::conversations(&self.core, input);
-                call.options = self.options.clone();
+                let call = Request::conversations(&self.core, input).with_options(options);
                 Box::pin(async { call.await.map(Found::Page) })
             }
             Step::Inboxes(_) => {
-                let mut call = Request::new(&self.core, Operation::ListMailboxes, None, ());
-                call.options = self.options.clone();
+                let call = Request::new(&self.core, Operation::ListMailboxes, None, ());
+                let call = call.with_options(options);
                 Box::pin(async { call.await.map(Found::Inboxes) })
             }
         };

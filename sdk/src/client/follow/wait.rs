@@ -209,8 +209,8 @@ impl Wait<ConversationSummary> {
         let (view, reference) = (Some(View::All), Some(reference));
         let input = ListConversations { view, reference, limit: Some(1), ..ListConversations::default() };
         Self::new(core, input, |input, core, options| {
-            let mut list = Request::new(core, Operation::ListConversations, None, input.clone());
-            list.options = options;
+            let list = Request::new(core, Operation::ListConversations, None, input.clone());
+            let list = list.with_options(options);
             Box::pin(async move { list.await.map(|mut found: Vec<_>| found.pop()) })
         })
     }

@@ -193,6 +193,7 @@ impl ClientBuilder {
             test_key: key.is_test(),
             service_clock: Arc::new(ServiceClock::new(clock.now())),
             reads: Arc::default(),
+            create_log: Arc::default(),
             contact: Arc::default(),
             clock,
             limiter,
@@ -206,7 +207,7 @@ impl ClientBuilder {
                 Arc::new(OnceSettings { store, retention: self.once_retention, owner })
             }),
         };
-        Ok(Client { core: Arc::new(core), create_log: Arc::default() })
+        Ok(Client { core: Arc::new(core) })
     }
 }
 

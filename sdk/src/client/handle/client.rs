@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::Scope;
 use crate::client::call::identity;
-use crate::client::create_state::CreateLog;
 use crate::client::engine::Core;
 use crate::client::error::Result;
 
@@ -14,7 +13,6 @@ use crate::client::error::Result;
 #[derive(Clone)]
 pub struct Client {
     pub(super) core: Arc<Core>,
-    pub(super) create_log: Arc<CreateLog>,
 }
 
 impl Client {
@@ -37,7 +35,7 @@ impl Client {
     pub fn with_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
         let mut core = Core::clone(&self.core);
         core.options.headers.set(name.as_ref(), value.as_ref());
-        Self { core: Arc::new(core), create_log: Arc::clone(&self.create_log) }
+        Self { core: Arc::new(core) }
     }
 
     /// Returns whether the key is one for the sandbox.

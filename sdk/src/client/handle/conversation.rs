@@ -26,7 +26,7 @@ impl ConversationHandle {
     }
 
     fn create<I: CreateInput>(&self, input: I) -> CreateRequest<I> {
-        CreateRequest::new(&self.client.core, &self.client.create_log, &self.id, input)
+        CreateRequest::new(&self.client.core, &self.id, input)
     }
 
     /// Returns its id.

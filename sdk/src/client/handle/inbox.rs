@@ -166,6 +166,6 @@ impl Client {
     ///
     /// When the conversation, or for a note the key's name, cannot be read.
     pub async fn find_unconfirmed(&self, unconfirmed: &UnconfirmedCreate) -> Result<Lookup> {
-        find_unconfirmed(&self.core, &self.create_log, unconfirmed, &self.core.options, None).await
+        find_unconfirmed(&self.core, unconfirmed, &self.core.options, None).await
     }
 }
