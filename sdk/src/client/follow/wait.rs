@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::can_pass;
 use crate::client::call::{Request, call_options, read};
@@ -13,8 +13,8 @@ use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::model::setters;
 use crate::{
-    Conversation, ConversationId, ConversationSummary, Direction, Message, MessageId, MessageStatus, View,
-    limits, operation::Operation,
+    ConversationId, ConversationSummary, Direction, Message, MessageId, MessageStatus, TimelineItem, View,
+    limits,
 };
 
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(15);
@@ -41,40 +41,35 @@ const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 /// ```
 #[must_use = "it waits when awaited"]
 #[derive(Clone)]
-pub struct Wait<O: Awaited = Message> {
+pub struct Wait<O = Message> {
     core: Arc<Core>,
-    goal: O::Goal,
     look: Look<O>,
     every: Duration,
     within: Option<Duration>,
     options: Options,
 }
 
-/// What a wait returns. Sealed.
-pub trait Awaited: Sized + Send + 'static {
-    /// What is needed to recognise it.
-    #[doc(hidden)]
-    type Goal: Clone + fmt::Debug + Send + 'static;
+/// Looks once.
+type Look<O> = Arc<dyn Fn(Options) -> BoxFuture<'static, Result<Sight<O>>> + Send + Sync>;
+
+/// What a look shows.
+enum Sight<O> {
+    /// What is waited for.
+    Goal(O),
+    /// It has not happened yet.
+    NotYet,
+    /// The message on which it depends is not there.
+    Missing,
 }
 
-impl Awaited for Message {
-    type Goal = WatchedMessage;
-}
-
-impl Awaited for ConversationSummary {
-    type Goal = ListConversations;
-}
-
-/// Looks for the goal once.
-type Look<O> =
-    for<'a> fn(&'a mut <O as Awaited>::Goal, &'a Arc<Core>, Options) -> BoxFuture<'a, Result<Option<O>>>;
-
-impl<O: Awaited> Wait<O> {
-    fn new(core: &Arc<Core>, goal: O::Goal, look: Look<O>) -> Self {
+impl<O: Send + 'static> Wait<O> {
+    fn new(
+        core: &Arc<Core>,
+        look: impl Fn(Options) -> BoxFuture<'static, Result<Sight<O>>> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             core: Arc::clone(core),
-            goal,
-            look,
+            look: Arc::new(look),
             every: if core.test_key { SANDBOX_INTERVAL } else { DEFAULT_INTERVAL },
             within: None,
             options: Options { priority: Priority::Bulk, ..core.options.clone() },
@@ -91,18 +86,27 @@ impl<O: Awaited> Wait<O> {
 
     call_options!();
 
-    async fn wait(mut self) -> Result<O> {
+    async fn wait(self) -> Result<O> {
         let clock = Arc::clone(&self.core.clock);
         let started = clock.now();
         let left = |within: Duration| within.saturating_sub(clock.now().saturating_duration_since(started));
+        let mut missing_since = None;
         loop {
             let mut options = self.options.clone();
             if let Some(within) = self.within {
                 options.deadline = options.deadline.min(left(within).max(options.timeout));
             }
-            match (self.look)(&mut self.goal, &self.core, options).await {
-                Ok(Some(found)) => return Ok(found),
-                Ok(None) => {}
+            match (self.look)(options).await {
+                Ok(Sight::Goal(found)) => return Ok(found),
+                Ok(Sight::NotYet) => missing_since = None,
+                // It may show late, and a read may be older than the one before.
+                Ok(Sight::Missing) => {
+                    let now = clock.now();
+                    let missing = now.saturating_duration_since(*missing_since.get_or_insert(now));
+                    if missing >= self.core.options.visibility_timeout {
+                        return Err(Error::new(Cause::Vanished, Certainty::Rejected));
+                    }
+                }
                 Err(error) if can_pass(&error, &self.core) => {
                     tracing::debug!("error.type" = %error.error_type(), "could not look; will look again");
                 }
@@ -118,7 +122,7 @@ impl<O: Awaited> Wait<O> {
     }
 }
 
-impl<O: Awaited> IntoFuture for Wait<O> {
+impl<O: Send + 'static> IntoFuture for Wait<O> {
     type Output = Result<O>;
     type IntoFuture = BoxFuture<'static, Result<O>>;
 
@@ -127,78 +131,50 @@ impl<O: Awaited> IntoFuture for Wait<O> {
     }
 }
 
-impl<O: Awaited> fmt::Debug for Wait<O> {
+impl<O> fmt::Debug for Wait<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wait")
-            .field("goal", &self.goal)
             .field("every", &self.every)
             .field("within", &self.within)
             .finish_non_exhaustive()
     }
 }
 
-/// A message on which a wait depends.
-#[derive(Clone, Debug)]
-pub struct WatchedMessage {
-    conversation: ConversationId,
-    id: MessageId,
-    /// Since when it is missing.
-    missing: Option<Instant>,
-    /// How long a read may lag behind.
-    visibility_timeout: Duration,
-}
-
-impl WatchedMessage {
-    fn new(core: &Core, conversation: &ConversationId, id: &MessageId) -> Self {
-        let visibility_timeout = core.options.visibility_timeout;
-        Self { conversation: conversation.clone(), id: id.clone(), missing: None, visibility_timeout }
-    }
-
-    /// Returns the message and those after it. One that stays away is an error; it may show late, and a read may be older than
-    /// the one before.
-    fn find<'a>(
-        &mut self,
-        conversation: &'a Conversation,
-        now: Instant,
-    ) -> Result<impl Iterator<Item = &'a Message> + use<'a>> {
-        let id = self.id.clone();
-        let messages = conversation.timeline.iter().filter_map(|item| item.as_message());
-        let mut from_it = messages.skip_while(move |message| message.id != id).peekable();
-        if from_it.peek().is_some() {
-            self.missing = None;
-        } else if now.saturating_duration_since(*self.missing.get_or_insert(now)) >= self.visibility_timeout {
-            return Err(Error::new(Cause::Vanished, Certainty::Rejected));
-        }
-        Ok(from_it)
-    }
-}
-
 impl Wait {
-    pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId, after: &MessageId) -> Self {
-        Self::new(core, WatchedMessage::new(core, conversation, after), |watched, core, options| {
+    /// Waits until `goal` returns a message: it is given this one and those after it.
+    fn for_message(
+        core: &Arc<Core>,
+        conversation: &ConversationId,
+        id: &MessageId,
+        goal: fn(&Message, &[&Message]) -> Result<Option<Message>>,
+    ) -> Self {
+        let (read, id) = (read(core, conversation, &core.options), id.clone());
+        Self::new(core, move |options| {
+            let (read, id) = (read.clone().with_options(options), id.clone());
             Box::pin(async move {
-                let conversation = read(core, &watched.conversation, &options).await?;
-                let mut later = watched.find(&conversation, core.clock.now())?.skip(1);
-                Ok(later.find(|message| message.direction == Direction::Inbound).cloned())
+                let conversation = read.await?;
+                let messages = conversation.timeline.iter().filter_map(TimelineItem::as_message);
+                let from_it: Vec<_> = messages.skip_while(|message| message.id != id).collect();
+                let Some((message, later)) = from_it.split_first() else { return Ok(Sight::Missing) };
+                Ok(goal(message, later)?.map_or(Sight::NotYet, Sight::Goal))
             })
+        })
+    }
+
+    pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId, after: &MessageId) -> Self {
+        Self::for_message(core, conversation, after, |_, later| {
+            Ok(later.iter().find(|message| message.direction == Direction::Inbound).copied().cloned())
         })
     }
 
     pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
         let window = if core.test_key { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
-        let goal = WatchedMessage::new(core, conversation, message);
-        let wait = Self::new(core, goal, |watched, core, options| {
-            Box::pin(async move {
-                let conversation = read(core, &watched.conversation, &options).await?;
-                let message = watched.find(&conversation, core.clock.now())?.next();
-                match message.and_then(|message| message.status.as_ref()) {
-                    Some(MessageStatus::Sent) => Ok(message.cloned()),
-                    Some(status @ MessageStatus::Failed) => {
-                        Err(Error::new(Cause::Undelivered(status.clone()), Certainty::Rejected))
-                    }
-                    _ => Ok(None),
-                }
-            })
+        let wait = Self::for_message(core, conversation, message, |message, _| match &message.status {
+            Some(MessageStatus::Sent) => Ok(Some(message.clone())),
+            Some(status @ MessageStatus::Failed) => {
+                Err(Error::new(Cause::Undelivered(status.clone()), Certainty::Rejected))
+            }
+            _ => Ok(None),
         });
         wait.within(window + window / 2 + Duration::from_secs(30))
     }
@@ -208,10 +184,10 @@ impl Wait<ConversationSummary> {
     pub(crate) fn for_reference(core: &Arc<Core>, reference: String) -> Self {
         let (view, reference) = (Some(View::All), Some(reference));
         let input = ListConversations { view, reference, limit: Some(1), ..ListConversations::default() };
-        Self::new(core, input, |input, core, options| {
-            let list = Request::new(core, Operation::ListConversations, None, input.clone());
-            let list = list.with_options(options);
-            Box::pin(async move { list.await.map(|mut found: Vec<_>| found.pop()) })
+        let list = Request::conversations(core, input);
+        Self::new(core, move |options| {
+            let list = list.clone().with_options(options);
+            Box::pin(async move { Ok(list.await?.into_iter().next().map_or(Sight::NotYet, Sight::Goal)) })
         })
     }
 }
