@@ -95,12 +95,12 @@ pub(crate) enum RetryDecision {
 pub(crate) fn decide_retry(error: &Error, repeat: Idempotency) -> RetryDecision {
     let passing = match error.cause() {
         // Refused before it took effect, or never sent: every operation can be sent again.
-        Cause::Connect(_) => return RetryDecision::Again,
+        Cause::Connect(..) => return RetryDecision::Again,
         Cause::Status(response) if response.status == StatusCode::TOO_MANY_REQUESTS => {
             return RetryDecision::Again;
         }
         Cause::Status(response) => response.can_pass(),
-        Cause::Timeout(_) | Cause::Dropped(_) => true,
+        Cause::Timeout(..) | Cause::Dropped(..) => true,
         // Another server responds at this address, and would again.
         Cause::Redirected(_) => return RetryDecision::Stop,
         _ => false,

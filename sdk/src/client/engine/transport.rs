@@ -11,7 +11,7 @@ use tracing::Instrument;
 use super::core::Core;
 use super::telemetry;
 use super::wire::{HttpResponse, Outgoing};
-use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Transport};
+use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result};
 use crate::client::policy::BoxFuture;
 
 /// The most bytes of an error body that are read: the service's are one sentence.
@@ -103,16 +103,16 @@ impl Core {
     /// Classifies a transport error. A failed connection may also be a timeout, so that is checked first.
     fn broken(&self, error: reqwest::Error) -> Error {
         let (host, port) = (self.base.host(), self.base.port());
-        let failed = Transport { error: error.without_url(), address: format!("{host}:{port}") };
-        if failed.error.is_connect() || failed.error.is_builder() {
+        let (error, address) = (error.without_url(), format!("{host}:{port}"));
+        if error.is_connect() || error.is_builder() {
             if self.contact.is_first_failure() {
                 tracing::warn!(server.address = host, server.port = port, "cannot connect to the service");
             }
-            Error::new(Cause::Connect(failed), Certainty::NotSent)
-        } else if failed.error.is_timeout() {
-            Error::new(Cause::Timeout(failed), Certainty::Unknown)
+            Error::new(Cause::Connect(error, address), Certainty::NotSent)
+        } else if error.is_timeout() {
+            Error::new(Cause::Timeout(error, address), Certainty::Unknown)
         } else {
-            Error::new(Cause::Dropped(failed), Certainty::Unknown)
+            Error::new(Cause::Dropped(error, address), Certainty::Unknown)
         }
     }
 }

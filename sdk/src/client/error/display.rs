@@ -2,74 +2,7 @@
 
 use std::fmt;
 
-use super::redact::redact;
-use super::{Cause, Certainty, Error, Transport};
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cause::Config { what, problem } => write!(f, "{what}: {problem}"),
-            Cause::Input(problems) => problems.fmt(f),
-            Cause::Scope(scope) => {
-                write!(
-                    f,
-                    "the key lacks the scope `{scope}`; make a key that has it, scopes cannot be added later"
-                )
-            }
-            Cause::Limit(error) => error.fmt(f),
-            Cause::Deadline => f.write_str("the time for this call was up before it could be sent"),
-            Cause::Connect(Transport { address, .. }) => {
-                write!(f, "no connection to {address} could be made; check the base URL and the network")
-            }
-            Cause::Timeout(Transport { address, .. }) => write!(f, "no response from {address} in time"),
-            Cause::Dropped(Transport { address, .. }) => {
-                write!(f, "the connection to {address} broke before the response was complete")
-            }
-            Cause::Status(response) => {
-                write!(f, "the service responded with {}", response.status.as_u16())?;
-                match &response.shown {
-                    Some(sentence) => write!(f, ": {sentence}"),
-                    None => f.write_str(", with a body that is not the service's"),
-                }
-            }
-            Cause::Unreadable { response, path, .. } if path.is_empty() || path == "." => {
-                write!(f, "the response ({}) is not the JSON that was expected", response.status.as_u16())
-            }
-            Cause::Unreadable { response, path, .. } => {
-                // A path may hold the names of fields that someone else chose.
-                let path = redact(path, &[]);
-                write!(f, "the response ({}) does not fit at `{path}`", response.status.as_u16())
-            }
-            Cause::TooLarge { response, limit } => {
-                write!(f, "the response ({}) is larger than {limit} bytes", response.status.as_u16())
-            }
-            Cause::Redirected(response) => write!(
-                f,
-                "the response is a redirect ({}), which is not followed; check the base URL",
-                response.status.as_u16()
-            ),
-            Cause::Undelivered(status) => {
-                write!(f, "the message was not delivered, its status is `{status}`")
-            }
-            Cause::Vanished => f.write_str("the message is no longer in the conversation"),
-            Cause::GaveUpWaiting => f.write_str("it did not happen in the time given"),
-            Cause::OnceKeyTaken { record, fingerprint } => write!(
-                f,
-                "the key of `once` stands for another conversation or content: its fingerprint is {}, this call's {fingerprint}",
-                record.fingerprint()
-            ),
-            Cause::OnceInProgress(record) => {
-                write!(f, "{} has been at the same create since {}", record.owner(), record.since())
-            }
-            Cause::OnceUnclear(_) => f.write_str(
-                "an earlier call with this key may have created it, and the conversation does not tell: look at it, then settle \
-                 the record (`Client::once_records`)",
-            ),
-            Cause::OnceStore(error) => error.fmt(f),
-            Cause::LeaseLost => f.write_str("another process has taken over"),
-        }
-    }
-}
+use super::{Cause, Certainty, Error};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,11 +54,6 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0.cause {
-            Cause::Connect(failed) | Cause::Timeout(failed) | Cause::Dropped(failed) => Some(&failed.error),
-            Cause::Limit(error) => Some(error),
-            Cause::OnceStore(error) => Some(error),
-            _ => None,
-        }
+        std::error::Error::source(&self.0.cause)
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::redact::redact;
 use crate::lone_surrogates::replace_lone_surrogates;
+use crate::model::shows;
 use crate::{Problems, Scope};
 
 /// How much of a body is kept: enough to recognise a proxy's error page.
@@ -21,7 +22,7 @@ pub(crate) struct ErrorResponse {
     /// The service's own sentence, when the body had its form.
     pub(crate) sentence: Option<String>,
     /// The same, as it may be logged.
-    pub(super) shown: Option<String>,
+    shown: Option<String>,
     pub(crate) problems: Option<Problems>,
     pub(crate) scope: Option<Scope>,
     pub(crate) excerpt: String,
@@ -58,6 +59,12 @@ impl ErrorResponse {
         response
     }
 
+    /// Returns the end of a sentence about the response.
+    pub(super) fn shown_sentence(&self) -> String {
+        let unknown = || ", with a body that is not the service's".to_owned();
+        self.shown.as_ref().map_or_else(unknown, |sentence| format!(": {sentence}"))
+    }
+
     /// Returns whether the same request may succeed later.
     pub(crate) fn can_pass(&self) -> bool {
         let is_failure = self.status.is_server_error() && self.status != StatusCode::NOT_IMPLEMENTED;
@@ -76,6 +83,8 @@ impl ErrorResponse {
         Some(date.duration_since(SystemTime::now()).unwrap_or_default())
     }
 }
+
+shows! { ErrorResponse: status; }
 
 /// Returns the start of a body, on one line.
 fn excerpt(body: &[u8]) -> String {

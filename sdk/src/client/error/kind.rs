@@ -91,9 +91,9 @@ impl Error {
             Cause::Scope(_) => ErrorKind::Forbidden,
             Cause::Limit(LimitError::Busy { .. }) => ErrorKind::RateLimitedLocally,
             Cause::Limit(_) => ErrorKind::LimiterUnavailable,
-            Cause::Deadline | Cause::Timeout(_) | Cause::GaveUpWaiting => ErrorKind::Timeout,
-            Cause::Connect(_) => ErrorKind::Connect,
-            Cause::Dropped(_) => ErrorKind::Dropped,
+            Cause::Deadline | Cause::Timeout(..) | Cause::GaveUpWaiting => ErrorKind::Timeout,
+            Cause::Connect(..) => ErrorKind::Connect,
+            Cause::Dropped(..) => ErrorKind::Dropped,
             Cause::Status(response) => match response.status {
                 StatusCode::BAD_REQUEST => ErrorKind::InvalidInput,
                 StatusCode::UNAUTHORIZED => ErrorKind::Unauthorized,
@@ -142,9 +142,9 @@ impl Error {
             Cause::Status(response) | Cause::Redirected(response) => {
                 response.status.as_u16().to_string().into()
             }
-            Cause::Connect(_) => "connect".into(),
-            Cause::Timeout(_) => "timeout".into(),
-            Cause::Dropped(_) => "connection_dropped".into(),
+            Cause::Connect(..) => "connect".into(),
+            Cause::Timeout(..) => "timeout".into(),
+            Cause::Dropped(..) => "connection_dropped".into(),
             Cause::Limit(_) | Cause::Deadline | Cause::OnceStore(_) | Cause::LeaseLost => "not_sent".into(),
             _ => "unreadable".into(),
         }

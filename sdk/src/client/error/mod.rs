@@ -18,6 +18,7 @@ use crate::{MessageStatus, Problems, Scope};
 
 pub(crate) use error_response::ErrorResponse;
 pub use kind::ErrorKind;
+use redact::redact;
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -69,48 +70,64 @@ struct Inner {
     is_repeatable: bool,
 }
 
-/// A failure on the way to the service.
-pub(crate) struct Transport {
-    pub(crate) error: reqwest::Error,
-    /// Host and port of the service.
-    pub(crate) address: String,
+/// What went wrong. A failure on the way to the service names its host and port.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Cause {
+    #[error("{what}: {problem}")]
+    Config { what: Cow<'static, str>, problem: String },
+    #[error("{0}")]
+    Input(Problems),
+    #[error("the key lacks the scope `{0}`; make a key that has it, scopes cannot be added later")]
+    Scope(Scope),
+    #[error("{0}")]
+    Limit(#[source] LimitError),
+    #[error("the time for this call was up before it could be sent")]
+    Deadline,
+    #[error("no connection to {1} could be made; check the base URL and the network")]
+    Connect(#[source] reqwest::Error, String),
+    #[error("no response from {1} in time")]
+    Timeout(#[source] reqwest::Error, String),
+    #[error("the connection to {1} broke before the response was complete")]
+    Dropped(#[source] reqwest::Error, String),
+    #[error("the service responded with {}{}", .0.status.as_u16(), .0.shown_sentence())]
+    Status(ErrorResponse),
+    #[error("the response ({}) {}", .response.status.as_u16(), misfit(.path))]
+    Unreadable { response: ErrorResponse, path: String, detail: String },
+    #[error("the response ({}) is larger than {limit} bytes", .response.status.as_u16())]
+    TooLarge { response: ErrorResponse, limit: usize },
+    #[error("the response is a redirect ({}), which is not followed; check the base URL", .0.status.as_u16())]
+    Redirected(ErrorResponse),
+    #[error("the message was not delivered, its status is `{0}`")]
+    Undelivered(MessageStatus),
+    #[error("the message is no longer in the conversation")]
+    Vanished,
+    #[error("it did not happen in the time given")]
+    GaveUpWaiting,
+    #[error(
+        "the key of `once` stands for another conversation or content: its fingerprint is {}, this call's {fingerprint}",
+        .record.fingerprint()
+    )]
+    OnceKeyTaken { record: Box<OnceRecord>, fingerprint: Fingerprint },
+    #[error("{} has been at the same create since {}", .0.owner(), .0.since())]
+    OnceInProgress(Box<OnceRecord>),
+    #[error(
+        "an earlier call with this key may have created it, and the conversation does not tell: look at it, then settle the record \
+         (`Client::once_records`)"
+    )]
+    OnceUnclear(Box<OnceRecord>),
+    #[error("{0}")]
+    OnceStore(#[source] OnceStoreError),
+    /// Another owner has taken the key over. Never leaves the crate.
+    #[error("another process has taken over")]
+    LeaseLost,
 }
 
-pub(crate) enum Cause {
-    Config {
-        what: Cow<'static, str>,
-        problem: String,
-    },
-    Input(Problems),
-    Scope(Scope),
-    Limit(LimitError),
-    Deadline,
-    Connect(Transport),
-    Timeout(Transport),
-    Dropped(Transport),
-    Status(ErrorResponse),
-    Unreadable {
-        response: ErrorResponse,
-        path: String,
-        detail: String,
-    },
-    TooLarge {
-        response: ErrorResponse,
-        limit: usize,
-    },
-    Redirected(ErrorResponse),
-    Undelivered(MessageStatus),
-    Vanished,
-    GaveUpWaiting,
-    OnceKeyTaken {
-        record: Box<OnceRecord>,
-        fingerprint: Fingerprint,
-    },
-    OnceInProgress(Box<OnceRecord>),
-    OnceUnclear(Box<OnceRecord>),
-    OnceStore(OnceStoreError),
-    /// Another owner has taken the key over. Never leaves the crate.
-    LeaseLost,
+fn misfit(path: &str) -> String {
+    match path {
+        "" | "." => "is not the JSON that was expected".to_owned(),
+        // A path may hold the names of fields that someone else chose.
+        path => format!("does not fit at `{}`", redact(path, &[])),
+    }
 }
 
 impl Error {
