@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::acquire::{BulkQueue, Reservation, Slots, acquire};
-use super::schedule::{Decision, Rules, Schedule, Slot};
+use super::acquire::{Slots, acquire};
+use super::schedule::{Refusal, Rules, Schedule, Slot};
 use super::{AcquireRequest, LimitError, Permit, PermitOutcome, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
 
@@ -33,7 +33,7 @@ struct Shared {
     /// The origin of all times in milliseconds.
     start: Instant,
     state: Mutex<State>,
-    bulk: BulkQueue,
+    bulk: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl MemoryLimiter {
             permits: 0,
         };
         let start = clock.now();
-        Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: BulkQueue::default() }))
+        Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: Default::default() }))
     }
 
     /// Sends nothing before `until`.
@@ -170,20 +170,11 @@ fn millis(duration: Duration) -> u64 {
 impl Slots for Arc<Shared> {
     type Slot = ReservedSlot;
 
-    async fn reserve(
-        &self,
-        request: &AcquireRequest,
-        ends: Instant,
-    ) -> Result<Reservation<ReservedSlot>, LimitError> {
+    async fn reserve(&self, request: &AcquireRequest, ends: Instant) -> Result<ReservedSlot, Refusal> {
         let (mut state, now) = self.now();
         let left = millis(ends.saturating_duration_since(self.clock.now()));
-        Ok(match state.schedule.reserve(request.priority, now, left) {
-            Decision::Reserved(slot) => {
-                Reservation::Reserved(ReservedSlot { limiter: Self::clone(self), slot: Some(slot) })
-            }
-            Decision::TooLong { wait } => Reservation::TooLong { wait: Duration::from_millis(wait) },
-            Decision::ComeBack { after } => Reservation::ComeBack { after: Duration::from_millis(after) },
-        })
+        let slot = state.schedule.reserve(request.priority, now, left)?;
+        Ok(ReservedSlot { limiter: Self::clone(self), slot: Some(slot) })
     }
 
     async fn claim(&self, mut held: ReservedSlot, request: &AcquireRequest, ends: Instant) -> Option<Permit> {
@@ -228,7 +219,7 @@ impl Slots for Arc<Shared> {
         &*self.clock
     }
 
-    fn bulk_queue(&self) -> &BulkQueue {
+    fn bulk_queue(&self) -> &tokio::sync::Mutex<()> {
         &self.bulk
     }
 }

@@ -9,6 +9,7 @@
 //! together.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::Priority;
 use crate::limits;
@@ -102,17 +103,17 @@ pub(super) struct Slot {
     pub(super) at: u64,
 }
 
+/// Why no slot was reserved.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Decision {
-    Reserved(Slot),
+pub(super) enum Refusal {
     /// The caller would have to wait this long, which is too long.
-    TooLong {
-        wait: u64,
-    },
+    TooLong { wait: Duration },
     /// A bulk call may not reserve so far ahead, and tries again after this time.
-    ComeBack {
-        after: u64,
-    },
+    ComeBack { after: Duration },
+}
+
+fn too_long(wait: u64) -> Refusal {
+    Refusal::TooLong { wait: Duration::from_millis(wait) }
 }
 
 /// The places of a pool.
@@ -199,7 +200,7 @@ impl Schedule {
     }
 
     /// Reserves a slot for a caller that waits for `max_wait` at most.
-    pub(super) fn reserve(&mut self, priority: Priority, now: u64, max_wait: u64) -> Decision {
+    pub(super) fn reserve(&mut self, priority: Priority, now: u64, max_wait: u64) -> Result<Slot, Refusal> {
         self.advance_to(now);
         let (span, near, lend) = (self.rules.span(), self.rules.near(), self.rules.lend());
         let open = now.max(self.closed_until);
@@ -231,18 +232,15 @@ impl Schedule {
                     let own = own.map(|slot| slot.at.saturating_sub(now + lend + span));
                     let common = common.map(|slot| slot.at.saturating_sub(now + near));
                     let after = own.into_iter().chain(common).min().unwrap_or(wait).max(1);
-                    return if after > max_wait {
-                        Decision::TooLong { wait }
-                    } else {
-                        Decision::ComeBack { after }
-                    };
+                    let come_back = Refusal::ComeBack { after: Duration::from_millis(after) };
+                    return Err(if after > max_wait { too_long(wait) } else { come_back });
                 }
                 reserved
             }
         };
-        let Some(slot) = slot else { return Decision::TooLong { wait: span } };
+        let slot = slot.ok_or(too_long(span))?;
         if slot.at > now.saturating_add(max_wait) {
-            return Decision::TooLong { wait: slot.at - now };
+            return Err(too_long(slot.at - now));
         }
         if given_back == Some(slot) {
             self.given_back.pop_front();
@@ -254,7 +252,7 @@ impl Schedule {
                 self.queue_ends = slot.at;
             }
         }
-        Decision::Reserved(slot)
+        Ok(slot)
     }
 
     fn advance_to(&mut self, now: u64) {

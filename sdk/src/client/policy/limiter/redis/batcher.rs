@@ -9,8 +9,7 @@ use tokio::sync::mpsc;
 use super::connection::Connection;
 use super::script::{Batch, Reply, Report, StoredSlot, millis};
 use super::state::{KeyState, LocalSlot, Message, Question, StoreReservation};
-use crate::client::policy::limiter::acquire::Reservation;
-use crate::client::policy::limiter::schedule::Rules;
+use crate::client::policy::limiter::schedule::{Refusal, Rules};
 
 /// The most questions in one batch.
 const MAX_QUESTIONS: usize = 64;
@@ -176,21 +175,21 @@ impl Batcher {
         for Question { priority, tell, .. } in self.questions.drain(..questions) {
             let answer = match priority.and_then(|_| answers.next()) {
                 // The question only checked that the store can be reached.
-                None => Reservation::TooLong { wait: Duration::ZERO },
+                None => Err(Refusal::TooLong { wait: Duration::ZERO }),
                 Some(&(0, wait, Duration::ZERO)) => {
-                    Reservation::TooLong { wait: wait.max(Duration::from_millis(1)) }
+                    Err(Refusal::TooLong { wait: wait.max(Duration::from_millis(1)) })
                 }
                 Some(&(0, _, after)) => {
                     // With jitter, or the process nearest to the store would always be first.
                     let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX) / 2.0;
                     let after = after + Duration::from_millis(state.rules.near()).mul_f64(jitter);
-                    Reservation::ComeBack { after }
+                    Err(Refusal::ComeBack { after })
                 }
                 Some(&(pool, wait, _)) => {
                     let at = reply.now + millis(wait);
                     let stored = StoredSlot { generation: reply.generation, pool, at };
                     let slot = LocalSlot { stored, earliest: sent_at + wait, due: now + wait };
-                    Reservation::Reserved(StoreReservation(Arc::clone(state), Some(slot)))
+                    Ok(StoreReservation(Arc::clone(state), Some(slot)))
                 }
             };
             // A caller that no longer waits drops its slot, which gives it back.

@@ -19,10 +19,10 @@ use tokio::time::sleep_until;
 use super::connection::Connection;
 use super::script::{Reply, Report, StoredSlot, millis};
 use crate::client::policy::clock::{Clock, TokioClock};
-use crate::client::policy::limiter::acquire::{BulkQueue, Reservation, Slots};
-use crate::client::policy::limiter::schedule::Rules;
+use crate::client::policy::limiter::acquire::Slots;
+use crate::client::policy::limiter::schedule::{Refusal, Rules};
 use crate::client::policy::limiter::{
-    AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
+    AcquireRequest, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
 };
 
 /// The longest request.
@@ -38,7 +38,7 @@ pub(super) struct KeyState {
     known: Mutex<Known>,
     /// Counts while the store is away.
     share: (u32, MemoryLimiter),
-    bulk: BulkQueue,
+    bulk: tokio::sync::Mutex<()>,
 }
 
 /// The store's last reply, and the requests of this process.
@@ -98,7 +98,7 @@ impl KeyState {
             messages,
             known: Mutex::new(known),
             share: (share, MemoryLimiter::with_rules(own, Arc::new(TokioClock))),
-            bulk: BulkQueue::default(),
+            bulk: tokio::sync::Mutex::default(),
         }
     }
 
@@ -144,18 +144,18 @@ impl KeyState {
 
     /// Sends the request with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
     /// the store can be reached.
-    async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Reservation<StoreReservation> {
+    async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Result<StoreReservation, Refusal> {
         let (tell, told) = oneshot::channel();
         _ = self.messages.send(Message::Question(Question { priority, ends, tell }));
         let mut away = self.away.subscribe();
-        let too_long = Reservation::TooLong { wait: Duration::from_millis(self.rules.span()) };
+        let too_long = Refusal::TooLong { wait: Duration::from_millis(self.rules.span()) };
         tokio::select! {
             biased;
-            answer = told => answer.unwrap_or(too_long),
+            answer = told => answer.unwrap_or(Err(too_long)),
             () = async {
                 _ = away.wait_for(Option::is_some).await;
                 sleep_until(ends.into()).await;
-            } => too_long,
+            } => Err(too_long),
         }
     }
 
@@ -236,7 +236,7 @@ pub(super) struct Question {
     /// `None` only checks whether the store can be reached.
     pub(super) priority: Option<Priority>,
     pub(super) ends: Instant,
-    pub(super) tell: oneshot::Sender<Reservation<StoreReservation>>,
+    pub(super) tell: oneshot::Sender<Result<StoreReservation, Refusal>>,
 }
 
 /// A slot. Dropping it gives it back unless it was used.
@@ -253,17 +253,13 @@ impl Drop for StoreReservation {
 impl Slots for Arc<KeyState> {
     type Slot = StoreReservation;
 
-    async fn reserve(
-        &self,
-        request: &AcquireRequest,
-        ends: Instant,
-    ) -> Result<Reservation<StoreReservation>, LimitError> {
+    async fn reserve(&self, request: &AcquireRequest, ends: Instant) -> Result<StoreReservation, Refusal> {
         {
             let mut known = self.known();
             known.used_at = Instant::now();
             known.max_hold = known.max_hold.max(request.max_hold.min(MAX_HOLD));
         }
-        Ok(self.ask(Some(request.priority), ends).await)
+        self.ask(Some(request.priority), ends).await
     }
 
     async fn claim(
@@ -284,7 +280,7 @@ impl Slots for Arc<KeyState> {
                 break;
             }
             sleep_until(check.into()).await;
-            self.ask(None, slot.due).await;
+            _ = self.ask(None, slot.due).await;
         }
         let (mut known, now) = (self.known(), Instant::now());
         let late =
@@ -304,7 +300,7 @@ impl Slots for Arc<KeyState> {
         &TokioClock
     }
 
-    fn bulk_queue(&self) -> &BulkQueue {
+    fn bulk_queue(&self) -> &tokio::sync::Mutex<()> {
         &self.bulk
     }
 }
