@@ -159,17 +159,10 @@ macro_rules! kinds {
                 (kinds, parts)
             }
 
-            /// Returns the event of this kind with this data, and the texts that every data has. Nothing for a kind or version
-            /// that is not known here.
-            fn read<'a>(
-                event_type: &str,
-                version: Option<u64>,
-                data: &'a str,
-            ) -> Option<Result<(Self, read::Texts<'a>), MalformedField>> {
+            /// Returns the event of this kind with this data. Nothing for a kind or version that is not known here.
+            fn read(event_type: &str, version: Option<u64>, data: &str) -> Option<Result<Self, MalformedField>> {
                 match event_type {
-                    $($name if version == Some(1) => {
-                        Some(read::data::<$data>(data).map(|(data, texts)| (EventKind::$variant(data), texts)))
-                    })*
+                    $($name if version == Some(1) => Some(read::data(data).map(EventKind::$variant)),)*
                     _ => None,
                 }
             }

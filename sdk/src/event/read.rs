@@ -54,37 +54,33 @@ impl Fields<'_> {
         let livemode = fit("livemode", self.livemode, Some, &mut malformed_fields);
         let event_type = event_type.unwrap_or_default();
         let data = self.data.get().copied();
-        let (kind, texts) = match EventKind::read(&event_type, version, data.map_or("null", RawValue::get)) {
+        let texts: Texts<'_> =
+            data.and_then(|data| serde_json::from_str(data.get()).ok()).unwrap_or_default();
+        let kind = match EventKind::read(&event_type, version, data.map_or("null", RawValue::get)) {
             Some(Ok(known)) => known,
             unknown => {
                 if let Some(Err(malformed)) = unknown {
                     let missing = malformed.missing || self.data.is_missing();
                     malformed_fields.push(MalformedField { missing, ..malformed });
                 }
-                let texts = data.map(Texts::of_unknown).unwrap_or_default();
                 let data = data.map_or("null", |data| {
                     let start = data.get().as_ptr().addr() - text.as_ptr().addr();
                     &json.get()[start..start + data.get().len()]
                 });
-                let unknown = UnknownEvent {
+                EventKind::Unknown(UnknownEvent {
                     event_type: event_type.into_owned(),
                     data: Json::from_raw(serde_json::from_str::<&RawValue>(data)?),
-                };
-                (EventKind::Unknown(unknown), texts)
+                })
             }
         };
         let known = !matches!(kind, EventKind::Unknown(_));
+        // Whether an unknown kind must have these texts is not known.
         let (summary, url) = if known {
-            let url = texts.url.filter(|url| url.get() != "null");
-            let summary = fit(
-                "data.summary",
-                texts.summary.map_or(Nullable::Missing, Nullable::Value),
-                Some,
-                &mut malformed_fields,
-            );
-            (summary, url.and_then(|url| fit("data.url", Nullable::Value(url), Some, &mut malformed_fields)))
+            let summary = texts.summary.map_or(Nullable::Missing, Nullable::Value);
+            let summary = fit("data.summary", summary, Some, &mut malformed_fields);
+            let url = texts.url.map(Nullable::Value);
+            (summary, url.and_then(|url| fit("data.url", url, Some, &mut malformed_fields)))
         } else {
-            // Whether it must have them is not known.
             (texts.summary.and_then(read_text), texts.url.and_then(read_text))
         };
         let summary = summary.unwrap_or_default();
@@ -118,26 +114,16 @@ fn instant(Text(text): Text<'_>) -> Option<Timestamp> {
 
 /// The fields that the data of every kind has.
 #[derive(Default, Deserialize)]
-pub(super) struct Texts<'a> {
+struct Texts<'a> {
     #[serde(borrow)]
     summary: Option<&'a RawValue>,
     #[serde(borrow)]
     url: Option<&'a RawValue>,
 }
 
-impl<'a> Texts<'a> {
-    /// Returns the texts of data of which nothing is known.
-    fn of_unknown(data: &'a RawValue) -> Self {
-        serde_json::from_str(data.get()).unwrap_or_default()
-    }
-}
-
-/// Returns the data of one kind, and the texts that every data has.
-pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), MalformedField> {
-    match serde_json::from_str(json) {
-        Ok(data) => Ok((data, serde_json::from_str(json).unwrap_or_default())),
-        Err(_) => Err(malformed::<T>(json)),
-    }
+/// Returns the data of one kind.
+pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<T, MalformedField> {
+    serde_json::from_str(json).map_err(|_| malformed::<T>(json))
 }
 
 /// Returns which field it was.
