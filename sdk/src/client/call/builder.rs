@@ -14,6 +14,7 @@ use crate::client::engine::{Core, HttpResponse, decode, traced};
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{BoxFuture, Options};
 use crate::input::{Input, ListConversations};
+use crate::model::setters;
 use crate::{
     Conversation, ConversationId, ConversationSummary, Me, Problems, Scope,
     operation::{Method, Operation},
@@ -30,10 +31,8 @@ pub struct Request<I, O> {
     conversation: Option<ConversationId>,
     pub(super) input: I,
     prepare: fn(&I) -> Result<Payload, Problems>,
-    read: fn(&I, &HttpResponse) -> Result<O>,
+    read: fn(&Core, &I, &HttpResponse) -> Result<O>,
     options: Options,
-    /// Records what the client needs of the response.
-    learn: fn(&Core, &O),
 }
 
 impl<I: Input, O: DeserializeOwned> Request<I, O> {
@@ -43,7 +42,7 @@ impl<I: Input, O: DeserializeOwned> Request<I, O> {
         conversation: Option<&ConversationId>,
         input: I,
     ) -> Self {
-        Self::reading(core, operation, conversation, input, |_, response| decode(response))
+        Self::reading(core, operation, conversation, input, |_, _, response| decode(response))
     }
 }
 
@@ -54,7 +53,7 @@ impl<I: Input, O> Request<I, O> {
         operation: Operation,
         conversation: Option<&ConversationId>,
         input: I,
-        read: fn(&I, &HttpResponse) -> Result<O>,
+        read: fn(&Core, &I, &HttpResponse) -> Result<O>,
     ) -> Self {
         let prepare = match operation.method() {
             Method::Get => query::<I>,
@@ -62,19 +61,18 @@ impl<I: Input, O> Request<I, O> {
         };
         let (core, conversation) = (Arc::clone(core), conversation.cloned());
         let options = core.options.clone();
-        Self { core, operation, conversation, input, prepare, read, options, learn: |_, _| {} }
+        Self { core, operation, conversation, input, prepare, read, options }
     }
 
-    /// Replaces the input.
-    pub fn input(mut self, input: I) -> Self {
-        self.input = input;
-        self
+    setters! {
+        /// Replaces the input.
+        input(input: I) input = input;
     }
 }
 
 impl Request<ListConversations, List<ConversationSummary>> {
     pub(crate) fn conversations(core: &Arc<Core>, input: ListConversations) -> Self {
-        Self::reading(core, Operation::ListConversations, None, input, |input, response| {
+        Self::reading(core, Operation::ListConversations, None, input, |_, input, response| {
             List::read(input.limit, response)
         })
     }
@@ -102,10 +100,9 @@ impl<I, O> Request<I, O> {
         checked.map_err(|error| error.before(label))?;
         let out = outgoing(&self.core, self.operation, self.conversation.as_ref(), payload, scope)?;
         let response = self.core.run(&out, &options).await?;
-        let value =
-            (self.read)(&self.input, &response).map_err(|error| error.for_call(label, response.attempts))?;
-        (self.learn)(&self.core, &value);
         let attempts = response.attempts;
+        let value = (self.read)(&self.core, &self.input, &response);
+        let value = value.map_err(|error| error.for_call(label, attempts))?;
         Ok(Response::received(value, response, attempts))
     }
 }
@@ -133,7 +130,6 @@ impl<I: Clone, O> Clone for Request<I, O> {
             prepare: self.prepare,
             read: self.read,
             options: self.options.clone(),
-            learn: self.learn,
         }
     }
 }
@@ -148,16 +144,19 @@ impl<I: fmt::Debug, O> fmt::Debug for Request<I, O> {
     }
 }
 
-/// Returns a read of the conversation.
+/// Returns a read of the conversation, which the client remembers.
 pub(crate) fn read(
     core: &Arc<Core>,
     conversation: &ConversationId,
     options: &Options,
 ) -> Request<(), Conversation> {
-    let read = Request::new(core, Operation::GetConversation, Some(conversation), ());
-    let mut read = read.with_options(options.clone());
-    read.learn = |core, it| core.reads.remember(it, &core.service_clock, core.clock.now());
-    read
+    let read =
+        Request::reading(core, Operation::GetConversation, Some(conversation), (), |core, (), response| {
+            let conversation = decode(response)?;
+            core.reads.remember(&conversation, &core.service_clock, core.clock.now());
+            Ok(conversation)
+        });
+    read.with_options(options.clone())
 }
 
 /// Returns whose key this is, requested once.

@@ -12,6 +12,9 @@ macro_rules! call_options {
             deadline(deadline: std::time::Duration) options.deadline = deadline;
             /// Sets how often to repeat, instead of the client's policy.
             retry(policy: $crate::client::policy::RetryPolicy) options.retry = policy;
+            /// Sets how long to wait for the client's own rate limit: up to the deadline by default. A longer wait is an error
+            /// that names it, as early as it is known.
+            max_wait(max_wait: std::time::Duration) options.max_wait = max_wait;
         }
 
         /// Sends this header too, with every request of the call, instead of one of that name set before:
@@ -19,13 +22,6 @@ macro_rules! call_options {
         /// malformed is an error when the call is made.
         pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
             self.options.headers.set(name.as_ref(), value.as_ref());
-            self
-        }
-
-        /// Sets how long to wait for the client's own rate limit: up to the deadline by default. A longer wait is an error
-        /// that names it, as early as it is known.
-        pub fn max_wait(mut self, max_wait: std::time::Duration) -> Self {
-            self.options.max_wait = max_wait;
             self
         }
     };

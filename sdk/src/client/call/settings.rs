@@ -28,11 +28,9 @@ pub(crate) use list_filters;
 
 impl Request<ListConversations, List<ConversationSummary>> {
     list_filters!();
-
-    /// Sets how many at the most: 1 to 100.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.input.limit = Some(limit);
-        self
+    setters! {
+        /// Sets how many at the most: 1 to 100.
+        limit(limit: u32) input.limit = Some(limit);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::client::create_state::{Baseline, UnconfirmedCreate, item_keys};
 use crate::client::engine::{Core, count_create, traced};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Verification};
+use crate::model::setters;
 use crate::{Conversation, ConversationId};
 
 /// A create that is made by awaiting it. `I` is its input.
@@ -46,10 +47,19 @@ impl<I: CreateInput> CreateRequest<I> {
         Self { core, conversation: conversation.clone(), input, seen: None, once: None, options }
     }
 
-    /// Sets how to recover a lost response, instead of the client's setting.
-    pub fn verification(mut self, verification: Verification) -> Self {
-        self.options.verification = verification;
-        self
+    setters! {
+        /// Sets how to recover a lost response, instead of the client's setting.
+        verification(verification: Verification) options.verification = verification;
+        /// Makes this happen once under the key, whichever process calls, however often, and whatever was killed in between. Needs
+        /// a [store](crate::ClientBuilder::once_store).
+        ///
+        /// What a call does depends on what the store knows of the key: see [Creates that survive the
+        /// process](crate#creates-that-survive-the-process).
+        ///
+        /// After an error, call again with the same key. Where it is not clear whether the item is there, that is an error of
+        /// [`Certainty::Unknown`](crate::Certainty::Unknown) and stays one until a person has looked and settled the record
+        /// ([`Client::once_records`](crate::Client::once_records)).
+        once(key: impl Into<String>) once = Some(key.into());
     }
 
     /// Declares that the items of `conversation`, as it was read before, are not new. Helps to recover a lost response where
@@ -57,22 +67,7 @@ impl<I: CreateInput> CreateRequest<I> {
     ///
     /// A read of another conversation is an error when the create is awaited, before anything is sent.
     pub fn seen(mut self, conversation: &Conversation) -> Self {
-        let keys = item_keys(conversation).map(|(key, _)| key).collect();
-        self.seen = Some(Seen { conversation: conversation.id.clone(), keys });
-        self
-    }
-
-    /// Makes this happen once under the key, whichever process calls, however often, and whatever was killed in between. Needs
-    /// a [store](crate::ClientBuilder::once_store).
-    ///
-    /// What a call does depends on what the store knows of the key: see [Creates that survive the
-    /// process](crate#creates-that-survive-the-process).
-    ///
-    /// After an error, call again with the same key. Where it is not clear whether the item is there, that is an error of
-    /// [`Certainty::Unknown`](crate::Certainty::Unknown) and stays one until a person has looked and settled the record
-    /// ([`Client::once_records`](crate::Client::once_records)).
-    pub fn once(mut self, key: impl Into<String>) -> Self {
-        self.once = Some(key.into());
+        self.seen = Some(Seen { conversation: conversation.id.clone(), keys: keys(conversation) });
         self
     }
 
@@ -109,10 +104,15 @@ impl<I: CreateInput> CreateRequest<I> {
     ///
     /// When the conversation must be read and cannot be.
     pub async fn unconfirmed(&self) -> Result<UnconfirmedCreate> {
-        match self.known_baseline() {
-            Some(baseline) => Ok(self.unconfirmed_since(baseline)),
-            None => Ok(self.unconfirmed_since(self.read_baseline(&self.options).await?)),
-        }
+        let baseline = match self.known_baseline() {
+            Some(baseline) => baseline,
+            None => {
+                let conversation = read(&self.core, &self.conversation, &self.options).await?;
+                let (clock, now) = (&self.core.service_clock, self.core.clock.now());
+                Baseline::new(keys(&conversation), clock.reading().is_none(), now, clock)
+            }
+        };
+        Ok(self.unconfirmed_since(baseline))
     }
 
     /// Returns the state of the conversation, if what this client knows tells old items from new ones.
@@ -123,14 +123,6 @@ impl<I: CreateInput> CreateRequest<I> {
         is_known.then(|| Baseline::new(self.seen_keys(), is_complete, now, clock))
     }
 
-    /// Reads the state of the conversation.
-    pub(super) async fn read_baseline(&self, options: &Options) -> Result<Baseline> {
-        let conversation = read(&self.core, &self.conversation, options).await?;
-        let clock = &self.core.service_clock;
-        let keys = item_keys(&conversation).map(|(key, _)| key).collect();
-        Ok(Baseline::new(keys, clock.reading().is_none(), self.core.clock.now(), clock))
-    }
-
     /// Returns the create with this state before it. When it will be sent is not known yet.
     pub(super) fn unconfirmed_since(&self, baseline: Baseline) -> UnconfirmedCreate {
         let (conversation, expected) = (self.conversation.clone(), self.input.expected());
@@ -139,6 +131,11 @@ impl<I: CreateInput> CreateRequest<I> {
 
     call_options!();
     single_call_options!();
+}
+
+/// Returns the keys of all items in a conversation.
+pub(super) fn keys(conversation: &Conversation) -> BTreeSet<String> {
+    item_keys(conversation).map(|(key, _)| key).collect()
 }
 
 impl<I: CreateInput> IntoFuture for CreateRequest<I> {

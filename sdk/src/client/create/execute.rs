@@ -3,12 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::builder::CreateRequest;
+use super::builder::{CreateRequest, keys};
 use super::input::{CreateInput, Created};
 use super::lease::Lease;
 use super::read_back::{FIRST_LOOK_INTERVAL, Lookup, MAX_LOOK_INTERVAL, look, read_back, recent_creates};
 use crate::client::call::{Response, body, check_scope, invalid, outgoing};
-use crate::client::create_state::{Baseline, Expected, RecentCreates, UnconfirmedCreate, item_keys};
+use crate::client::create_state::{Baseline, Expected, RecentCreates, UnconfirmedCreate};
 use crate::client::engine::{Budget, HeldPermit, Outgoing, RetryDecision, decide_retry, decode};
 use crate::client::error::{Certainty, Result};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification, after};
@@ -212,9 +212,9 @@ impl<I: CreateInput> CreateRequest<I> {
             };
         let now = clock.now();
         recent.forget(read_at, self.options.visibility_timeout);
-        let keys = item_keys(&conversation).map(|(key, _)| key).collect();
         let is_complete = now.saturating_duration_since(read_at) < MAX_READ_AGE;
-        progress.create.baseline = Baseline::new(keys, is_complete, now, &self.core.service_clock);
+        progress.create.baseline =
+            Baseline::new(keys(&conversation), is_complete, now, &self.core.service_clock);
         Ok(permit)
     }
 

@@ -108,12 +108,8 @@ impl<I: CreateInput> CreateRequest<I> {
             }
         }
         if !is_new || record.create.is_none() {
-            let baseline = match self.known_baseline() {
-                Some(baseline) => Ok(baseline),
-                None => self.read_baseline(&self.options).await,
-            };
-            match baseline {
-                Ok(baseline) => record.create = Some(self.unconfirmed_since(baseline)),
+            match self.unconfirmed().await {
+                Ok(create) => record.create = Some(create),
                 Err(error) => {
                     lease.remove().await;
                     return Err(error.before(&out.label));

@@ -6,18 +6,16 @@ use crate::input::{AddNote, DocumentItem, Reply, RequestDocuments};
 use crate::model::setters;
 
 impl CreateRequest<AddNote> {
-    /// Replaces the input.
-    pub fn input(mut self, input: AddNote) -> Self {
-        self.input = input;
-        self
+    setters! {
+        /// Replaces the input.
+        input(input: AddNote) input = input;
     }
 }
 
 impl CreateRequest<Reply> {
-    /// Sets one line for the person who approves the draft; at most 500 characters.
-    pub fn summary(mut self, summary: impl Into<String>) -> Self {
-        self.input.summary = Some(summary.into());
-        self
+    setters! {
+        /// Sets one line for the person who approves the draft; at most 500 characters.
+        summary(summary: impl Into<String>) input.summary = Some(summary.into());
     }
 
     /// Requests a document too: the service adds an upload link and a checklist under the reply.

@@ -90,16 +90,11 @@ impl Changes {
         every(every: Duration) every = every;
         /// Yields what is in the list at the first read as [`Change::New`].
         with_existing() with_existing = true;
+        /// Sets how many conversations a read returns at most: 100 by default.
+        limit(limit: u32) input.limit = Some(limit);
     }
 
     list_filters!();
-
-    /// Sets how many conversations a read returns at most: 100 by default.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.input.limit = Some(limit);
-        self
-    }
-
     call_options!();
 
     /// Returns the next change. Dropping the future loses nothing.

@@ -73,7 +73,7 @@ impl Client {
     /// Lists documents, newest first: at most 25 by default. The list [may be cut](List::is_cut).
     pub fn documents(&self) -> Request<SearchDocuments, List<Document>> {
         let (operation, input) = (Operation::SearchDocuments, SearchDocuments::default());
-        Request::reading(&self.core, operation, None, input, |input, response| {
+        Request::reading(&self.core, operation, None, input, |_, input, response| {
             List::read(input.limit, response)
         })
     }
