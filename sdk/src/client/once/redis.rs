@@ -85,7 +85,7 @@ impl RedisStore {
         // What the script counts with has 53 bits; this is a hundred years.
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(100 * 365 * 86_400_000);
         let mut call = STEP.key(format!("{}:{}", self.namespace, key_hash(key)));
-        call.arg(&(step, fence, time, json, fingerprint));
+        call.arg((step, fence, time, json, fingerprint));
         self.run(&call).await
     }
 
@@ -107,7 +107,7 @@ impl RedisStore {
         // A pattern's own characters in the name stand for themselves.
         let name: String = self.namespace.chars().flat_map(|c| ['\\', c]).collect();
         let mut call = STEP.key(format!("{name}:{}", "?".repeat(32)));
-        self.run(call.arg(&("list", cursor))).await
+        self.run(call.arg(("list", cursor))).await
     }
 }
 
