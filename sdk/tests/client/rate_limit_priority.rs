@@ -220,6 +220,22 @@ async fn the_limiter_hears_how_every_request_ended_that_it_let_through() {
     assert_eq!(outcomes[3..], [PermitOutcome::Finished, PermitOutcome::Dropped], "it may have been sent");
 }
 
+#[tokio::test]
+async fn a_create_that_is_dropped_before_it_was_sent_gives_its_place_back() {
+    let service = Service::start().await;
+    let limiter = Arc::new(RecordingLimiter::default());
+    let client = service.builder().rate_limiter(Arc::clone(&limiter)).build().unwrap();
+    service.next_gets([Outcome::Hangs]);
+    let note = client.conversation(&conversation_id()).add_note("x").verification(Verification::ReadFirst);
+    let given_up = tokio::spawn(note.into_future());
+    service.until_reads(1).await;
+    given_up.abort();
+    let _ = given_up.await;
+    let outcomes = limiter.outcomes.lock().unwrap();
+    assert!(outcomes.contains(&PermitOutcome::GivenUp), "{outcomes:?}: the note was not sent");
+    assert!(outcomes.contains(&PermitOutcome::Dropped), "{outcomes:?}: the read was");
+}
+
 #[derive(Debug)]
 struct UnavailableLimiter;
 

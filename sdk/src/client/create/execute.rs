@@ -102,11 +102,8 @@ impl<I: CreateInput> CreateRequest<I> {
                 Some(permit) => permit,
                 None => self.reserve(out, progress, budget, recent).await?,
             };
-            if let Some(lease) = lease
-                && let Err(error) = lease.ensure(self.options.timeout).await
-            {
-                permit.give_up();
-                return Err(error);
+            if let Some(lease) = lease {
+                lease.ensure(self.options.timeout).await?;
             }
             recent.send(&progress.create, self.core.clock.now());
             let response = self.core.send_with(permit, out, &self.options, budget).await;
@@ -198,17 +195,14 @@ impl<I: CreateInput> CreateRequest<I> {
                 Ok(conversation) => (conversation, clock.now()),
                 // There is no second permit beside this one, so they are acquired one after the other.
                 Err(error) if error.is_rate_limited_locally() && options.max_wait < self.options.max_wait => {
-                    permit.give_up();
+                    drop(permit);
                     let read =
                         read_back(&self.core, &self.conversation, expected, &self.options, recent).await;
                     let read = (read.map_err(|error| error.before(&out.label))?, clock.now());
                     permit = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await?;
                     read
                 }
-                Err(error) => {
-                    permit.give_up();
-                    return Err(error.before(&out.label));
-                }
+                Err(error) => return Err(error.before(&out.label)),
             };
         let now = clock.now();
         recent.forget(read_at, self.options.visibility_timeout);
@@ -261,7 +255,6 @@ impl<I: CreateInput> CreateRequest<I> {
                 if let Ok(Lookup::NotFound) = lookup {
                     return Outcome::SendAgain(permit);
                 }
-                permit.give_up();
             }
             match lookup {
                 Ok(Lookup::Found(item)) => {

@@ -104,13 +104,13 @@ impl Core {
         let now = self.clock.now();
         let wait = now.saturating_duration_since(asked);
         telemetry::waited(wait, budget.add_wait(wait), options.priority);
-        Ok(HeldPermit { permit: permit.map_err(not_sent)?, ends: now + max_hold })
+        Ok(HeldPermit { permit: Some(permit.map_err(not_sent)?), ends: now + max_hold })
     }
 
     /// Sends with this permit, and reports the outcome to the limiter. Dropped midway, the permit counts as used.
     pub(crate) async fn send_with(
         &self,
-        held: HeldPermit,
+        mut held: HeldPermit,
         out: &Outgoing,
         options: &Options,
         budget: &mut Budget,
@@ -118,30 +118,32 @@ impl Core {
         let left = held.ends.saturating_duration_since(self.clock.now());
         let timeout = options.timeout.min(budget.left()).min(left);
         if timeout.is_zero() {
-            held.give_up();
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
+        let permit = held.permit.take();
         let result = self.attempt(out, &options.headers.map, timeout, budget.attempts()).await;
         budget.spend_attempt();
-        match &result {
-            Err(error) if error.status() == Some(StatusCode::TOO_MANY_REQUESTS) => {
-                held.permit.throttled(budget.retry_after(error));
+        match (permit, &result) {
+            (Some(permit), Err(error)) if error.status() == Some(StatusCode::TOO_MANY_REQUESTS) => {
+                permit.throttled(budget.retry_after(error));
             }
-            _ => held.permit.finished(),
+            (Some(permit), _) => permit.finished(),
+            (None, _) => {}
         }
         result
     }
 }
 
-/// A permit, and until when a request can be sent with it.
+/// A permit, and until when a request can be sent with it. Dropped before that, it is given back unused.
 pub(crate) struct HeldPermit {
-    permit: Permit,
+    permit: Option<Permit>,
     ends: Instant,
 }
 
-impl HeldPermit {
-    /// Gives the permit back unused.
-    pub(crate) fn give_up(self) {
-        self.permit.give_up();
+impl Drop for HeldPermit {
+    fn drop(&mut self) {
+        if let Some(permit) = self.permit.take() {
+            permit.give_up();
+        }
     }
 }
