@@ -167,6 +167,17 @@ async fn a_crash_that_takes_the_result_of_a_purged_record_leaves_it_to_a_person(
     assert_eq!(service.stored(), 1);
 }
 
+#[tokio::test]
+async fn a_record_that_a_purge_was_emptying_when_the_machine_crashed_is_known_by_its_result() {
+    let (service, directory) = (Service::start().await, tempfile::tempdir().unwrap());
+    let client = process(&service, directory.path());
+    note(&client).await.unwrap();
+    fs::write(files(directory.path(), "record").remove(0), "").unwrap();
+    client.purge_once_records().await.unwrap();
+    assert_eq!(note(&client).await.unwrap(), (true, false));
+    assert_eq!(client.once_records().await.unwrap().len(), 0);
+}
+
 #[test]
 fn a_directory_of_another_version_or_with_other_files_is_refused() {
     let home = tempfile::tempdir().unwrap();

@@ -20,7 +20,8 @@ use crate::model::shows;
 /// `appendfsync always` and `maxmemory-policy noeviction`. A failover to a replica that lags behind loses what it has not got;
 /// where that must not happen, use a `PostgresStore`. A cluster is not supported.
 ///
-/// Until a create has a result, its record holds the text of the note or email.
+/// Until a create has a result, its record holds the text of the note or email. The connection has a thread of its own, so that
+/// runtimes can share a store.
 ///
 /// ```no_run
 /// use shared_inbox::{Client, once::RedisStore};

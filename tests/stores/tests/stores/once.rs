@@ -68,6 +68,17 @@ async fn a_create_is_made_once_with_postgres_although_its_process_is_killed_at_a
     survives_kills(stores::postgres()).await;
 }
 
+#[test]
+fn a_store_in_redis_outlives_its_connections_and_the_runtimes_that_it_is_called_from() {
+    let Some(store) = stores::valkey() else { return };
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let once = runtime().block_on(open(store.url()));
+    for _ in 0..3 {
+        assert!(runtime().block_on(once.list()).expect("a step").is_empty());
+        store.command("CLIENT KILL TYPE normal");
+    }
+}
+
 #[tokio::test]
 async fn a_table_is_created_once_and_namespaces_are_told_apart() {
     let Some(store) = stores::postgres() else { return };
