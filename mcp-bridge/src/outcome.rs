@@ -41,8 +41,19 @@ pub(crate) enum Outcome {
     Made(Made),
     /// It was refused, and nothing happened.
     Refused(Failure),
-    /// It may have been made, this long ago if not by this call.
-    Unknown(Option<Duration>),
+    /// It may have been made.
+    Unknown(Doubt),
+}
+
+/// Why it is not known whether something was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Doubt {
+    /// The response to this call was lost.
+    Lost,
+    /// It is not clear what became of the same call, this long ago.
+    Before(Duration),
+    /// This call made nothing, and whether another bridge did cannot be seen.
+    Elsewhere,
 }
 
 /// A note, a draft or an email that was made.

@@ -6,7 +6,7 @@ use super::{
     Decision, EmailPreview,
     visible::{Links, one_line},
 };
-use crate::outcome::{Fate, Made, Outcome};
+use crate::outcome::{Doubt, Fate, Made, Outcome};
 
 /// How much of the email's first line is repeated, so that it can be recognised.
 const MAX_FIRST_LINE_CHARS: usize = 80;
@@ -36,7 +36,7 @@ impl ClosingPage {
                     failure.message
                 ),
             ),
-            Outcome::Unknown(_) => Self::unknown(preview),
+            Outcome::Unknown(doubt) => Self::unknown(*doubt, preview),
         }
     }
 
@@ -73,15 +73,22 @@ impl ClosingPage {
     }
 
     /// Returns the page after a yes when it is not known whether the email was sent, with what to look for.
-    pub(super) fn unknown(preview: &EmailPreview) -> Self {
+    pub(super) fn unknown(doubt: Doubt, preview: &EmailPreview) -> Self {
+        let why = match doubt {
+            Doubt::Lost | Doubt::Before(_) => "and then the service\u{2019}s response was lost",
+            Doubt::Elsewhere => {
+                "and this program sent nothing, but another one may have sent the same email, which cannot be seen now"
+            }
+        };
         let line = |text: &str| one_line(text, Links::Whole, MAX_FIRST_LINE_CHARS);
         let first = preview.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         Self {
             title: "It is not known whether the email was sent",
-            text: "You agreed, and then the service\u{2019}s response was lost. Look in the app before you do anything: if this email is \
-                   in the conversation, it was sent or is about to be. Do not write it again by hand before you have looked. The \
-                   model can make the same call again: it looks first, and sends nothing twice."
-                .to_owned(),
+            text: format!(
+                "You agreed, {why}. Look in the app before you do anything: if this email is in the conversation, it was sent or is \
+                 about to be. Do not write it again by hand before you have looked. The model can make the same call again: it looks \
+                 first, and sends nothing twice."
+            ),
             facts: vec![
                 ("Conversation", preview.conversation.clone()),
                 ("To", preview.address.as_deref().map_or_else(|| "(no address is known)".to_owned(), line)),
@@ -96,24 +103,24 @@ impl ClosingPage {
         match answer {
             Decision::No => Self::new(
                 "Thank you",
-                "You said no. Nothing was sent, and no draft was made. The model knows that you declined, and you are not asked \
+                "You said no. Nothing was sent by this question, and no draft was made. The model knows that you declined, and you are not asked \
                  about this email again for two minutes.",
             ),
             Decision::TooQuick => Self::with_draft(
-                "Nothing was sent",
-                "The answer came within a second, which no person does, so it does not count.",
+                "This answer does not count",
+                "Nothing was sent by this question: the answer came within a second, which no person does, so it does not count.",
                 draft,
             ),
             Decision::Yes | Decision::Dismissed => Self::new(
                 "This question is closed",
-                "Nobody answered it. Nothing was sent, and no draft was made.",
+                "Nobody answered it. Nothing was sent by this question, and no draft was made.",
             ),
         }
     }
 
     /// Returns the last page of a question that did not reach the person.
     pub(crate) fn not_asked(draft: &Outcome) -> Self {
-        let text = "It could not be shown in time, so nothing was sent.";
+        let text = "It could not be shown in time. Nothing was sent by this question.";
         Self::with_draft("This question is closed", text, Some(draft))
     }
 
@@ -128,7 +135,10 @@ impl ClosingPage {
 
     /// Returns the last page of a question that the client withdrew.
     pub(crate) fn taken_back() -> Self {
-        Self::new("This question was taken back", "The client cancelled it. Nothing was sent.")
+        Self::new(
+            "This question was taken back",
+            "The client cancelled it. Nothing was sent by this question.",
+        )
     }
 
     /// Returns the page while the answer is being acted upon.
@@ -138,7 +148,7 @@ impl ClosingPage {
 
     /// Returns the last page of a question that ended with the bridge, before anything left.
     pub(super) fn ended_early() -> Self {
-        Self::new("This question is closed", "Nothing was sent.")
+        Self::new("This question is closed", "Nothing was sent by this question.")
     }
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `Open` | nothing has left; a person is asked, or nobody has to be | `Shown`, `Answered`, `Closed`; `Sending` if nobody has to be asked |
 //! | `Shown` | a browser shows the question | `Answered`, `Closed` |
-//! | `Answered` | an answer came, and no other counts | `Sending` after a yes while its terms hold; `Refused` after a no; `Closed` |
+//! | `Answered` | an answer came, and no other counts | `Sending` after a yes while its terms hold; `Unknown` after a yes when another bridge may have sent it; `Refused` after a no; `Closed` |
 //! | `Sending` | a request may be at the service | `Sent`; `Answered` or `Open` if it was refused and nothing happened; `Unknown` |
 //! | `Sent` | it was made; the same call gets this result for two minutes | |
 //! | `Refused` | the person said no; the same is not asked for two minutes | |
@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     digest::Digest,
-    outcome::{Failure, Made},
+    outcome::{Doubt, Failure, Made},
 };
 
 /// How long the same call gets the first result, and a refusal holds.
@@ -58,24 +58,15 @@ pub(crate) struct Terms {
     pub(crate) answers: Option<String>,
 }
 
-/// What may have been made.
-#[derive(Clone)]
-pub(crate) struct Unresolved {
-    /// What to look for.
-    pub(crate) create: UnconfirmedCreate,
-    /// The key of its record in the state folder, if one is kept.
-    pub(crate) key: Option<String>,
-}
-
 #[derive(Clone)]
 enum State {
     Open,
     Shown(Instant),
     Answered(Decision),
-    Sending(Unresolved),
+    Sending(UnconfirmedCreate),
     Sent(Made),
     Refused,
-    Unknown(Unresolved),
+    Unknown(UnconfirmedCreate),
     Closed,
 }
 
@@ -148,7 +139,7 @@ pub(crate) enum Entry {
     /// The person refused it a moment ago.
     Refused,
     /// It may have been made; the caller is to find out.
-    Unknown(Owner, Box<Unresolved>),
+    Unknown(Owner, Box<UnconfirmedCreate>),
 }
 
 /// Why a person is not asked.
@@ -483,7 +474,7 @@ impl Owner {
     /// Records that the request leaves. Returns false, and it must not leave, without a yes to exactly these terms where one is
     /// needed.
     #[must_use]
-    pub(crate) fn send(&self, permission: Permission<'_>, unresolved: Unresolved) -> bool {
+    pub(crate) fn send(&self, permission: Permission<'_>, unresolved: UnconfirmedCreate) -> bool {
         let agreed = self.progress.borrow().terms.clone();
         self.step(|state| {
             let may = match (state, permission, agreed.as_deref()) {
@@ -514,11 +505,11 @@ impl Owner {
         });
     }
 
-    /// Records that it may have been made.
+    /// Records that it may have been made: by this bridge, or after a yes by another.
     pub(crate) fn lost(&self, create: UnconfirmedCreate) {
-        self.step(|state| match state {
-            State::Sending(sent) => Some(State::Unknown(Unresolved { create, key: sent.key.clone() })),
-            _ => None,
+        self.step(|state| {
+            let may_be = matches!(state, State::Sending(_) | State::Answered(Decision::Yes));
+            may_be.then_some(State::Unknown(create))
         });
     }
 
@@ -565,7 +556,8 @@ impl Owner {
                 (progress.state, progress.since) = (next, now);
             }
             let closing = closing.or_else(|| match (&progress.state, progress.terms.as_deref()) {
-                (State::Unknown(_), Some(terms)) => Some(ClosingPage::unknown(&terms.preview)),
+                (State::Unknown(_), Some(terms)) => Some(ClosingPage::unknown(Doubt::Lost, &terms.preview)),
+                (State::Sent(made), Some(_)) => Some(ClosingPage::made(made)),
                 (_, Some(_)) => Some(ClosingPage::ended_early()),
                 (_, None) => None,
             });

@@ -286,6 +286,135 @@ async fn two_questions_open_at_once_and_two_yeses_make_one_email_and_no_page_cal
     assert_eq!(fixture.mails().await, Mails::sent("Once"));
 }
 
+/// Bridges of one machine, each with a question about the same email open in a window.
+async fn asked_by<const N: usize>(
+    fixture: &Fixture,
+    folder: &Path,
+    files: &[AuditFile; N],
+) -> Vec<(Client, Person, String, Window)> {
+    let mut asked = Vec::new();
+    for file in files {
+        let person = Person::who_follows_links(Answer::Yes);
+        let client = remembering(fixture, &person, folder, &[&file.option()]).await;
+        let call = params("reply", fixture.reply("Once"));
+        let (state, url) = link(client.service.call_tool_once(call).await.unwrap());
+        let window = Window::open(&url).await;
+        person.clock.forward(Duration::from_secs(2));
+        asked.push((client, person, state.unwrap(), window));
+    }
+    asked
+}
+
+/// Brings the answer that was given on the page, and returns what the model is told.
+async fn collect(fixture: &Fixture, client: &Client, state: &str) -> CallToolResult {
+    let accepted: InputResponses = [("consent".to_owned(), json!({ "action": "accept" }))].into();
+    let call = params("reply", fixture.reply("Once"));
+    client.call_once(call.with_request_state(state).with_input_responses(accepted)).await
+}
+
+#[tokio::test]
+async fn a_yes_after_which_nothing_can_be_read_is_not_called_unsent_since_another_bridge_may_have_sent_it() {
+    let failures = [Effect::status(404), Effect::status(503), Effect::status(401), Effect::drop_before()];
+    for reads in failures {
+        let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+        let files = [AuditFile::new(), AuditFile::new()];
+        let asked = asked_by(&fixture, folder.path(), &files).await;
+        let [(_, _, _, first), (client, person, state, second)] = &asked[..] else { panic!("two") };
+        first.press("send").await;
+        assert!(first.again().await.contains("goes out at"));
+        let failing = FaultRule::new(reads).method("GET").path("/conversations/*").always();
+        fixture.mock.control().add_fault(failing).await.unwrap();
+        second.press("send").await;
+        let page = second.again().await;
+        for shown in
+            ["not known whether the email was sent", "Look in the app", "kim@customer.example", "Once"]
+        {
+            assert!(page.contains(shown), "{shown} in {page}");
+        }
+        assert!(!page.contains("was not sent") && !page.contains("Nothing was sent"), "{page}");
+        assert_says_how_to_look(&collect(&fixture, client, state).await);
+        assert_eq!(files[1].lines().last().unwrap()["outcome"], "unknown");
+
+        fixture.mock.control().clear_faults().await;
+        person.clock.forward(Duration::from_secs(3600));
+        let again = client.call_once(params("reply", fixture.reply("Once"))).await;
+        assert!(
+            text(&again).contains("repeats a call"),
+            "it is looked for, and nobody is asked: {}",
+            text(&again)
+        );
+        let page = second.again().await;
+        assert!(page.contains("The email goes out"), "the window learns it too: {page}");
+        assert_eq!(fixture.mails().await, Mails::sent("Once"));
+    }
+}
+
+#[tokio::test]
+async fn a_yes_for_what_changed_is_not_called_unsent_while_another_bridge_is_sending() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let files = [AuditFile::new(), AuditFile::new()];
+    let asked = asked_by(&fixture, folder.path(), &files).await;
+    let [(_, _, _, first), (client, _, state, second)] = &asked[..] else { panic!("two") };
+    // Nothing of it can be seen in the conversation yet.
+    let hanging = Effect::drop_before().delayed(Duration::from_secs(60));
+    let hanging = FaultRule::new(hanging).method("POST").path("/conversations/*/*");
+    fixture.mock.control().add_fault(hanging).await.unwrap();
+    first.press("send").await;
+    crate::wire::under_way(&fixture.mock).await;
+    write_again(&fixture).await;
+    second.press("send").await;
+    assert_says_how_to_look(&collect(&fixture, client, state).await);
+    let page = second.again().await;
+    assert!(page.contains("not known whether the email was sent"), "{page}");
+    assert_eq!(files[1].lines().last().unwrap()["outcome"], "unknown");
+}
+
+#[tokio::test]
+async fn what_ends_without_a_yes_speaks_of_its_own_question_since_another_bridge_may_have_sent_the_email() {
+    for answer in ["refuse", "nothing"] {
+        let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+        let files = [AuditFile::new(), AuditFile::new()];
+        let asked = asked_by(&fixture, folder.path(), &files).await;
+        let [(_, _, _, first), (client, person, state, second)] = &asked[..] else { panic!("two") };
+        first.press("send").await;
+        assert!(first.again().await.contains("goes out at"));
+        match answer {
+            "refuse" => _ = second.press("refuse").await,
+            _ => {
+                person.clock.forward(Duration::from_secs(300));
+                until(async || second.again().await.contains("closed")).await;
+            }
+        }
+        let page = second.again().await;
+        assert!(page.contains("Nothing was sent by this question"), "{answer}: {page}");
+        let said = collect(&fixture, client, state).await;
+        assert!(is_error(&said) && text(&said).contains("by this call"), "{answer}: {}", text(&said));
+        assert_eq!(fixture.mails().await, Mails::sent("Once"));
+    }
+}
+
+#[tokio::test]
+async fn another_summary_makes_no_other_email_for_a_second_bridge_or_after_a_restart_either() {
+    for is_found in [true, false] {
+        let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+        let person = Person::who(Answer::Yes);
+        let client = remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+        let lost = if is_found { Effect::drop_after() } else { Effect::drop_before() };
+        lose(&fixture, lost, Effect::status(503)).await;
+        assert_says_how_to_look(&client.call("reply", fixture.reply("Once")).await);
+        fixture.mock.control().clear_faults().await;
+        drop(client);
+
+        let client = remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+        let mut again = fixture.reply("Once");
+        again["summary"] = "Tell Kim".into();
+        let result = client.call("reply", again).await;
+        assert!(!is_error(&result), "{}", text(&result));
+        assert_eq!(text(&result).contains("repeats a call"), is_found, "{}", text(&result));
+        assert_eq!(fixture.mails().await, Mails::sent("Once"));
+    }
+}
+
 /// The customer writes again.
 async fn write_again(fixture: &Fixture) {
     let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "And?");

@@ -16,6 +16,7 @@ use shared_inbox::Conversation;
 use super::{
     Create, Sender,
     channel::{self, NO_CLIENT, OpenQuestion, PageDelivery, QuestionOutcome},
+    make::{may_be_made_elsewhere, to_look_for},
     note, sentences,
 };
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
         self, AskMethod, ClosingPage, Consent, ConsentError, Decision, Ending, Entry, Owner, Permission,
         Terms, Waiter, last_inbound,
     },
-    outcome::{Failure, FailureKind, Outcome},
+    outcome::{Doubt, Failure, FailureKind, Outcome},
     server::{
         Connection, record,
         results::{error, failed},
@@ -212,33 +213,44 @@ impl Sender {
 
     /// Sends after a yes, with another key if the first is refused by now.
     async fn send(&self, owner: &Owner, request: &mut ConsentRequest) -> Outcome {
-        let outcome = self.send_once(owner, request).await;
-        if let Outcome::Refused(failure) = &outcome
+        let mut sent = self.send_once(owner, request).await;
+        if let Ok(Outcome::Refused(failure)) | Err(failure) = &sent
             && failure.is_key_refused()
             && let Some(connection) = self.connector.renew(&request.connection).await
         {
             request.connection = connection;
-            return self.send_once(owner, request).await;
+            sent = self.send_once(owner, request).await;
         }
-        outcome
+        let ConsentRequest { connection, create, conversation, .. } = request;
+        match sent {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                if let Ok(lost) = to_look_for(connection, create, conversation).await {
+                    owner.lost(lost);
+                }
+                Outcome::Unknown(Doubt::Elsewhere)
+            }
+        }
     }
 
     /// Sends once. A risk, another contact or a new email may have come while the person was asked, so the conversation is read
-    /// again.
-    async fn send_once(&self, owner: &Owner, request: &ConsentRequest) -> Outcome {
-        let read = request.connection.client.conversation(&request.create.id).get().await;
-        let conversation = match read {
-            Ok(conversation) => conversation,
-            Err(e) => return Outcome::Refused(error(&e)),
+    /// again. The error is why nothing was sent here, and it cannot be seen whether another bridge, which may have asked as well,
+    /// has sent it.
+    async fn send_once(&self, owner: &Owner, request: &ConsentRequest) -> Result<Outcome> {
+        let ConsentRequest { connection, create, terms, .. } = request;
+        let conversation = connection.client.conversation(&create.id).get().await.map_err(|e| error(&e))?;
+        let now = ConsentRequest::new(connection, create.clone(), conversation, None);
+        let outcome = if now.terms == *terms {
+            let permission = Permission::Yes(&now.terms);
+            self.make(connection, create, owner, permission, Some(&now.conversation)).await
+        } else {
+            let made = terms.preview.made_since(&request.conversation, &now.conversation);
+            made.map_or_else(|| Outcome::Refused(failed(sentences::CHANGED)), Outcome::Made)
         };
-        let now = ConsentRequest::new(&request.connection, request.create.clone(), conversation, None);
-        if now.terms != request.terms {
-            // Another bridge may have asked as well, and sent it.
-            let made = request.terms.preview.made_since(&request.conversation, &now.conversation);
-            return made.map_or_else(|| Outcome::Refused(failed(sentences::CHANGED)), Outcome::Made);
+        match outcome {
+            Outcome::Refused(why) if may_be_made_elsewhere(connection, create).await => Err(why),
+            outcome => Ok(outcome),
         }
-        let permission = Permission::Yes(&now.terms);
-        self.make(&request.connection, &request.create, owner, permission, Some(&now.conversation)).await
     }
 
     /// Acts on any answer but a yes.
@@ -297,8 +309,9 @@ impl Sender {
                 Err(outcome) => return sentences::result(create, &outcome, None).map(Into::into),
             };
             owner.ask(terms.clone(), AskMethod::Form).map_err(sentences::cannot_ask)?;
-            let handle =
-                owner.handle().ok_or_else(|| failed("Not sent: this machine has no random numbers."))?;
+            let handle = owner
+                .handle()
+                .ok_or_else(|| failed("Not sent by this call: this machine has no random numbers."))?;
             owner.travel();
             return Ok(input_required(consent::form(&terms.preview), handle).into());
         };

@@ -70,9 +70,9 @@ impl Create {
         serde_json::to_string(&(&self.id, &self.input)).unwrap_or_default()
     }
 
-    /// Returns the key under which the bridges of this machine make exactly this at most once, at this service.
+    /// Returns the key under which the bridges of this machine make this at most once, at this service.
     pub(super) fn key(&self, client: &Client) -> String {
-        Digest::new(format!("{} {}", client.base_url(), self.exact())).to_hex()
+        format!("{} {}", client.base_url(), self.digest().to_hex())
     }
 
     /// Returns the digest that tells this create from others. Of an email, it is what a person sees: another summary, other

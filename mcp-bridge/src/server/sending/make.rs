@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use shared_inbox::{
     Certainty, Conversation, Error, ErrorKind, ReplyResult, TimelineItem, Timestamp,
     clock::BoxFuture,
-    create::{self, Lookup},
+    create::{self, Lookup, UnconfirmedCreate},
     once::UnfinishedRecord,
 };
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{Create, Sender, create::CreateInput, sentences};
 use crate::{
-    consent::{Entry, Owner, Permission, Unresolved},
-    outcome::{Failure, Made, Outcome},
+    consent::{Entry, Owner, Permission},
+    outcome::{Doubt, Failure, Made, Outcome},
     server::{
         Connection,
         record::{self, Intent},
@@ -67,7 +67,7 @@ impl Sender {
             Entry::Made(made) => Err(Outcome::Made(made)),
             Entry::Refused => Err(Outcome::Refused(failed(sentences::REFUSED))),
             Entry::Busy(_) => Err(Outcome::Refused(failed("Nothing was done: the same call is being made."))),
-            Entry::Unknown(owner, unresolved) => match look_up(connection, &unresolved, owner.age()).await {
+            Entry::Unknown(owner, lost) => match look_up(connection, create, &lost, owner.age()).await {
                 Some(outcome) => {
                     if let Outcome::Made(made) = &outcome {
                         owner.made(made.clone());
@@ -121,7 +121,7 @@ impl Sender {
             Ok(intent) => Ok((in_flight, intent)),
             // With an audit every email must be recorded; a note or a draft reaches no customer.
             Err(_) if sends => Err(failed(
-                "Nothing was sent: the file of --audit cannot be written to, and an email that is not written down does not \
+                "Nothing was sent by this call: the file of --audit cannot be written to, and an email that is not written down does not \
                  go out.",
             )),
             Err(_) => Ok((in_flight, None)),
@@ -135,34 +135,72 @@ async fn left_unresolved(connection: &Connection, create: &Create) -> Option<Out
     if !connection.remembers || !create.sends() {
         return None;
     }
-    let key = create.key(&connection.client);
-    let record = unresolved_record(connection, &key).await?;
-    let unresolved = Unresolved { create: record.unconfirmed()?.clone(), key: Some(key) };
-    look_up(connection, &unresolved, age_of(record.since())).await
+    let record = unresolved_record(connection, create).await?;
+    let (lost, age) = (record.unconfirmed()?.clone(), age_of(record.since()));
+    look_up(connection, create, &lost, age).await
 }
 
-/// Looks for what may have been made so long ago, and settles its record if it is there. `None`: it is not; sending it looks
-/// once more.
-async fn look_up(connection: &Connection, unresolved: &Unresolved, age: Duration) -> Option<Outcome> {
-    match connection.client.find_unconfirmed(&unresolved.create).await {
+/// Looks for what may have been made so long ago, and settles its record. `None`: it is not there.
+async fn look_up(
+    connection: &Connection,
+    create: &Create,
+    lost: &UnconfirmedCreate,
+    age: Duration,
+) -> Option<Outcome> {
+    // The record as it is before the look: of one that another bridge takes over meanwhile, nothing is settled.
+    let record = unresolved_record(connection, create).await;
+    match connection.client.find_unconfirmed(lost).await {
         Ok(Lookup::Found(item)) => {
-            if let Some(key) = &unresolved.key
-                && let Some(record) = unresolved_record(connection, key).await
-                && let Some(id) = item_id(&item)
-            {
+            if let (Some(record), Some(id)) = (record, item_id(&item)) {
                 _ = record.created(id).await;
             }
             Some(Outcome::Made(Made { age: Some(age), ..Made::new(response_in(&item), true) }))
         }
-        Ok(Lookup::NotFound) => None,
-        _ => Some(Outcome::Unknown(Some(age))),
+        Ok(Lookup::NotFound) => {
+            // It may be of another summary, and would stand in the way of this one.
+            if let Some(record) = record {
+                _ = record.not_created().await;
+            }
+            None
+        }
+        _ => Some(Outcome::Unknown(Doubt::Before(age))),
     }
 }
 
-/// Returns the record of what may have been made under this key, if no bridge is at it.
-async fn unresolved_record(connection: &Connection, key: &str) -> Option<UnfinishedRecord> {
+/// Returns the record of what may have been made, if no bridge is at it.
+async fn unresolved_record(connection: &Connection, create: &Create) -> Option<UnfinishedRecord> {
+    let key = create.key(&connection.client);
     let records = connection.client.once_records().await.ok()?;
     records.into_iter().find(|record| record.key() == key && !record.is_held())
+}
+
+/// Returns whether a bridge of this machine is making this, or may have made it.
+pub(super) async fn may_be_made_elsewhere(connection: &Connection, create: &Create) -> bool {
+    let key = create.key(&connection.client);
+    match connection.client.once_records().await {
+        Ok(records) => records.iter().any(|record| record.key() == key),
+        // A folder that cannot be read may hold it.
+        Err(_) => connection.remembers,
+    }
+}
+
+/// Returns what to look for to learn whether this was made after the conversation was read.
+pub(super) async fn to_look_for(
+    connection: &Connection,
+    create: &Create,
+    conversation: &Conversation,
+) -> Result<UnconfirmedCreate, Error> {
+    let thread = connection.client.conversation(&create.id);
+    match create.input.clone() {
+        CreateInput::Note(note) => thread.add_note(note.body).seen(conversation).unconfirmed().await,
+        CreateInput::Reply(reply) => {
+            thread.reply(reply.body.clone()).and_send().input(reply).seen(conversation).unconfirmed().await
+        }
+        CreateInput::Request(request) => {
+            let call = thread.request_documents(request.documents.clone()).and_send();
+            call.input(request).seen(conversation).unconfirmed().await
+        }
+    }
 }
 
 async fn send(
@@ -195,15 +233,18 @@ async fn send(
         // Not the error itself: a service's sentence may repeat what was written.
         let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
         tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
-        match certainty {
-            Certainty::Unknown => Outcome::Unknown(None),
-            // Another bridge is at it, or nobody can say whether one was.
-            _ if matches!(e.kind(), ErrorKind::OnceInProgress | ErrorKind::OnceStore) => {
-                Outcome::Unknown(None)
-            }
-            _ => Outcome::Refused(error(&e)),
-        }
+        doubt(&e).map_or_else(|| Outcome::Refused(error(&e)), Outcome::Unknown)
     })
+}
+
+/// Returns why it is not known whether something was made, if it is not.
+fn doubt(error: &Error) -> Option<Doubt> {
+    match error.kind() {
+        _ if error.certainty() == Certainty::Unknown => Some(Doubt::Lost),
+        // Another bridge is at it, has just made it with another summary, or nobody can say whether one was.
+        ErrorKind::OnceInProgress | ErrorKind::OnceKeyTaken | ErrorKind::OnceStore => Some(Doubt::Elsewhere),
+        _ => None,
+    }
 }
 
 /// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
@@ -220,8 +261,7 @@ async fn follow<I: create::CreateInput>(
         Some(conversation) => call.seen(conversation),
         None => call,
     };
-    let unresolved = Unresolved { create: call.unconfirmed().await?, key: key.clone() };
-    if !owner.send(permission, unresolved) {
+    if !owner.send(permission, call.unconfirmed().await?) {
         return Ok(Outcome::Refused(failed(sentences::CHANGED)));
     }
     let call = match key {
@@ -238,7 +278,8 @@ async fn follow<I: create::CreateInput>(
         Err(error) => {
             match error.unconfirmed() {
                 Some(unconfirmed) => owner.lost(unconfirmed.clone()),
-                None if error.certainty() == Certainty::Unknown => {}
+                // What is looked for stays as it was before the request.
+                None if doubt(&error).is_some() => {}
                 None => owner.retract(),
             }
             Err(error)

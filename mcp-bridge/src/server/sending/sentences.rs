@@ -7,20 +7,20 @@ use rmcp::model::CallToolResult;
 use super::{Create, create::CreateInput};
 use crate::{
     consent::{ANSWER_TIMEOUT, CannotAsk, ConsentError},
-    outcome::{Failure, FailureKind, Fate, Made, Outcome},
+    outcome::{Doubt, Failure, FailureKind, Fate, Made, Outcome},
     render::counted,
     server::results::{changed, failed},
 };
 
-pub(super) const REFUSED: &str = "Not sent: the person refused this email a moment ago, or several in this conversation, and is not \
+pub(super) const REFUSED: &str = "Not sent by this call: the person refused this email a moment ago, or several in this conversation, and is not \
     asked again. Do not try to send it; ask them what they want instead.";
 pub(super) const CHANGED: &str =
-    "Not sent: the conversation changed while the person was asked. Read it again.";
+    "Not sent by this call: the conversation changed while the person was asked. Read it again.";
 pub(super) const DECLINED: &str =
-    "Not sent, and no draft was made: the person declined. Ask them what they want instead.";
-pub(super) const NO_ANSWER: &str = "Not sent, and no draft was made: the person gave no answer. Ask them before you try again, or call \
+    "Not sent by this call, and no draft was made: the person declined. Ask them what they want instead.";
+pub(super) const NO_ANSWER: &str = "Not sent by this call, and no draft was made: the person gave no answer. Ask them before you try again, or call \
     without `send` to make a draft.";
-pub(super) const WITHDRAWN: &str = "Not sent, and no draft was made: the call was cancelled.";
+pub(super) const WITHDRAWN: &str = "Not sent by this call, and no draft was made: the call was cancelled.";
 pub(super) const TOO_QUICK: &str =
     "the question was answered in less than a second, which no person does: the client answers by itself";
 /// What is known of a question whose asker is gone.
@@ -36,7 +36,7 @@ pub(super) fn without_consent(why: ConsentError) -> String {
 
 pub(super) fn still_open() -> Failure {
     failed(format!(
-        "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes sends \
+        "Not sent yet by this call: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes sends \
          the email. To learn the answer, make the same call again in a while; do not change the email.",
         ANSWER_TIMEOUT.as_secs() / 60
     ))
@@ -46,11 +46,11 @@ pub(super) fn cannot_ask(why: CannotAsk) -> Failure {
     failed(match why {
         CannotAsk::Refused => REFUSED,
         CannotAsk::TooManyQuestions => {
-            "Not sent, and no draft was made: the person has three other questions to answer. Wait for their answers, or call \
+            "Not sent by this call, and no draft was made: the person has three other questions to answer. Wait for their answers, or call \
              without `send` to make a draft."
         }
         CannotAsk::TooManyWindows => {
-            "Not sent, and no draft was made: the person's browser was opened three times within two minutes and nobody \
+            "Not sent by this call, and no draft was made: the person's browser was opened three times within two minutes and nobody \
              answered there. Ask them before you try again, or call without `send` to make a draft."
         }
     })
@@ -84,13 +84,13 @@ pub(super) fn result(
             Some(why) => Failure::new(
                 failure.kind,
                 format!(
-                    "Nothing was sent because {why}, and a draft could not be made either: {}",
+                    "Nothing was sent by this call because {why}, and a draft could not be made either: {}",
                     failure.message
                 ),
             ),
             None => failure.clone(),
         }),
-        Outcome::Unknown(age) => Err(unknown(create, *age, why)),
+        Outcome::Unknown(doubt) => Err(unknown(create, *doubt, why)),
     }
 }
 
@@ -119,20 +119,24 @@ fn sentence(input: &CreateInput, made: &Made) -> String {
     }
 }
 
-/// Returns what to do about a create that may have been made, `age` ago if not by this call.
-fn unknown(create: &Create, age: Option<Duration>, why: Option<&str>) -> Failure {
+/// Returns what to do about a create that may have been made.
+fn unknown(create: &Create, doubt: Doubt, why: Option<&str>) -> Failure {
     let what = match &create.input {
         CreateInput::Note(_) => "the note was added",
         _ if create.sends() => "the email was sent",
         _ => "the draft was made",
     };
     let mut message = why.map(|why| format!("It was to be a draft because {why}. ")).unwrap_or_default();
-    message.push_str(&match age {
-        None => format!("It is not known whether {what}: the service's response was lost. It may have been."),
-        Some(age) => format!(
-            "The response to the same call, {}, was lost, and it is still not clear whether {what}. It may have been, and nothing \
-             was done now.",
+    message.push_str(&match doubt {
+        Doubt::Lost => {
+            format!("It is not known whether {what}: the service's response was lost. It may have been.")
+        }
+        Doubt::Before(age) => format!(
+            "It is still not clear whether {what} after the same call, {}. It may have been, and nothing was done now.",
             ago(age)
+        ),
+        Doubt::Elsewhere => format!(
+            "It is not known whether {what}: this call did nothing, but another program may have, and that cannot be seen now."
         ),
     });
     message.push_str(
