@@ -18,7 +18,7 @@ pub(crate) use preview::{EmailPreview, last_inbound, without_unseen_differences}
 pub use private_file::PrivateFile;
 pub(crate) use private_file::remove_leftovers;
 pub(crate) use question::{
-    CannotAsk, ConsentError, Ending, Entry, Owner, Permission, Questions, RESULT_TTL, Terms, Waiter,
+    CannotAsk, ConsentError, Ending, Entry, Event, Owner, Permission, Questions, RESULT_TTL, Terms, Waiter,
 };
 
 use std::time::Duration;

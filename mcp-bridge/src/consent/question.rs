@@ -1,13 +1,13 @@
 //! One note, draft or email and the question to a person about it, from the call that wants it to what became of it.
 //!
 //! Each is one entry of one table, found by one digest of what is to be made. An email that a person must agree to holds the
-//! terms of that agreement. Every change of its state is a function of this file:
+//! terms of that agreement. Every change of its state is a line of [`State::after`]:
 //!
 //! | state | what holds | next |
 //! |---|---|---|
 //! | `Open` | nothing has left; a person is asked, or nobody has to be | `Shown`, `Answered`, `Closed`; `Sending` if nobody has to be asked |
 //! | `Shown` | a browser shows the question | `Answered`, `Closed` |
-//! | `Answered` | an answer came, and no other counts | `Sending` after a yes while its terms hold; `Unknown` after a yes when another bridge may have sent it; `Refused` after a no; `Closed` |
+//! | `Answered` | an answer came, and no other counts | after a yes `Sending` while its terms hold, or `Unknown` when another bridge may have sent it; after a no `Refused`; `Closed` |
 //! | `Sending` | a request may be at the service | `Sent`; `Answered` or `Open` if it was refused and nothing happened; `Unknown` |
 //! | `Sent` | it was made; the same call gets this result for two minutes | |
 //! | `Refused` | the person said no; the same is not asked for two minutes | |
@@ -18,10 +18,7 @@
 //! waits meanwhile. An owner that is dropped midway leaves `Unknown` where a request may have left, and `Closed` elsewhere.
 
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -58,16 +55,73 @@ pub(crate) struct Terms {
     pub(crate) answers: Option<String>,
 }
 
-#[derive(Clone)]
 enum State {
     Open,
     Shown(Instant),
     Answered(Decision),
+    /// With what to look for, if the response is lost.
     Sending(UnconfirmedCreate),
     Sent(Made),
     Refused,
     Unknown(UnconfirmedCreate),
     Closed,
+}
+
+/// What happens to a question.
+pub(crate) enum Event<'a> {
+    /// A browser shows it.
+    Shown(Instant),
+    Answered(Decision),
+    /// Nobody wants the answer any more.
+    TakenBack,
+    /// The answer is a no, which holds for a while.
+    Refused,
+    /// The request leaves. The create is what to look for if the response is lost.
+    Left(Permission<'a>, UnconfirmedCreate),
+    /// The service refused the request, and nothing happened.
+    Retracted,
+    /// It was made, or found.
+    Made(Made),
+    /// It may have been made: by this bridge, or after a yes by another.
+    Lost(UnconfirmedCreate),
+    /// What may have been made is not there.
+    NotThere,
+    /// Whoever worked on it is gone.
+    GivenUp,
+}
+
+/// Why a request may leave.
+#[derive(Clone, Copy)]
+pub(crate) enum Permission<'a> {
+    /// It reaches no customer, or the person who started the bridge allowed it.
+    NotNeeded,
+    /// A person said yes, and the terms are these now.
+    Yes(&'a Terms),
+}
+
+impl State {
+    /// Returns the state after an event, if the event has a way from this one. `agreed` is what a person is asked, if one is.
+    fn after(&self, event: Event<'_>, agreed: Option<&Terms>) -> Option<Self> {
+        use State::{Answered, Closed, Open, Refused, Sending, Sent, Shown, Unknown};
+        Some(match (self, event) {
+            (Open, Event::Shown(at)) => Shown(at),
+            (Open | Shown(_), Event::Answered(answer)) => Answered(answer),
+            (Open | Shown(_), Event::TakenBack) => Closed,
+            (Answered(Decision::No), Event::Refused) => Refused,
+            (Open, Event::Left(Permission::NotNeeded, create)) if agreed.is_none() => Sending(create),
+            (Answered(Decision::Yes), Event::Left(Permission::Yes(now), create)) if agreed == Some(now) => {
+                Sending(create)
+            }
+            (Sending(_), Event::Retracted) if agreed.is_some() => Answered(Decision::Yes),
+            (Sending(_), Event::Retracted) => Open,
+            (Sending(_) | Unknown(_), Event::Made(made)) => Sent(made),
+            (Sending(_) | Answered(Decision::Yes), Event::Lost(create)) => Unknown(create),
+            (Unknown(_), Event::NotThere) => Open,
+            (Sending(create), Event::GivenUp) => Unknown(create.clone()),
+            (Open | Shown(_) | Answered(_), Event::GivenUp) => Closed,
+            _ => return None,
+        })
+    }
 }
 
 /// What the calls that wait for an answer are given.
@@ -77,46 +131,39 @@ pub(crate) struct Ending {
     pub(crate) consent: Option<Consent>,
 }
 
-#[derive(Clone)]
-struct Progress {
+/// An entry of the table.
+pub(crate) struct Question {
+    digest: Digest,
+    conversation: String,
+    opened: Instant,
+    /// Cancelled when no call wants the answer.
+    withdrawn: CancellationToken,
+    progress: watch::Sender<Progress>,
+}
+
+/// What changes about a question.
+pub(super) struct Progress {
     state: State,
     /// When it came into this state.
     since: Instant,
     is_owned: bool,
+    /// What a person is asked, if one is.
     terms: Option<Arc<Terms>>,
-    ending: Option<Ending>,
-    /// The last page, and when it was decided.
-    closing: Option<(ClosingPage, Timestamp)>,
-    decided: Option<Timestamp>,
-}
-
-/// An entry of the table.
-pub(crate) struct Question {
-    id: u64,
-    digest: Digest,
-    conversation: String,
-    opened: Instant,
     /// What the answer brings back, where it comes with a call of its own.
     handle: Option<String>,
     pub(super) page: Option<PageAccess>,
-    interest: Interest,
-    progress: watch::Sender<Progress>,
-}
-
-/// The calls that want an answer.
-#[derive(Clone, Default)]
-struct Interest {
-    /// How many calls wait, or would leave it open if they went.
-    waiting: Arc<AtomicUsize>,
-    /// How many calls wait now.
-    present: Arc<AtomicUsize>,
-    withdrawn: CancellationToken,
+    /// How many calls wait for the answer, and whether the question stays open when they go.
+    waiting: usize,
+    stays: bool,
+    /// When the answer was given, or the question ended without one.
+    decided: Option<Timestamp>,
+    ending: Option<Ending>,
+    closing: Option<ClosingPage>,
 }
 
 #[derive(Default)]
 struct Table {
-    all: Vec<Question>,
-    last_id: u64,
+    all: Vec<Arc<Question>>,
     /// When each browser window without an answer was opened.
     windows: Vec<Instant>,
 }
@@ -161,15 +208,6 @@ pub(crate) enum ConsentError {
     OtherEmail,
 }
 
-/// Why a request may leave.
-#[derive(Clone, Copy)]
-pub(crate) enum Permission<'a> {
-    /// It reaches no customer, or the person who started the bridge allowed it.
-    NotNeeded,
-    /// A person said yes, and the terms are these now.
-    Yes(&'a Terms),
-}
-
 impl Questions {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, table: Arc::default() }
@@ -178,56 +216,55 @@ impl Questions {
     /// Returns what there is about the create with this digest. What is not being worked on becomes the caller's.
     pub(crate) fn enter(&self, digest: Digest, conversation: &str) -> Entry {
         let (mut table, now) = self.lock();
-        for question in table.all.iter().filter(|question| question.digest == digest) {
-            let progress = question.progress.borrow().clone();
-            let age = now.saturating_duration_since(progress.since);
-            match progress.state {
-                // Its answer would come with a call of its own, or nobody wants it any more; this call takes its place.
-                State::Open | State::Shown(_)
-                    if !progress.is_owned || question.interest.withdrawn.is_cancelled() =>
-                {
-                    let close = |state: &State| {
-                        matches!(state, State::Open | State::Shown(_)).then_some(State::Closed)
-                    };
-                    if !question.step(now, close) {
-                        return Entry::Busy(question.waiter());
+        let mut same = table.all.iter().filter(|question| question.digest == digest);
+        let found = same.find_map(|question| {
+            question.edit(|progress| {
+                let age = now.saturating_duration_since(progress.since);
+                let is_unwanted = !progress.is_owned || question.withdrawn.is_cancelled();
+                match &progress.state {
+                    // Its answer would come with a call of its own, or nobody wants it any more; this call takes its place.
+                    State::Open | State::Shown(_) if is_unwanted => {
+                        progress.step(now, Event::TakenBack);
+                        None
                     }
+                    _ if progress.is_owned => Some(Entry::Busy(Waiter::new(question, progress))),
+                    State::Sent(made) if age < RESULT_TTL => {
+                        Some(Entry::Made(Made { age: Some(age), ..made.clone() }))
+                    }
+                    State::Refused if age < RESULT_TTL => Some(Entry::Refused),
+                    State::Unknown(lost) => {
+                        let lost = Box::new(lost.clone());
+                        Some(Entry::Unknown(self.owner(question, progress), lost))
+                    }
+                    _ => None,
                 }
-                _ if progress.is_owned => return Entry::Busy(question.waiter()),
-                State::Sent(made) if age < RESULT_TTL => {
-                    return Entry::Made(Made { age: Some(age), ..made });
-                }
-                State::Refused if age < RESULT_TTL => return Entry::Refused,
-                State::Unknown(unresolved) => {
-                    question.progress.send_modify(|progress| progress.is_owned = true);
-                    return Entry::Unknown(self.owner(question), Box::new(unresolved));
-                }
-                _ => {}
-            }
+            })
+        });
+        if let Some(found) = found {
+            return found;
         }
-        table.last_id += 1;
         let progress = Progress {
             state: State::Open,
             since: now,
             is_owned: true,
             terms: None,
+            handle: None,
+            page: None,
+            waiting: 0,
+            stays: false,
+            decided: None,
             ending: None,
             closing: None,
-            decided: None,
         };
-        let question = Question {
-            id: table.last_id,
+        let question = Arc::new(Question {
             digest,
             conversation: conversation.to_owned(),
             opened: now,
-            handle: None,
-            page: None,
-            interest: Interest::default(),
+            withdrawn: CancellationToken::new(),
             progress: watch::Sender::new(progress),
-        };
-        let owner = self.owner(&question);
-        table.all.push(question);
-        Entry::New(owner)
+        });
+        table.all.push(question.clone());
+        Entry::New(Owner { questions: self.clone(), question })
     }
 
     /// Takes the question whose answer a call brings back with this handle, and how long it was open. It works once, whatever
@@ -238,70 +275,65 @@ impl Questions {
         digest: Digest,
         terms: &Terms,
     ) -> Result<(Owner, Duration), ConsentError> {
-        let (mut table, now) = self.lock();
-        let question = table.all.iter_mut().find(|question| question.handle.as_deref() == Some(handle));
-        let question = question.filter(|question| question.is_travelling()).ok_or(ConsentError::Unknown)?;
-        question.handle = None;
-        if question.digest != digest || question.progress.borrow().terms.as_deref() != Some(terms) {
-            question.step(now, |_| Some(State::Closed));
-            return Err(ConsentError::OtherEmail);
-        }
-        question.progress.send_modify(|progress| progress.is_owned = true);
-        Ok((self.owner(question), now.saturating_duration_since(question.opened)))
+        let (table, now) = self.lock();
+        let question = table.all.iter().find(|question| question.has_handle(handle));
+        let question = question.ok_or(ConsentError::Unknown)?;
+        question.edit(|progress| {
+            if !progress.is_travelling() {
+                return Err(ConsentError::Unknown);
+            }
+            progress.handle = None;
+            if question.digest != digest || progress.terms.as_deref() != Some(terms) {
+                progress.step(now, Event::TakenBack);
+                return Err(ConsentError::OtherEmail);
+            }
+            Ok((self.owner(question, progress), now.saturating_duration_since(question.opened)))
+        })
     }
 
     /// Returns the question that a client was given this handle for, and how long it is open by now, if it still is.
     pub(crate) fn collect(&self, handle: &str, digest: Digest) -> Option<(Waiter, Option<Duration>)> {
         let (table, now) = self.lock();
-        let is_it =
-            |question: &&Question| question.handle.as_deref() == Some(handle) && question.digest == digest;
-        let question = table.all.iter().find(is_it)?;
+        let mut same = table.all.iter().filter(|question| question.digest == digest);
+        let question = same.find(|question| question.has_handle(handle))?;
         let age = question.is_open().then(|| now.saturating_duration_since(question.opened));
-        Some((question.waiter(), age))
+        Some((question.wait(), age))
     }
 
     /// Returns whether a question about this waits for an answer that comes with a call of its own.
     pub(crate) fn is_asking(&self, digest: Digest) -> bool {
-        self.lock().0.all.iter().any(|question| question.digest == digest && question.is_travelling())
+        let is_asking = |question: &Arc<Question>| question.progress.borrow().is_travelling();
+        self.lock().0.all.iter().any(|question| question.digest == digest && is_asking(question))
     }
 
-    /// Runs `act` on the question whose page fits, if there is one.
-    pub(super) fn with_page<T>(
-        &self,
-        fits: impl Fn(&PageAccess) -> bool,
-        act: impl FnOnce(&mut Question, Instant) -> T,
-    ) -> Option<T> {
-        let (mut table, now) = self.lock();
-        let question = table.all.iter_mut().find(|question| question.page.as_ref().is_some_and(&fits))?;
-        Some(act(question, now))
+    /// Returns the question whose page fits.
+    pub(super) fn with_page(&self, fits: impl Fn(&PageAccess) -> bool) -> Option<Arc<Question>> {
+        let has_page =
+            |question: &&Arc<Question>| question.progress.borrow().page.as_ref().is_some_and(&fits);
+        self.lock().0.all.iter().find(has_page).cloned()
     }
 
-    fn owner(&self, question: &Question) -> Owner {
-        Owner {
-            questions: self.clone(),
-            id: question.id,
-            progress: question.progress.clone(),
-            interest: question.interest.clone(),
-        }
+    fn owner(&self, question: &Arc<Question>, progress: &mut Progress) -> Owner {
+        progress.is_owned = true;
+        Owner { questions: self.clone(), question: question.clone() }
     }
 
     /// Forgets what is over, and gives the rest.
     fn lock(&self) -> (MutexGuard<'_, Table>, Instant) {
         let now = self.clock.now();
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        table.all.retain(|question| question.is_kept(now));
+        table.all.retain(|question| question.progress.borrow().is_kept(now));
         table.windows.retain(|at| now.saturating_duration_since(*at) < RESULT_TTL);
         (table, now)
     }
 }
 
-impl Question {
+impl Progress {
     fn is_kept(&self, now: Instant) -> bool {
-        let progress = self.progress.borrow();
-        let age = now.saturating_duration_since(progress.since);
-        match progress.state {
+        let age = now.saturating_duration_since(self.since);
+        match self.state {
             State::Unknown(_) => true,
-            _ if progress.is_owned => true,
+            _ if self.is_owned => true,
             State::Open | State::Shown(_) => age < ANSWER_TIMEOUT,
             // The last page, and the result, can be had again for a while.
             _ if self.page.is_some() => age < 2 * ANSWER_TIMEOUT,
@@ -311,89 +343,94 @@ impl Question {
 
     /// Returns whether a person is asked and has not answered.
     pub(super) fn is_open(&self) -> bool {
-        let progress = self.progress.borrow();
-        progress.terms.is_some() && matches!(progress.state, State::Open | State::Shown(_))
+        self.terms.is_some() && matches!(self.state, State::Open | State::Shown(_))
     }
 
     fn is_travelling(&self) -> bool {
-        self.is_open() && !self.progress.borrow().is_owned
+        self.is_open() && !self.is_owned
     }
 
-    /// Changes the state, if there is a way from it. Returns whether there was.
-    fn step(&self, now: Instant, change: impl FnOnce(&State) -> Option<State>) -> bool {
-        step(&self.progress, now, change)
+    /// Changes the state, if the event has a way from it. Returns whether it has.
+    fn step(&mut self, now: Instant, event: Event<'_>) -> bool {
+        let Some(next) = self.state.after(event, self.terms.as_deref()) else { return false };
+        match next {
+            State::Answered(_) => _ = self.decided.get_or_insert_with(Timestamp::now),
+            State::Open => self.terms = None,
+            _ => {}
+        }
+        (self.state, self.since) = (next, now);
+        true
     }
 
-    /// Records that a browser shows the question. Returns how long it has been open.
-    pub(super) fn show(&self, now: Instant) -> Duration {
-        self.step(now, |state| matches!(state, State::Open).then_some(State::Shown(now)));
-        now.saturating_duration_since(self.opened)
+    /// Records that a browser shows the question.
+    pub(super) fn show(&mut self, now: Instant) {
+        self.step(now, Event::Shown(now));
     }
 
     /// Records an answer on the page. Returns whether it counts: `None` if the question was never shown, false if it is over.
-    pub(super) fn answer_on_page(&self, answer: Decision, now: Instant) -> Option<bool> {
-        let mut was_shown = true;
-        let counts = self.step(now, |state| match state {
-            State::Shown(at) => Some(State::Answered(answer.after(now.saturating_duration_since(*at)))),
-            State::Open => {
-                was_shown = false;
-                None
+    pub(super) fn answer_on_page(&mut self, answer: Decision, now: Instant) -> Option<bool> {
+        match self.state {
+            State::Open => None,
+            State::Shown(at) => {
+                let answer = answer.after(now.saturating_duration_since(at));
+                Some(self.step(now, Event::Answered(answer)))
             }
-            _ => None,
-        });
-        was_shown.then_some(counts)
-    }
-
-    /// Waits until the question is over, and returns its last page; `None` while it is being acted upon after so long.
-    pub(super) fn closing(&self) -> impl Future<Output = Option<(ClosingPage, Timestamp)>> + use<> {
-        let mut progress = self.progress.subscribe();
-        async move {
-            let over = progress.wait_for(|progress| progress.closing.is_some()).await.ok()?;
-            over.closing.clone()
+            _ => Some(false),
         }
-    }
-
-    /// Returns when the answer was given, if it was.
-    pub(super) fn decided(&self) -> Option<Timestamp> {
-        self.progress.borrow().decided
-    }
-
-    fn waiter(&self) -> Waiter {
-        Waiter::new(&self.interest, &self.progress)
     }
 }
 
-fn step(
-    progress: &watch::Sender<Progress>,
-    now: Instant,
-    change: impl FnOnce(&State) -> Option<State>,
-) -> bool {
-    progress.send_if_modified(|progress| {
-        let Some(next) = change(&progress.state) else { return false };
-        if matches!(next, State::Answered(_)) {
-            progress.decided.get_or_insert_with(Timestamp::now);
-        }
-        progress.since = now;
-        progress.state = next;
-        true
-    })
+impl Question {
+    /// Runs `edit` on what changes about the question, and wakes who waits for that.
+    pub(super) fn edit<T>(&self, edit: impl FnOnce(&mut Progress) -> T) -> T {
+        let mut result = None;
+        self.progress.send_modify(|progress| result = Some(edit(progress)));
+        result.expect("it was run")
+    }
+
+    /// Returns whether a person is asked and has not answered.
+    pub(super) fn is_open(&self) -> bool {
+        self.progress.borrow().is_open()
+    }
+
+    fn has_handle(&self, handle: &str) -> bool {
+        self.progress.borrow().handle.as_deref() == Some(handle)
+    }
+
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.opened)
+    }
+
+    /// Waits until the question is over.
+    pub(super) async fn closed(&self) {
+        _ = self.progress.subscribe().wait_for(|progress| progress.closing.is_some()).await;
+    }
+
+    /// Returns the last page, and when it was decided. While the answer is acted upon, it says that.
+    pub(super) fn last_page(&self) -> (ClosingPage, Timestamp) {
+        let progress = self.progress.borrow();
+        let page = progress.closing.clone().unwrap_or_else(ClosingPage::under_way);
+        (page, progress.decided.unwrap_or_else(Timestamp::now))
+    }
+
+    fn wait(self: &Arc<Self>) -> Waiter {
+        self.edit(|progress| Waiter::new(self, progress))
+    }
 }
 
 /// The one who works on an entry. Dropping it gives the entry up.
 pub(crate) struct Owner {
     questions: Questions,
-    id: u64,
-    progress: watch::Sender<Progress>,
-    interest: Interest,
+    question: Arc<Question>,
 }
 
 impl Owner {
     /// Opens a question on these terms, if a person may be asked.
     pub(crate) fn ask(&self, terms: Arc<Terms>, method: AskMethod) -> Result<(), CannotAsk> {
         let (mut table, now) = self.questions.lock();
-        let is_refused = |question: &&Question| {
+        let is_refused = |question: &&Arc<Question>| {
             let progress = question.progress.borrow();
-            question.conversation == terms.preview.conversation
+            question.conversation == self.question.conversation
                 && matches!(progress.state, State::Refused)
                 && now.saturating_duration_since(progress.since) < RESULT_TTL
         };
@@ -409,174 +446,123 @@ impl Owner {
             }
             table.windows.push(now);
         }
-        self.progress.send_modify(|progress| progress.terms = Some(terms));
+        self.question.edit(|progress| progress.terms = Some(terms));
         Ok(())
     }
 
     /// Shows the question on the page by this access.
     pub(super) fn add_page(&self, access: PageAccess) {
-        self.edit(|question| question.page = Some(access));
+        self.question.edit(|progress| progress.page = Some(access));
     }
 
     /// Returns a handle by which a later call can be told from others.
     pub(crate) fn handle(&self) -> Option<String> {
         let handle = secret().ok()?;
-        self.edit(|question| question.handle = Some(handle.clone()));
+        self.question.edit(|progress| progress.handle = Some(handle.clone()));
         Some(handle)
     }
 
     /// Leaves the question open until its answer comes with a call of its own.
     pub(crate) fn travel(self) {
-        self.progress.send_modify(|progress| progress.is_owned = false);
+        self.question.edit(|progress| progress.is_owned = false);
     }
 
     /// Records an answer. Returns the one that counts, which may have come before.
     pub(crate) fn answer(&self, answer: Decision) -> Decision {
-        self.step(|state| matches!(state, State::Open | State::Shown(_)).then_some(State::Answered(answer)));
-        let counts = self.decision().unwrap_or(Decision::Dismissed);
+        self.step(Event::Answered(answer));
+        let counts = self.decision();
         if matches!(counts, Decision::Yes | Decision::No) {
             self.questions.lock().0.windows.clear();
         }
         counts
     }
 
-    /// Takes the question back. Returns false if it has been answered before.
-    pub(crate) fn take_back(&self) -> bool {
-        self.step(|state| matches!(state, State::Open | State::Shown(_)).then_some(State::Closed))
-    }
-
     /// Waits for an answer on the page.
     pub(crate) async fn answered(&self) -> Decision {
-        let mut progress = self.progress.subscribe();
         let is_answered = |progress: &Progress| matches!(progress.state, State::Answered(_));
-        _ = progress.wait_for(is_answered).await;
-        self.decision().unwrap_or(Decision::Dismissed)
+        _ = self.question.progress.subscribe().wait_for(is_answered).await;
+        self.decision()
     }
 
-    fn decision(&self) -> Option<Decision> {
-        match self.progress.borrow().state {
-            State::Answered(decision) => Some(decision),
-            _ => None,
+    fn decision(&self) -> Decision {
+        match self.question.progress.borrow().state {
+            State::Answered(decision) => decision,
+            _ => Decision::Dismissed,
         }
     }
 
     /// Returns whether a browser has come to the page.
     pub(crate) fn is_entered(&self) -> bool {
-        let is_entered = |question: &mut Question| question.page.as_ref().is_some_and(|page| page.is_entered);
-        self.edit(is_entered).unwrap_or(false)
-    }
-
-    /// Records a no, which holds for a while.
-    pub(crate) fn refuse(&self) {
-        self.step(|state| matches!(state, State::Answered(Decision::No)).then_some(State::Refused));
+        self.question.progress.borrow().page.as_ref().is_some_and(|page| page.is_entered)
     }
 
     /// Records that the request leaves. Returns false, and it must not leave, without a yes to exactly these terms where one is
     /// needed.
     #[must_use]
-    pub(crate) fn send(&self, permission: Permission<'_>, unresolved: UnconfirmedCreate) -> bool {
-        let agreed = self.progress.borrow().terms.clone();
-        self.step(|state| {
-            let may = match (state, permission, agreed.as_deref()) {
-                (State::Open, Permission::NotNeeded, None) => true,
-                (State::Answered(Decision::Yes), Permission::Yes(now), Some(agreed)) => now == agreed,
-                _ => false,
-            };
-            may.then_some(State::Sending(unresolved))
-        })
-    }
-
-    /// Records that the service refused the request, and nothing happened.
-    pub(crate) fn retract(&self) {
-        let agreed = self.progress.borrow().terms.is_some();
-        let before = if agreed { State::Answered(Decision::Yes) } else { State::Open };
-        self.step(|state| matches!(state, State::Sending(_)).then_some(before));
+    pub(crate) fn send(&self, permission: Permission<'_>, to_look_for: UnconfirmedCreate) -> bool {
+        self.step(Event::Left(permission, to_look_for))
     }
 
     /// Records that it was made, or found.
     pub(crate) fn made(&self, made: Made) {
-        // A window that says that it is not known learns better.
-        let closing = ClosingPage::made(&Made { age: None, ..made.clone() });
-        self.progress.send_modify(|progress| {
-            progress.closing.iter_mut().for_each(|(page, _)| *page = closing.clone())
+        self.question.edit(|progress| {
+            // A window that says that it is not known learns better.
+            let page = ClosingPage::made(&Made { age: None, ..made.clone() });
+            progress.closing.iter_mut().for_each(|closing| *closing = page.clone());
+            progress.step(self.now(), Event::Made(made));
         });
-        self.step(|state| {
-            matches!(state, State::Sending(_) | State::Unknown(_)).then_some(State::Sent(made))
-        });
-    }
-
-    /// Records that it may have been made: by this bridge, or after a yes by another.
-    pub(crate) fn lost(&self, create: UnconfirmedCreate) {
-        self.step(|state| {
-            let may_be = matches!(state, State::Sending(_) | State::Answered(Decision::Yes));
-            may_be.then_some(State::Unknown(create))
-        });
-    }
-
-    /// Records that what may have been made is not there.
-    pub(crate) fn not_there(&self) {
-        self.progress.send_modify(|progress| progress.terms = None);
-        self.step(|state| matches!(state, State::Unknown(_)).then_some(State::Open));
     }
 
     /// Returns how long it is in its state.
     pub(crate) fn age(&self) -> Duration {
-        self.questions.clock.now().saturating_duration_since(self.progress.borrow().since)
+        self.now().saturating_duration_since(self.question.progress.borrow().since)
     }
 
     pub(crate) fn wait(&self) -> Waiter {
-        Waiter::new(&self.interest, &self.progress)
+        self.question.wait()
     }
 
-    /// Returns the token that is cancelled when no call wants the answer.
-    pub(crate) fn withdrawn(&self) -> CancellationToken {
-        self.interest.withdrawn.clone()
+    /// Waits until no call wants the answer any more.
+    pub(crate) async fn withdrawn(&self) {
+        self.question.withdrawn.cancelled().await;
     }
 
     /// Gives the entry up with what the calls that wait are given. Returns whether any call waits.
     pub(crate) fn end(self, ending: Ending, closing: ClosingPage) -> bool {
-        let present = self.interest.present.load(Ordering::Relaxed) > 0;
+        let is_awaited = self.question.progress.borrow().waiting > 0;
         self.give_up(Some(ending), Some(closing));
-        present
+        is_awaited
     }
 
     fn give_up(&self, ending: Option<Ending>, closing: Option<ClosingPage>) {
-        self.edit(|question| question.page.as_mut().map(PageAccess::clear));
-        let now = self.questions.clock.now();
-        self.progress.send_if_modified(|progress| {
+        self.question.edit(|progress| {
             if !progress.is_owned {
-                return false;
+                return;
             }
-            let next = match &progress.state {
-                State::Open | State::Shown(_) | State::Answered(_) => Some(State::Closed),
-                State::Sending(unresolved) => Some(State::Unknown(unresolved.clone())),
-                _ => None,
-            };
-            if let Some(next) = next {
-                (progress.state, progress.since) = (next, now);
-            }
+            progress.page.iter_mut().for_each(PageAccess::clear);
+            progress.step(self.now(), Event::GivenUp);
             let closing = closing.or_else(|| match (&progress.state, progress.terms.as_deref()) {
                 (State::Unknown(_), Some(terms)) => Some(ClosingPage::unknown(Doubt::Lost, &terms.preview)),
                 (State::Sent(made), Some(_)) => Some(ClosingPage::made(made)),
                 (_, Some(_)) => Some(ClosingPage::ended_early()),
                 (_, None) => None,
             });
-            if let Some(page) = closing.filter(|_| progress.closing.is_none()) {
-                progress.closing = Some((page, progress.decided.unwrap_or_else(Timestamp::now)));
+            if progress.closing.is_none() && closing.is_some() {
+                progress.closing = closing;
+                progress.decided.get_or_insert_with(Timestamp::now);
             }
             progress.ending = ending;
             progress.is_owned = false;
-            true
         });
     }
 
-    fn step(&self, change: impl FnOnce(&State) -> Option<State>) -> bool {
-        step(&self.progress, self.questions.clock.now(), change)
+    /// Records an event. Returns whether it changed anything.
+    pub(crate) fn step(&self, event: Event<'_>) -> bool {
+        self.question.edit(|progress| progress.step(self.now(), event))
     }
 
-    fn edit<T>(&self, edit: impl FnOnce(&mut Question) -> T) -> Option<T> {
-        let (mut table, _) = self.questions.lock();
-        table.all.iter_mut().find(|question| question.id == self.id).map(edit)
+    fn now(&self) -> Instant {
+        self.questions.clock.now()
     }
 }
 
@@ -589,47 +575,46 @@ impl Drop for Owner {
 /// A call that waits. Dropped before there is an answer, it takes the question back, unless others wait too or a call has left
 /// it open.
 pub(crate) struct Waiter {
-    interest: Interest,
-    progress: watch::Receiver<Progress>,
-    /// Whether the question stays open when this call ends.
-    keeps: bool,
+    question: Arc<Question>,
 }
 
 impl Waiter {
-    fn new(interest: &Interest, progress: &watch::Sender<Progress>) -> Self {
-        interest.waiting.fetch_add(1, Ordering::Relaxed);
-        interest.present.fetch_add(1, Ordering::Relaxed);
-        Self { interest: interest.clone(), progress: progress.subscribe(), keeps: false }
+    fn new(question: &Arc<Question>, progress: &mut Progress) -> Self {
+        progress.waiting += 1;
+        Self { question: question.clone() }
     }
 
     /// Returns whether a person is asked.
     pub(crate) fn is_for_answer(&self) -> bool {
-        self.progress.borrow().terms.is_some()
+        self.question.progress.borrow().terms.is_some()
     }
 
     /// Waits until nobody works on it. `None`: it was given up without a word.
-    pub(crate) async fn ended(&mut self) -> Option<Ending> {
-        let ended = self.progress.wait_for(|progress| !progress.is_owned).await;
-        let ending = ended.ok().and_then(|progress| progress.ending.clone());
-        self.keeps = true;
+    pub(crate) async fn ended(&self) -> Option<Ending> {
+        let mut progress = self.question.progress.subscribe();
+        let ending = progress.wait_for(|progress| !progress.is_owned).await.ok()?.ending.clone();
+        self.leave();
         ending
     }
 
-    /// Leaves the question open without waiting.
-    pub(crate) fn leave(mut self) {
-        self.keeps = true;
+    /// Leaves the question open when this call ends.
+    pub(crate) fn leave(&self) {
+        self.question.edit(|progress| progress.stays = true);
     }
 
     pub(crate) fn withdraw(&self) {
-        self.interest.withdrawn.cancel();
+        self.question.withdrawn.cancel();
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        self.interest.present.fetch_sub(1, Ordering::Relaxed);
-        if !self.keeps && self.interest.waiting.fetch_sub(1, Ordering::Relaxed) == 1 && self.is_for_answer() {
-            self.interest.withdrawn.cancel();
+        let is_unwanted = self.question.edit(|progress| {
+            progress.waiting -= 1;
+            progress.waiting == 0 && !progress.stays && progress.terms.is_some()
+        });
+        if is_unwanted {
+            self.question.withdrawn.cancel();
         }
     }
 }

@@ -1,15 +1,16 @@
 //! The responses of the page to a browser.
 
+use std::time::Instant;
+
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use shared_inbox::Timestamp;
 
 use super::{
     ANSWER_TIMEOUT, HEADER_READ_TIMEOUT, PageAccess, PageServer, guard,
     html::{self, ENTRY, Reply},
 };
-use crate::consent::ClosingPage;
+use crate::consent::question::{Progress, Question};
 
 /// A form with a token and a word.
 const MAX_FORM_BYTES: usize = 1024;
@@ -17,12 +18,7 @@ const MAX_FORM_BYTES: usize = 1024;
 const OPEN_ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
     opened it: do not answer, and tell whoever looks after the machine.";
 
-enum NotTaken {
-    /// The form is not of this question.
-    Form(StatusCode, &'static str),
-    /// It was answered before, or taken back.
-    Over,
-}
+const FOREIGN_FORM: &str = "This is not the form of this question. It changed nothing.";
 
 impl PageServer {
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Reply {
@@ -31,120 +27,97 @@ impl PageServer {
             tracing::debug!(%why, "a request to the page was refused");
             return html::message(StatusCode::FORBIDDEN, "Refused", &why.to_string());
         }
+        let is_shown = *request.method() == Method::GET;
         let cookie = guard::cookie(request.headers());
-        if *request.method() == Method::GET {
-            return self.show(&id, cookie.as_deref()).await;
-        }
-        let form = match read(request).await {
-            Ok(form) => form,
-            Err(why) => return html::message(StatusCode::BAD_REQUEST, "Not taken", why),
+        let form = match is_shown {
+            true => guard::Form::default(),
+            false => match read(request).await {
+                Ok(form) => form,
+                Err(why) => return html::message(StatusCode::BAD_REQUEST, "Not taken", why),
+            },
         };
-        if id == ENTRY {
-            return self.enter(form.secret.as_deref().unwrap_or_default());
+        let is_entry = id == ENTRY && !is_shown;
+        let question = self.questions.with_page(|access| match &form.secret {
+            Some(secret) if is_entry => access.is_entered_with(secret),
+            _ => !is_entry && access.id == id,
+        });
+        let Some(question) = question else { return not_here() };
+        let now = self.questions.clock.now();
+        if is_entry {
+            return question.edit(enter).unwrap_or_else(not_here);
         }
-        match self.take(&id, cookie.as_deref(), form) {
+        if is_shown {
+            return match show(&question, cookie.as_deref(), now) {
+                Some(page) => page,
+                None => closing(&question).await,
+            };
+        }
+        match take(&question, cookie.as_deref(), form, now) {
             // A redirect, so that reloading the page does not answer again.
-            Ok(()) => html::redirect_to(&format!("/{id}")),
-            Err(NotTaken::Form(status, why)) => html::message(status, "Not taken", why),
-            Err(NotTaken::Over) => {
-                let mut reply = self.closing(&id).await;
+            Some(true) => html::redirect_to(&format!("/{id}")),
+            Some(false) => {
+                let mut reply = closing(&question).await;
                 *reply.status_mut() = StatusCode::GONE;
                 reply
             }
+            None => html::message(StatusCode::FORBIDDEN, "Not taken", FOREIGN_FORM),
         }
     }
+}
 
-    /// Lets the browser in that brings the secret of a private file.
-    fn enter(&self, secret: &str) -> Reply {
-        let entered = self.questions.with_page(
-            |access| access.is_entered_with(secret),
-            |question, _| {
-                let is_open = question.is_open();
-                let access = question.page.as_mut()?;
-                if access.is_entered {
-                    return Some(open_elsewhere());
-                }
-                access.enter();
-                // Not a redirect: a browser would not send the cookie on a navigation that another site started.
-                let mut reply = html::continue_to(&format!("/{}", access.id));
-                set_cookie(&mut reply, access);
-                is_open.then_some(reply)
-            },
-        );
-        entered.flatten().unwrap_or_else(not_here)
+/// Lets the browser in that brings the secret of a private file.
+fn enter(progress: &mut Progress) -> Option<Reply> {
+    let is_open = progress.is_open();
+    let access = progress.page.as_mut()?;
+    if access.is_entered {
+        return Some(open_elsewhere());
     }
+    access.enter();
+    // Not a redirect: a browser would not send the cookie on a navigation that another site started.
+    let mut reply = html::continue_to(&format!("/{}", access.id));
+    set_cookie(&mut reply, access);
+    is_open.then_some(reply)
+}
 
-    async fn show(&self, id: &str, cookie: Option<&str>) -> Reply {
-        let shown = self.questions.with_page(
-            |access| access.id == id,
-            |question, now| {
-                let is_open = question.is_open();
-                let access = question.page.as_mut()?;
-                let is_first = !access.is_entered && access.is_by_address();
-                if !is_first && !access.is_opened_with(cookie) {
-                    return Some(open_elsewhere());
-                }
-                if !is_open {
-                    return None;
-                }
-                access.enter();
-                let age = question.show(now);
-                let access = question.page.as_ref()?;
-                let mut page =
-                    html::question(&access.preview, &access.token, ANSWER_TIMEOUT.saturating_sub(age));
-                if is_first {
-                    set_cookie(&mut page, access);
-                }
-                Some(page)
-            },
-        );
-        match shown {
-            None => not_here(),
-            Some(Some(page)) => page,
-            Some(None) => self.closing(id).await,
+/// Shows a question, if it is open.
+fn show(question: &Question, cookie: Option<&str>, now: Instant) -> Option<Reply> {
+    question.edit(|progress| {
+        let is_open = progress.is_open();
+        let access = progress.page.as_mut()?;
+        let is_first = !access.is_entered && access.is_by_address();
+        if !is_first && !access.is_opened_with(cookie) {
+            return Some(open_elsewhere());
         }
-    }
-
-    /// Shows the outcome of a question that is no longer open.
-    async fn closing(&self, id: &str) -> Reply {
-        let of_it = |access: &PageAccess| access.id == id;
-        let Some(over) = self.questions.with_page(of_it, |question, _| question.closing()) else {
-            return not_here();
-        };
-        // The email is on its way to the service; its outcome is a moment off.
-        match tokio::time::timeout(HEADER_READ_TIMEOUT, over).await {
-            Ok(Some((closing, at))) => html::decided(&closing, at),
-            _ => {
-                let at = self.questions.with_page(of_it, |question, _| question.decided()).flatten();
-                html::decided(&ClosingPage::under_way(), at.unwrap_or_else(Timestamp::now))
-            }
+        if !is_open {
+            return None;
         }
-    }
+        access.enter();
+        let left = ANSWER_TIMEOUT.saturating_sub(question.age(now));
+        let mut page = html::question(&access.preview, &access.token, left);
+        if is_first {
+            set_cookie(&mut page, access);
+        }
+        progress.show(now);
+        Some(page)
+    })
+}
 
-    fn take(&self, id: &str, cookie: Option<&str>, form: guard::Form) -> Result<(), NotTaken> {
-        const FOREIGN_FORM: NotTaken = NotTaken::Form(
-            StatusCode::FORBIDDEN,
-            "This is not the form of this question. It changed nothing.",
-        );
-        let taken = self.questions.with_page(
-            |access| access.id == id,
-            |question, now| {
-                let access = question.page.as_ref().filter(|access| access.is_opened_with(cookie));
-                let (Some(access), Some(token), Some(answer)) = (access, form.token, form.answer) else {
-                    return Err(FOREIGN_FORM);
-                };
-                if !access.has_token(&token) {
-                    return Err(FOREIGN_FORM);
-                }
-                match question.answer_on_page(answer, now) {
-                    Some(true) => Ok(()),
-                    Some(false) => Err(NotTaken::Over),
-                    None => Err(FOREIGN_FORM),
-                }
-            },
-        );
-        taken.unwrap_or(Err(NotTaken::Over))
-    }
+/// Shows the outcome of a question that is no longer open.
+async fn closing(question: &Question) -> Reply {
+    // The email is on its way to the service; its outcome is a moment off.
+    _ = tokio::time::timeout(HEADER_READ_TIMEOUT, question.closed()).await;
+    let (page, at) = question.last_page();
+    html::decided(&page, at)
+}
+
+/// Takes an answer. Returns whether it counts; `None` if its form is not of this question.
+fn take(question: &Question, cookie: Option<&str>, form: guard::Form, now: Instant) -> Option<bool> {
+    question.edit(|progress| {
+        let access = progress.page.as_ref().filter(|access| access.is_opened_with(cookie))?;
+        let (token, answer) = (form.token?, form.answer?);
+        access.has_token(&token).then_some(())?;
+        progress.answer_on_page(answer, now)
+    })
 }
 
 async fn read(request: Request<Incoming>) -> Result<guard::Form, &'static str> {

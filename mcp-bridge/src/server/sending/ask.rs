@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     consent::{
-        self, AskMethod, ClosingPage, Consent, ConsentError, Decision, Ending, Entry, Owner, Permission,
-        Terms, Waiter, last_inbound,
+        self, AskMethod, ClosingPage, Consent, ConsentError, Decision, Ending, Entry, Event, Owner,
+        Permission, Terms, Waiter, last_inbound,
     },
     outcome::{Doubt, Failure, FailureKind, Outcome},
     server::{
@@ -97,7 +97,7 @@ impl Sender {
                     WaitOutcome::Nobody => {}
                     waited => return into_response(waited, method),
                 },
-                Entry::Busy(mut waiter) => _ = waiter.ended().await,
+                Entry::Busy(waiter) => _ = waiter.ended().await,
                 entry => match self.settle(&request.connection, &request.create, entry).await {
                     Ok(owner) => break owner,
                     Err(outcome) => {
@@ -183,7 +183,7 @@ impl Sender {
             QuestionOutcome::Answer(answer) => Some(owner.answer(answer)),
             // It may have been answered in the same moment.
             QuestionOutcome::Failed(_) | QuestionOutcome::Withdrawn => {
-                (!owner.take_back()).then(|| owner.answer(Decision::Dismissed))
+                (!owner.step(Event::TakenBack)).then(|| owner.answer(Decision::Dismissed))
             }
         };
         let consent = match (answer, &outcome) {
@@ -226,7 +226,7 @@ impl Sender {
             Ok(outcome) => outcome,
             Err(_) => {
                 if let Ok(lost) = to_look_for(connection, create, conversation).await {
-                    owner.lost(lost);
+                    owner.step(Event::Lost(lost));
                 }
                 Outcome::Unknown(Doubt::Elsewhere)
             }
@@ -262,7 +262,7 @@ impl Sender {
         answer: Decision,
     ) -> (Result<CallToolResult>, ClosingPage) {
         match answer {
-            Decision::No => owner.refuse(),
+            Decision::No => _ = owner.step(Event::Refused),
             Decision::TooQuick => {
                 let draft = create.clone().into_draft();
                 let outcome = self.create_once(connection, &draft).await;
@@ -285,7 +285,7 @@ impl Sender {
         (sentences::result(&draft, &outcome, Some(why)), ClosingPage::not_asked(&outcome))
     }
 
-    async fn wait(&self, mut waiter: Waiter) -> WaitOutcome {
+    async fn wait(&self, waiter: Waiter) -> WaitOutcome {
         let waited = tokio::select! {
             biased;
             ending = waiter.ended() => ending.map_or(WaitOutcome::Nobody, WaitOutcome::Ended),

@@ -12,7 +12,6 @@ use rmcp::{
 };
 use shared_inbox::clock::Clock;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::consent::{ANSWER_TIMEOUT, Decision, Owner};
 
@@ -59,10 +58,9 @@ impl OpenQuestion {
     pub(super) async fn wait(self, owner: &Owner, clock: &dyn Clock) -> QuestionOutcome {
         let asked = clock.now();
         let took = || clock.now().saturating_duration_since(asked);
-        let withdrawn = owner.withdrawn();
         let delivery = match self {
             Self::Form(handle) => {
-                return match reply(handle, clock, &withdrawn).await {
+                return match reply(handle, owner, clock).await {
                     Ok((action, content)) => {
                         QuestionOutcome::Answer(Decision::new(&action, content.as_ref()).after(took()))
                     }
@@ -74,7 +72,7 @@ impl OpenQuestion {
         let on_page = async {
             match delivery {
                 PageDelivery::Given => {}
-                PageDelivery::ByClient(handle) => match reply(handle, clock, &withdrawn).await {
+                PageDelivery::ByClient(handle) => match reply(handle, owner, clock).await {
                     // The person agreed to open the page, and has not answered yet.
                     Ok((ElicitationAction::Accept, _)) => {}
                     Ok((action, _)) => {
@@ -101,7 +99,7 @@ impl OpenQuestion {
             biased;
             answer = owner.answered() => QuestionOutcome::Answer(answer),
             outcome = on_page => outcome,
-            () = withdrawn.cancelled() => QuestionOutcome::Withdrawn,
+            () = owner.withdrawn() => QuestionOutcome::Withdrawn,
             () = clock.sleep(ANSWER_TIMEOUT) => QuestionOutcome::Answer(Decision::Dismissed),
         }
     }
@@ -112,8 +110,8 @@ type ElicitationReply = (ElicitationAction, Option<serde_json::Value>);
 /// Waits for the client's reply to a question, and withdraws a question that is no longer wanted.
 async fn reply(
     handle: RequestHandle<RoleServer>,
+    owner: &Owner,
     clock: &dyn Clock,
-    withdrawn: &CancellationToken,
 ) -> Result<ElicitationReply, QuestionOutcome> {
     let (peer, id) = (handle.peer.clone(), handle.id.clone());
     let (outcome, reason) = tokio::select! {
@@ -128,7 +126,7 @@ async fn reply(
             // The client is gone, and does not want a draft.
             Err(_) => Err(QuestionOutcome::Withdrawn),
         },
-        () = withdrawn.cancelled() => (QuestionOutcome::Withdrawn, "The call was cancelled."),
+        () = owner.withdrawn() => (QuestionOutcome::Withdrawn, "The call was cancelled."),
         () = clock.sleep(ANSWER_TIMEOUT) => (QuestionOutcome::Answer(Decision::Dismissed), "The question is too old."),
     };
     let taken_back = peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some(reason.into())));

@@ -14,7 +14,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{Create, Sender, create::CreateInput, sentences};
 use crate::{
-    consent::{Entry, Owner, Permission},
+    consent::{Entry, Event, Owner, Permission},
     outcome::{Doubt, Failure, Made, Outcome},
     server::{
         Connection,
@@ -46,7 +46,7 @@ impl Sender {
     pub(super) async fn claim(&self, connection: &Connection, create: &Create) -> Result<Owner, Outcome> {
         loop {
             match self.questions.enter(create.digest(), create.id.as_str()) {
-                Entry::Busy(mut waiter) => _ = waiter.ended().await,
+                Entry::Busy(waiter) => _ = waiter.ended().await,
                 entry => return self.settle(connection, create, entry).await,
             }
         }
@@ -75,7 +75,7 @@ impl Sender {
                     Err(outcome)
                 }
                 None => {
-                    owner.not_there();
+                    owner.step(Event::NotThere);
                     Ok(owner)
                 }
             },
@@ -277,10 +277,10 @@ async fn follow<I: create::CreateInput>(
         }
         Err(error) => {
             match error.unconfirmed() {
-                Some(unconfirmed) => owner.lost(unconfirmed.clone()),
+                Some(unconfirmed) => _ = owner.step(Event::Lost(unconfirmed.clone())),
                 // What is looked for stays as it was before the request.
                 None if doubt(&error).is_some() => {}
-                None => owner.retract(),
+                None => _ = owner.step(Event::Retracted),
             }
             Err(error)
         }
