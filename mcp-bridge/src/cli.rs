@@ -70,6 +70,8 @@ impl Cli {
         });
         let matches = command.clone().get_matches();
         let parsed = Self::from_arg_matches(&matches).map(|mut cli| {
+            let is_given = |id: &&str| matches.value_source(id) != Some(ValueSource::DefaultValue);
+            cli.options.given = ["send", "max_chars"].into_iter().filter(is_given).collect();
             // Of two variables, the one with the key goes before the one with its file.
             let is_from_variable = matches.value_source("api_key_file") == Some(ValueSource::EnvVariable);
             if is_from_variable && variable(API_KEY).is_some() {
@@ -178,6 +180,9 @@ pub(crate) struct Options {
     /// Say more on stderr; twice for every request. Never email, names or keys
     #[arg(short, long, global = true, env = "SHARED_INBOX_VERBOSE", action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Those options with a default that were given all the same.
+    #[arg(skip)]
+    given: Vec<&'static str>,
 }
 
 /// Parses what a variable may hold for a flag without a value; anything else is a mistake and not a guess.
@@ -246,6 +251,7 @@ impl Options {
 
     /// Returns how this client is to start the bridge so that it runs with these options.
     pub(crate) fn launch(&self, client: DesktopClient, program: PathBuf, is_stored: bool) -> Launch {
+        let is_given = |option| self.given.contains(&option);
         let flag = |name: &str, set: bool| set.then(|| name.to_owned());
         let list =
             |name, values: &[String]| (!values.is_empty()).then(|| format!("{name}={}", values.join(",")));
@@ -257,12 +263,12 @@ impl Options {
             flag("--sandbox", self.sandbox),
             path("--api-key-file", &self.api_key_file).filter(|_| !self.sandbox),
             flag("--allow-plain-http", self.allow_plain_http),
-            choice("--send", Some(self.send).filter(|send| *send != SendPolicy::Ask)),
+            choice("--send", is_given("send").then_some(self.send)),
             choice("--ask", self.ask),
             flag("--read-only", self.read_only),
             list("--tools", &self.tools),
             list("--exclude-tools", &self.exclude_tools),
-            (self.max_chars != DEFAULT_MAX_CHARS).then(|| format!("--max-chars={}", self.max_chars)),
+            is_given("max_chars").then(|| format!("--max-chars={}", self.max_chars)),
         ];
         let mailboxes = self.mailbox.iter().map(|address| Some(format!("--mailbox={address}")));
         let last = [

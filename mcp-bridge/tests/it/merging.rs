@@ -160,6 +160,16 @@ fn what_is_said_anew_takes_the_place_of_what_was_said() {
 }
 
 #[test]
+fn what_is_said_anew_takes_the_place_of_what_was_said_also_when_it_is_the_default() {
+    let old = json!(["--send=allow", "--max-chars=1000"]);
+    assert_eq!(
+        args_over(&old, &["--send=ask", "--max-chars=50000"]),
+        json!(["--send=ask", "--max-chars=50000"])
+    );
+    assert_eq!(args_over(&old, &["--read-only"]), json!(["--send=allow", "--max-chars=1000", "--read-only"]));
+}
+
+#[test]
 fn an_argument_that_comes_more_than_once_is_replaced_as_a_whole() {
     let new = ["--mailbox=a@x.example", "--mailbox=b@x.example"];
     for (old, after) in [
