@@ -1,7 +1,7 @@
 //! Codex keeps its settings as TOML, with the comments of its owner.
 
 use serde_json::{Map, Value as Json};
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::{NAME, SettingsFile, entry::OURS};
 
@@ -43,22 +43,7 @@ impl SettingsFile for File {
         }
         let ours =
             servers.get_mut(NAME).and_then(Item::as_table_like_mut).ok_or("the entry is not a table")?;
-        for name in OURS {
-            put(ours, name, &entry[name]);
-        }
-        let Some(env) = entry["env"].as_object() else {
-            return Ok(());
-        };
-        if ours.get("env").is_none() {
-            ours.insert("env", value(InlineTable::new()));
-        }
-        let table = ours.get_mut("env").and_then(Item::as_table_like_mut).ok_or("`env` is not a table")?;
-        let gone: Vec<_> =
-            table.iter().map(|(name, _)| name.to_owned()).filter(|name| !env.contains_key(name)).collect();
-        gone.iter().for_each(|name| _ = table.remove(name));
-        for (name, new) in env {
-            put(table, name, new);
-        }
+        OURS.into_iter().chain(["env"]).for_each(|name| put(ours, name, &entry[name]));
         Ok(())
     }
 
@@ -68,26 +53,34 @@ impl SettingsFile for File {
     }
 }
 
-/// Sets a field that is different, and leaves its comment where it is.
+/// Sets a field that is different, and leaves its comment where it is; of a table, only what is different in it.
 fn put(table: &mut dyn TableLike, name: &str, new: &Json) {
     let Some(mut new_value) = toml(new) else { return };
-    match table.get_mut(name).and_then(Item::as_value_mut) {
-        Some(old) if plain(old) == *new => {}
-        Some(old) => {
-            *new_value.decor_mut() = old.decor().clone();
-            *old = new_value;
-        }
-        None => _ = table.insert(name, Item::Value(new_value)),
+    let Some(old) = table.get_mut(name) else {
+        _ = table.insert(name, Item::Value(new_value));
+        return;
+    };
+    if let (Some(old), Json::Object(fields)) = (old.as_table_like_mut(), new) {
+        let names: Vec<_> = old.iter().map(|(name, _)| name.to_owned()).collect();
+        names.iter().filter(|name| !fields.contains_key(*name)).for_each(|name| _ = old.remove(name));
+        fields.iter().for_each(|(name, new)| put(old, name, new));
+    } else if let Some(old) = old.as_value_mut().filter(|old| plain(old) != *new) {
+        *new_value.decor_mut() = old.decor().clone();
+        *old = new_value;
     }
 }
 
-/// Texts and lists of texts are all that is ever set.
+/// Texts, lists of texts and tables of texts are all that is ever set.
 fn toml(json: &Json) -> Option<Value> {
-    match json {
-        Json::String(text) => Some(text.as_str().into()),
-        Json::Array(items) => Some(items.iter().filter_map(Json::as_str).collect::<Array>().into()),
-        _ => None,
-    }
+    Some(match json {
+        Json::String(text) => text.as_str().into(),
+        Json::Array(items) => items.iter().filter_map(Json::as_str).collect::<Array>().into(),
+        Json::Object(fields) => {
+            let fields = fields.iter().filter_map(|(name, json)| Some((name.as_str(), toml(json)?)));
+            fields.collect::<InlineTable>().into()
+        }
+        _ => return None,
+    })
 }
 
 fn json(table: &dyn TableLike) -> Json {

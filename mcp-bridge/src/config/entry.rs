@@ -92,20 +92,17 @@ pub(super) fn missing(entry: &Value, key: KeyPlace) -> Vec<String> {
 /// Returns what is different in the new entry, a line each. Values of variables are not shown: one of them is a key.
 pub(super) fn changes(old: Option<&Value>, new: &Value) -> Vec<String> {
     let mut said = Vec::new();
-    let field = |entry: Option<&Value>, name: &str| entry.and_then(|entry| entry.get(name)).cloned();
+    let before = |name: &str| old.and_then(|old| old.get(name));
     for name in OURS {
-        match (field(old, name), field(Some(new), name)) {
+        match (before(name), new.get(name)) {
             (before, after) if before == after => {}
             (Some(before), Some(after)) => said.push(format!("{name}: {before} became {after}")),
             (None, Some(after)) => said.push(format!("{name}: {after}")),
-            (Some(_), None) | (None, None) => {}
+            (_, None) => {}
         }
     }
-    let env = |entry: Option<&Value>| match field(entry, "env") {
-        Some(Value::Object(env)) => env,
-        _ => Map::new(),
-    };
-    let (before, after) = (env(old), env(Some(new)));
+    let variables = |env: Option<&Value>| env.and_then(Value::as_object).cloned().unwrap_or_default();
+    let (before, after) = (variables(before("env")), variables(new.get("env")));
     for (name, value) in &after {
         match before.get(name) {
             Some(same) if same == value => {}
@@ -113,12 +110,8 @@ pub(super) fn changes(old: Option<&Value>, new: &Value) -> Vec<String> {
             None => said.push(format!("env: {name} was set")),
         }
     }
-    said.extend(
-        before
-            .keys()
-            .filter(|name| !after.contains_key(*name))
-            .map(|name| format!("env: {name} was taken out")),
-    );
+    let gone = before.keys().filter(|name| !after.contains_key(*name));
+    said.extend(gone.map(|name| format!("env: {name} was taken out")));
     said
 }
 

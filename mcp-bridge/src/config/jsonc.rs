@@ -4,7 +4,7 @@ use jsonc_parser::{
     ParseOptions,
     cst::{CstArray, CstInputValue, CstObject, CstRootNode},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{NAME, SettingsFile, entry::OURS};
 
@@ -50,22 +50,8 @@ impl SettingsFile for File {
         let all = self.root.object_value_or_create().ok_or("it is not an object")?;
         let servers = all.object_value_or_create(self.section).ok_or_else(|| wrong(self.section))?;
         let ours = servers.object_value_or_create(NAME).ok_or_else(|| wrong(NAME))?;
-        for name in OURS {
-            if let Some(new) = entry.get(name) {
-                put(&ours, name, new);
-            }
-        }
-        let Some(env) = entry["env"].as_object() else { return Ok(()) };
-        let variables = ours.object_value_or_create("env").ok_or_else(|| wrong("env"))?;
-        for old in variables.properties() {
-            let name = old.name().and_then(|name| name.decoded_value().ok());
-            if name.is_some_and(|name| !env.contains_key(&name)) {
-                old.remove();
-            }
-        }
-        for (name, new) in env {
-            put(&variables, name, new);
-        }
+        let fields = OURS.into_iter().chain(["env"]);
+        fields.for_each(|name| entry.get(name).into_iter().for_each(|new| put(&ours, name, new)));
         Ok(())
     }
 
@@ -79,22 +65,34 @@ fn wrong(what: &str) -> String {
     format!("`{what}` is not an object")
 }
 
-/// Sets a field that is different; of a list, only what is different in it.
+/// Sets a field that is different; of a list or an object, only what is different in it.
 fn put(object: &CstObject, name: &str, new: &Value) {
     let Some(old) = object.get(name) else {
         _ = object.append(name, json(new));
         return;
     };
     let before = old.value().and_then(|value| value.to_serde_value());
-    match (old.array_value(), before, new) {
-        (_, Some(before), new) if before == *new => {}
-        (Some(list), Some(Value::Array(before)), Value::Array(items)) => put_list(&list, &before, items),
+    match (old.array_value(), old.object_value(), new) {
+        _ if before.as_ref() == Some(new) => {}
+        (Some(list), _, Value::Array(items)) => put_list(&list, before.as_ref(), items),
+        (_, Some(object), Value::Object(fields)) => put_fields(&object, fields),
         _ => old.set_value(json(new)),
     }
 }
 
-fn put_list(list: &CstArray, before: &[Value], items: &[Value]) {
-    let same = before.iter().zip(items).take_while(|(a, b)| a == b).count();
+fn put_fields(object: &CstObject, fields: &Map<String, Value>) {
+    for old in object.properties() {
+        let name = old.name().and_then(|name| name.decoded_value().ok());
+        if name.is_some_and(|name| !fields.contains_key(&name)) {
+            old.remove();
+        }
+    }
+    fields.iter().for_each(|(name, new)| put(object, name, new));
+}
+
+fn put_list(list: &CstArray, before: Option<&Value>, items: &[Value]) {
+    let before = before.and_then(Value::as_array).into_iter().flatten();
+    let same = before.zip(items).take_while(|(a, b)| a == b).count();
     for gone in list.elements().into_iter().skip(same) {
         gone.remove();
     }
