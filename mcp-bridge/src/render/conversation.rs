@@ -32,8 +32,7 @@ pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<
             let number = wanted.start + i + 1;
             Part::within(share(room), |scale| {
                 let (item, trust) = item(one, scale);
-                let mut text = format!("\n[{number} of {all}] ");
-                item.write(&mut text, &style.fence);
+                let text = format!("\n[{number} of {all}] {}", item.finish(&style.fence));
                 (text, style.json(value(one), trust, scale))
             })
         })
@@ -123,9 +122,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         item.fence("riskReasons", "reason for the warning", Some(reason));
     }
     item.fence("appSent", "email that the app sent", c.app_sent.as_ref().map(Json::as_str));
-    let mut out = String::new();
-    item.write(&mut out, fence);
-    out
+    item.finish(fence)
 }
 
 /// Shows what a conversation is about, and with whom.

@@ -35,11 +35,11 @@ impl ItemText {
         self.block.text(text, self.trust.cap(path));
     }
 
-    /// Writes the item.
-    pub(super) fn write(&self, out: &mut String, fence: &Fence) {
-        out.push_str(&self.own);
+    /// Returns the whole text.
+    pub(super) fn finish(mut self, fence: &Fence) -> String {
         if !self.block.is_empty() {
-            fence.write(out, &self.block);
+            fence.write(&mut self.own, &self.block);
         }
+        self.own
     }
 }

@@ -61,9 +61,7 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
     }
     item.own.push('\n');
     item.fence("snippet", "latest message", Some(&c.snippet));
-    let mut out = String::new();
-    item.write(&mut out, &style.fence);
-    out
+    item.finish(&style.fence)
 }
 
 /// Renders documents, newest first. `unseen` is how many more there may be that were not looked up.
@@ -103,9 +101,7 @@ fn document(style: &RenderOptions, d: &Document, scale: Scale) -> String {
     item.fence("fields.date", "date", f.date.get().map(String::as_str));
     item.fence("fields.dueDate", "due date", f.due_date.get().map(String::as_str));
     item.fence("fields.reference", "reference", f.reference.get().map(String::as_str));
-    let mut out = String::new();
-    item.write(&mut out, &style.fence);
-    out
+    item.finish(&style.fence)
 }
 
 /// Renders inboxes.

@@ -113,9 +113,9 @@ impl RenderOptions {
 
     fn json(&self, value: Value, trust: &FieldTrust, scale: Scale) -> Value {
         match self.form {
-            Form::Safe => trust.safe(value, scale),
+            Form::Safe => trust.shown(value, scale, true),
             Form::Exact => value,
-            Form::Slim => trust.slim(value, scale).unwrap_or_default(),
+            Form::Slim => trust.shown(value, scale, false),
         }
     }
 
@@ -140,7 +140,7 @@ impl RenderOptions {
 
 /// Returns the service's response to a change, as a model may see it.
 pub(crate) fn answer(value: Value) -> Value {
-    trust::CHANGE.safe(value, Scale::default())
+    trust::CHANGE.shown(value, Scale::default(), true)
 }
 
 /// Returns the warning at the start of a conversation that has a risk.

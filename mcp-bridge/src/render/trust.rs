@@ -169,48 +169,37 @@ impl FieldTrust {
         }
     }
 
-    /// Returns the value as a model may see it.
-    pub(super) fn safe(&self, value: Value, scale: Scale) -> Value {
-        match (self, value) {
-            (Customer(most), Value::String(text)) => marked(&text, scale.apply(*most)).into(),
-            (Form(fits, _), Value::String(text)) if is_harmless(*fits, &text) => text.into(),
-            (Form(_, most), Value::String(text)) => marked(&text, scale.apply(*most)).into(),
-            (Each(of, most), Value::Array(items)) => {
-                items.into_iter().take(scale.apply(*most)).map(|item| of.safe(item, scale)).collect()
-            }
-            (Fields(_), Value::Object(fields)) => {
-                let field = |(name, value): (String, Value)| {
-                    let value = self.at(&name).safe(value, scale);
-                    (key(name), value)
-                };
-                Value::Object(fields.into_iter().take(caps::FIELDS).map(field).collect())
-            }
-            (Service | Team, Value::String(text)) => own(&text).into(),
-            (_, plain @ (Value::Null | Value::Bool(_) | Value::Number(_))) => plain,
-            (_, value) => anything(value, scale, caps::DEPTH),
-        }
+    /// Returns the value as a model may see it: with the words, cleaned and marked, or only its ids, states, times and numbers.
+    pub(super) fn shown(&self, value: Value, scale: Scale, with_words: bool) -> Value {
+        self.part(value, scale, with_words).unwrap_or_default()
     }
 
-    /// Returns the ids, states, times and numbers of the value; `None` if it is only text.
-    pub(super) fn slim(&self, value: Value, scale: Scale) -> Option<Value> {
-        match (self, value) {
-            (_, Value::Null) | (Customer(_) | Unknown, _) => None,
-            (_, plain @ (Value::Bool(_) | Value::Number(_))) => Some(plain),
-            (Form(fits, _), Value::String(text)) => is_harmless(*fits, &text).then(|| text.into()),
-            (Each(of, most), Value::Array(items)) => Some(
-                items.into_iter().take(scale.apply(*most)).filter_map(|item| of.slim(item, scale)).collect(),
-            ),
+    /// Returns a part of the value; `None` if only words are in it, and they are not wanted.
+    fn part(&self, value: Value, scale: Scale, with_words: bool) -> Option<Value> {
+        Some(match (self, value) {
+            (Customer(_) | Unknown, _) | (_, Value::Null) if !with_words => return None,
+            (_, plain @ (Value::Null | Value::Bool(_) | Value::Number(_))) => plain,
+            (Form(fits, _), Value::String(text)) if is_harmless(*fits, &text) => text.into(),
+            (Customer(most) | Form(_, most), Value::String(text)) if with_words => {
+                marked(&text, scale.apply(*most)).into()
+            }
+            (Service | Team, Value::String(text)) if with_words => own(&text).into(),
+            (Service | Team, Value::String(text)) if is_word(&text) => text.into(),
+            (Each(of, most), Value::Array(items)) => {
+                let items = items.into_iter().take(scale.apply(*most));
+                items.filter_map(|item| of.part(item, scale, with_words)).collect()
+            }
             (Fields(_), Value::Object(fields)) => {
                 let field = |(name, value): (String, Value)| {
-                    let value = self.at(&name).slim(value, scale)?;
+                    let value = self.at(&name).part(value, scale, with_words)?;
                     Some((key(name), value))
                 };
                 let fields: Map<_, _> = fields.into_iter().take(caps::FIELDS).filter_map(field).collect();
-                (!fields.is_empty()).then(|| fields.into())
+                (with_words || !fields.is_empty()).then(|| fields.into())?
             }
-            (Service | Team, Value::String(text)) => is_word(&text).then(|| text.into()),
-            _ => None,
-        }
+            (_, value) if with_words => anything(value, scale, caps::DEPTH),
+            _ => return None,
+        })
     }
 }
 
