@@ -1,6 +1,6 @@
 //! Lines of bounded length.
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
 /// The longest line that is read. The largest call of the service's own needs less than one of these.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
@@ -11,44 +11,33 @@ pub(super) struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     too_long: bool,
-    ended: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false, ended: false }
+        Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false }
     }
 
-    /// Reads to the end of a line that is not empty. Returns false at the end of the input. Cancel-safe.
+    /// Reads to the end of a line that is not empty. Returns false at the end of the input. Cancel-safe: what was read is kept.
     pub(super) async fn read(&mut self) -> bool {
-        while !self.ended {
-            let available = match self.reader.fill_buf().await {
-                Ok(available) if !available.is_empty() => available,
-                // The end; a last line may lack its mark.
-                _ => {
-                    self.ended = true;
-                    return !self.line.trim_ascii().is_empty() || self.too_long;
-                }
-            };
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let part = &available[..end.unwrap_or(available.len())];
-            if self.line.len() + part.len() > MAX_LINE_BYTES {
-                self.too_long = true;
+        loop {
+            let room = MAX_LINE_BYTES + 1 - self.line.len();
+            let read = (&mut self.reader).take(room as u64).read_until(b'\n', &mut self.line).await;
+            // A last line may lack its mark.
+            let is_last = read.is_err() || read.is_ok_and(|bytes| bytes == 0);
+            if self.line.len() > MAX_LINE_BYTES {
                 self.line = Vec::new();
-            }
-            if !self.too_long {
-                self.line.extend_from_slice(part);
-            }
-            let taken = part.len() + usize::from(end.is_some());
-            self.reader.consume(taken);
-            if end.is_some() {
+                self.too_long = true;
+            } else if is_last || self.line.ends_with(b"\n") {
                 if !self.line.trim_ascii().is_empty() || self.too_long {
                     return true;
+                }
+                if is_last {
+                    return false;
                 }
                 self.clear();
             }
         }
-        false
     }
 
     /// Returns the line, unless it was too long to be kept.
