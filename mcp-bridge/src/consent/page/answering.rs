@@ -25,7 +25,7 @@ impl PageServer {
         let id = request.uri().path().trim_start_matches('/').to_owned();
         if let Err(why) = self.site.check(request.method(), request.headers(), id == ENTRY) {
             tracing::debug!(%why, "a request to the page was refused");
-            return html::message(StatusCode::FORBIDDEN, "Refused", &why.to_string());
+            return html::message(StatusCode::FORBIDDEN, "Refused", why);
         }
         let is_shown = *request.method() == Method::GET;
         let cookie = guard::cookie(request.headers());

@@ -13,22 +13,6 @@ pub(super) struct Site {
     origin: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum RejectedRequest {
-    #[error("this address belongs to another name")]
-    Host,
-    #[error("the request came from another site")]
-    Origin,
-    #[error("this page is opened in a window of its own")]
-    Framed,
-    #[error("this page is not fetched ahead")]
-    Ahead,
-    #[error("this page is only shown and answered")]
-    Method,
-    #[error("the form has another shape")]
-    Form,
-}
-
 impl Site {
     pub(super) fn new(address: SocketAddr) -> Self {
         Self { host: address.to_string(), origin: format!("http://{address}") }
@@ -38,47 +22,47 @@ impl Site {
         &self.origin
     }
 
-    /// Returns whether a request may be answered at all. The entry form comes from a file, which has no origin.
+    /// Returns why a request may not be answered, if it may not. The entry form comes from a file, which has no origin.
     pub(super) fn check(
         &self,
         method: &Method,
         headers: &HeaderMap,
         is_entry: bool,
-    ) -> Result<(), RejectedRequest> {
+    ) -> Result<(), &'static str> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         // A name that was pointed at this machine is not this machine.
         let mut hosts = headers.get_all(header::HOST).iter();
         if hosts.next().is_none_or(|host| host != self.host.as_str()) || hosts.next().is_some() {
-            return Err(RejectedRequest::Host);
+            return Err("this address belongs to another name");
         }
         let fetched = (text("sec-fetch-site"), text("sec-fetch-mode"), text("sec-fetch-dest"));
         if text("sec-purpose").or(text("purpose")).or(text("x-moz")).is_some() {
-            return Err(RejectedRequest::Ahead);
+            return Err("this page is not fetched ahead");
         }
         if fetched.2.is_some_and(|dest| dest != "document")
             || fetched.1.is_some_and(|mode| mode != "navigate")
         {
-            return Err(RejectedRequest::Framed);
+            return Err("this page is opened in a window of its own");
         }
         let ours = |origin: &str| origin == self.origin;
         match *method {
             // A link in another page may lead here, as from a client in a browser; it learns and changes nothing.
             Method::GET if text("origin").is_none_or(ours) => Ok(()),
-            Method::GET => Err(RejectedRequest::Origin),
+            Method::GET => Err("the request came from another site"),
             Method::POST => {
                 let origin = text("origin");
                 let from_here =
                     origin.is_some_and(ours) && fetched.0.is_none_or(|site| site == "same-origin");
                 let from_file = is_entry && origin.is_none_or(|origin| origin == "null");
                 if !from_here && !from_file {
-                    return Err(RejectedRequest::Origin);
+                    return Err("the request came from another site");
                 }
                 if text("content-type") != Some("application/x-www-form-urlencoded") {
-                    return Err(RejectedRequest::Form);
+                    return Err("the form has another shape");
                 }
                 Ok(())
             }
-            _ => Err(RejectedRequest::Method),
+            _ => Err("this page is only shown and answered"),
         }
     }
 }
