@@ -14,28 +14,16 @@ use shared_inbox::{
 };
 use tokio::sync::OnceCell;
 
-use crate::render::More;
+use super::results::failed;
+use crate::{
+    outcome::{Failure, FailureKind},
+    render::More,
+};
 
 /// How many conversations one search of documents looks up: each costs a request.
 const MAX_LOOKUPS: usize = 20;
 /// How many conversations are remembered with their inbox.
 const MAX_REMEMBERED: usize = 2_000;
-
-/// Why there is nothing to read.
-pub(super) enum Denied {
-    /// The service refused, or could not be reached.
-    Service(Error),
-    /// There is no such conversation in the chosen inboxes.
-    NotHere,
-    /// The choice of inboxes does not allow it, or does not work.
-    Inbox(String),
-}
-
-impl From<Error> for Denied {
-    fn from(error: Error) -> Self {
-        Self::Service(error)
-    }
-}
 
 /// How much a read matters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,7 +66,7 @@ impl Inboxes {
         &self,
         client: &Client,
         priority: ReadPriority,
-    ) -> Result<Vec<Mailbox>, Denied> {
+    ) -> Result<Vec<Mailbox>, Failure> {
         let mut found = priority.apply(client.mailboxes()).await?;
         if self.all() {
             return Ok(found);
@@ -86,14 +74,14 @@ impl Inboxes {
         found.retain(|mailbox| self.has(&mailbox.address));
         let missing = |address: &&String| !found.iter().any(|m| m.address.eq_ignore_ascii_case(address));
         if let Some(address) = self.addresses.iter().find(missing) {
-            return Err(Denied::Inbox(format!(
+            return Err(failed(format!(
                 "The bridge was started with --mailbox {address}, and the key sees no inbox with this address."
             )));
         }
         Ok(found)
     }
 
-    async fn chosen(&self, client: &Client, priority: ReadPriority) -> Result<&[Mailbox], Denied> {
+    async fn chosen(&self, client: &Client, priority: ReadPriority) -> Result<&[Mailbox], Failure> {
         self.chosen.get_or_try_init(|| self.mailboxes(client, priority)).await.map(Vec::as_slice)
     }
 
@@ -105,7 +93,7 @@ impl Inboxes {
         mut input: ListConversations,
         views: &[View],
         priority: ReadPriority,
-    ) -> Result<(Vec<ConversationSummary>, More), Denied> {
+    ) -> Result<(Vec<ConversationSummary>, More), Failure> {
         let most = input.limit.unwrap_or(limits::LIST_DEFAULT);
         input.limit = Some(most.saturating_add(1).min(limits::LIST_MAX));
         let views: Vec<_> = match views {
@@ -155,12 +143,12 @@ impl Inboxes {
         client: &Client,
         wanted: Option<&MailboxId>,
         priority: ReadPriority,
-    ) -> Result<Vec<MailboxId>, Denied> {
+    ) -> Result<Vec<MailboxId>, Failure> {
         let chosen = self.chosen(client, priority).await?.iter().map(|mailbox| mailbox.id.clone());
         let asked: Vec<_> = chosen.filter(|id| wanted.is_none_or(|wanted| wanted == id)).collect();
         if asked.is_empty() {
             let why = "`mailbox` is not one of the inboxes that the bridge was started with (--mailbox); list_mailboxes has them.";
-            return Err(Denied::Inbox(why.into()));
+            return Err(failed(why));
         }
         Ok(asked)
     }
@@ -170,32 +158,32 @@ impl Inboxes {
         client: &Client,
         id: &ConversationId,
         priority: ReadPriority,
-    ) -> Result<Conversation, Denied> {
+    ) -> Result<Conversation, Failure> {
         let conversation = self.admitted(id, priority.apply(client.conversation(id).get()).await)?;
         if self.all() {
             return Ok(conversation);
         }
         let here = self.has(&conversation.mailbox);
         remember(&mut self.known(), id, here);
-        if here { Ok(conversation) } else { Err(Denied::NotHere) }
+        if here { Ok(conversation) } else { Err(not_here()) }
     }
 
     /// Fails when the conversation is not to be touched. Costs a request only when it is not known which inbox it is in.
-    pub(super) async fn admit(&self, client: &Client, id: &ConversationId) -> Result<(), Denied> {
+    pub(super) async fn admit(&self, client: &Client, id: &ConversationId) -> Result<(), Failure> {
         let known = self.known().get(id).copied();
         match known {
-            Some(false) => Err(Denied::NotHere),
+            Some(false) => Err(not_here()),
             None if !self.all() => self.conversation(client, id, ReadPriority::Requested).await.map(drop),
             _ => Ok(()),
         }
     }
 
     /// Returns the result of a request about a conversation. One that is gone is denied like one in another inbox.
-    pub(super) fn admitted<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
+    pub(super) fn admitted<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Failure> {
         match result {
             Err(error) if !self.all() && error.is_not_found() => {
                 self.known().remove(id);
-                Err(Denied::NotHere)
+                Err(not_here())
             }
             result => Ok(result?),
         }
@@ -206,7 +194,7 @@ impl Inboxes {
         &self,
         client: &Client,
         input: SearchDocuments,
-    ) -> Result<(Vec<Document>, More, usize), Denied> {
+    ) -> Result<(Vec<Document>, More, usize), Failure> {
         let most = input.limit.unwrap_or(limits::LIST_DEFAULT);
         // The search knows no inboxes: those that are wanted may stand behind others.
         let ask_for =
@@ -243,8 +231,8 @@ impl Inboxes {
                     lookups += 1;
                     match self.conversation(client, &id, ReadPriority::Requested).await {
                         Ok(_) => true,
-                        Err(Denied::NotHere) => false,
-                        Err(error) => return Err(error),
+                        Err(failure) if failure.kind == FailureKind::NotFound => false,
+                        Err(failure) => return Err(failure),
                     }
                 }
             };
@@ -260,11 +248,10 @@ impl Inboxes {
     }
 }
 
-/// Returns the open conversations of this inbox, or of all, so many.
-pub(super) fn list(mailbox: Option<MailboxId>, limit: Option<u32>) -> ListConversations {
-    let mut list = ListConversations::default();
-    (list.mailbox, list.limit) = (mailbox, limit);
-    list
+fn not_here() -> Failure {
+    const WHY: &str =
+        "There is no such conversation in the inboxes that the bridge was started with (--mailbox).";
+    Failure::new(FailureKind::NotFound, WHY)
 }
 
 fn remember(known: &mut HashMap<ConversationId, bool>, id: &ConversationId, here: bool) {

@@ -7,7 +7,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use shared_inbox::Problems;
 
-use super::{connection::explain, inboxes::Denied};
+use super::connection::explain;
 use crate::{
     outcome::{Failure, FailureKind},
     render::{self, Rendered, SanitizeReport, clean, clean_and_cut},
@@ -65,23 +65,23 @@ pub(super) fn invalid(message: impl AsRef<str>) -> Failure {
     Failure::new(FailureKind::Invalid, said(message.as_ref()))
 }
 
-/// Returns the failure of a call that the service, or the connection to it, refused.
-pub(super) fn error(error: &shared_inbox::Error) -> Failure {
-    let kind = if error.is_unauthorized() {
-        FailureKind::KeyRefused
-    } else if error.is_not_found() {
-        FailureKind::NotFound
-    } else {
-        FailureKind::Other
-    };
-    Failure::new(kind, said(&in_words(error)))
+impl From<shared_inbox::Error> for Failure {
+    /// The service, or the connection to it, refused a call.
+    fn from(error: shared_inbox::Error) -> Self {
+        let kind = if error.is_unauthorized() {
+            FailureKind::KeyRefused
+        } else if error.is_not_found() {
+            FailureKind::NotFound
+        } else {
+            FailureKind::Other
+        };
+        Failure::new(kind, said(&in_words(&error)))
+    }
 }
 
-pub(super) fn denied(why: Denied) -> Failure {
-    match &why {
-        Denied::Service(e) => error(e),
-        Denied::NotHere => Failure::new(FailureKind::NotFound, why_denied(&why)),
-        Denied::Inbox(_) => failed(why_denied(&why)),
+impl From<Problems> for Failure {
+    fn from(problems: Problems) -> Self {
+        failed(wrong(&problems))
     }
 }
 
@@ -98,18 +98,6 @@ impl From<Failure> for ErrorData {
             FailureKind::Invalid => ErrorData::invalid_params(failure.message, None),
             _ => ErrorData::internal_error(failure.message, None),
         }
-    }
-}
-
-/// Returns why a read was denied, in the vocabulary of the tools.
-fn why_denied(why: &Denied) -> String {
-    match why {
-        Denied::Service(error) => in_words(error),
-        Denied::NotHere => {
-            "There is no such conversation in the inboxes that the bridge was started with (--mailbox)."
-                .into()
-        }
-        Denied::Inbox(why) => why.clone(),
     }
 }
 
@@ -132,7 +120,7 @@ fn in_words(error: &shared_inbox::Error) -> String {
     explain(error)
 }
 
-pub(super) fn wrong(problems: &Problems) -> String {
+fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }
 

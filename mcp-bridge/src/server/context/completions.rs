@@ -3,14 +3,12 @@
 //! made because somebody typed. A filter that hides a tool closes its completions too.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
-use shared_inbox::{__spec::Operation, ConversationId, ConversationSummary};
+use shared_inbox::{__spec::Operation, ConversationId, ConversationSummary, input::ListConversations};
 
 use crate::{
+    outcome::Failure,
     render,
-    server::{
-        Bridge, Connection,
-        inboxes::{self, Denied, ReadPriority},
-    },
+    server::{Bridge, Connection, inboxes::ReadPriority},
 };
 
 impl Bridge {
@@ -56,8 +54,9 @@ impl Bridge {
         &self,
         connection: &Connection,
         limit: Option<u32>,
-    ) -> Result<Vec<ConversationSummary>, Denied> {
-        let input = inboxes::list(None, limit);
+    ) -> Result<Vec<ConversationSummary>, Failure> {
+        let mut input = ListConversations::default();
+        input.limit = limit;
         Ok(self.inboxes.conversations(&connection.client, input, &[], ReadPriority::Background).await?.0)
     }
 
@@ -81,7 +80,7 @@ impl Bridge {
     }
 }
 
-type Found = Result<Vec<String>, Denied>;
+type Found = Result<Vec<String>, Failure>;
 
 fn has(typed: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| text.to_lowercase().contains(typed))

@@ -4,6 +4,7 @@ use rmcp::model::{
     ContentBlock, GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument,
     PromptMessage, ResourceContents, Role,
 };
+use serde_json::json;
 use shared_inbox::{__spec::Operation, ConversationId, Scope};
 
 use crate::{
@@ -174,7 +175,7 @@ impl Bridge {
         id: &ConversationId,
         task: String,
     ) -> Result<GetPromptResult, Failure> {
-        let text = self.conversation_text(id).await?;
+        let text = self.text(Operation::GetConversation, json!({ "id": id })).await?;
         let resource = ResourceContents::text(text, format!("inbox://conversations/{id}"));
         let attached = PromptMessage::new(Role::User, ContentBlock::resource(resource));
         Ok(GetPromptResult::new(vec![user(task), attached]))

@@ -6,6 +6,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate,
 };
+use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, ConversationId, MailboxId};
 
 use super::skills;
@@ -13,9 +14,8 @@ use crate::{
     outcome::{Failure, FailureKind},
     render,
     server::{
-        Bridge, Connection, ReadPriority,
-        inboxes::{self, Denied},
-        results::{denied, failed, invalid},
+        Bridge, Connection,
+        results::{failed, invalid},
         tools,
     },
 };
@@ -25,39 +25,24 @@ pub(in crate::server) const CONVERSATION: &str = "inbox://conversations/{id}";
 const ITEMS: &str = "inbox://conversations/{id}/items/{range}";
 pub(in crate::server) const OF_MAILBOX: &str = "inbox://mailboxes/{mailbox}/conversations";
 
-enum ResourceUri {
-    Me,
-    Mailboxes,
-    Tags,
-    Conversations(Option<MailboxId>),
-    Conversation(ConversationId),
-    Items(ConversationId, std::ops::Range<usize>),
-}
-
-impl ResourceUri {
-    fn parse(uri: &str) -> Option<Self> {
-        let path: Vec<_> = uri.strip_prefix("inbox://")?.split('/').collect();
-        Some(match path[..] {
-            ["me"] => Self::Me,
-            ["mailboxes"] => Self::Mailboxes,
-            ["tags"] => Self::Tags,
-            ["conversations"] => Self::Conversations(None),
-            ["mailboxes", id, "conversations"] => Self::Conversations(Some(id.parse().ok()?)),
-            ["conversations", id] => Self::Conversation(id.parse().ok()?),
-            ["conversations", id, "items", range] => Self::Items(id.parse().ok()?, tools::range(range)?),
-            _ => return None,
-        })
-    }
-
-    fn operation(&self) -> Operation {
-        match self {
-            Self::Me => Operation::Me,
-            Self::Mailboxes => Operation::ListMailboxes,
-            Self::Tags => Operation::ListTags,
-            Self::Conversations(_) => Operation::ListConversations,
-            Self::Conversation(_) | Self::Items(..) => Operation::GetConversation,
+/// Returns the operation that reads a resource, and its arguments.
+fn parse(uri: &str) -> Option<(Operation, Value)> {
+    let path: Vec<_> = uri.strip_prefix("inbox://")?.split('/').collect();
+    let is_conversation = |id: &str| id.parse::<ConversationId>().is_ok();
+    Some(match path[..] {
+        ["me"] => (Operation::Me, json!({})),
+        ["mailboxes"] => (Operation::ListMailboxes, json!({})),
+        ["tags"] => (Operation::ListTags, json!({})),
+        ["conversations"] => (Operation::ListConversations, json!({})),
+        ["mailboxes", id, "conversations"] if id.parse::<MailboxId>().is_ok() => {
+            (Operation::ListConversations, json!({ "mailbox": id }))
         }
-    }
+        ["conversations", id] if is_conversation(id) => (Operation::GetConversation, json!({ "id": id })),
+        ["conversations", id, "items", items] if is_conversation(id) && tools::range(items).is_some() => {
+            (Operation::GetConversation, json!({ "id": id, "items": items }))
+        }
+        _ => return None,
+    })
 }
 
 /// Returns the resources with a fixed address.
@@ -108,55 +93,28 @@ impl Bridge {
         if uri.starts_with(skills::SCHEME) {
             return self.skill_file(uri).await;
         }
-        let resource = ResourceUri::parse(uri).ok_or_else(|| {
+        let (operation, arguments) = parse(uri).ok_or_else(|| {
             let said = "There is no such resource; see resources/list and resources/templates/list.";
             Failure::new(FailureKind::NotFound, said)
         })?;
-        let text = self.read(&resource).await?;
+        let text = self.text(operation, arguments).await?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
     }
 
-    /// Returns the text of a conversation, for a prompt to attach.
-    pub(in crate::server) async fn conversation_text(&self, id: &ConversationId) -> Result<String, Failure> {
-        self.read(&ResourceUri::Conversation(id.clone())).await
-    }
-
-    async fn read(&self, resource: &ResourceUri) -> Result<String, Failure> {
+    /// Returns the text of what an operation reads, for a resource or for a prompt to attach.
+    pub(in crate::server) async fn text(
+        &self,
+        operation: Operation,
+        arguments: Value,
+    ) -> Result<String, Failure> {
         let connection = self.connector.get().await.map_err(failed)?;
-        let operation = resource.operation();
-        if operation != Operation::Me
-            && let Some(why) = self.settings.filter.hides(operation, connection.scopes())
-        {
+        if operation == Operation::Me {
+            return Ok(self.about(&connection));
+        }
+        if let Some(why) = self.settings.filter.hides(operation, connection.scopes()) {
             return Err(invalid(format!("This resource is not available: {why}.")));
         }
-        self.text(resource, &connection).await.map_err(denied)
-    }
-
-    async fn text(&self, resource: &ResourceUri, connection: &Connection) -> Result<String, Denied> {
-        let (client, style) = (&connection.client, self.style());
-        let rendered = match resource {
-            ResourceUri::Me => return Ok(self.about(connection)),
-            ResourceUri::Mailboxes => {
-                render::mailboxes(&style, &self.inboxes.mailboxes(client, ReadPriority::Requested).await?)
-            }
-            ResourceUri::Tags => render::tags(&style, &client.tags().await?),
-            ResourceUri::Conversations(mailbox) => {
-                let input = inboxes::list(mailbox.clone(), None);
-                let (all, more) =
-                    self.inboxes.conversations(client, input, &[], ReadPriority::Requested).await?;
-                render::conversations(&style.more(more), &all)
-            }
-            ResourceUri::Conversation(id) => render::conversation(
-                &style,
-                &self.inboxes.conversation(client, id, ReadPriority::Requested).await?,
-                None,
-            ),
-            ResourceUri::Items(id, part) => {
-                let c = self.inboxes.conversation(client, id, ReadPriority::Requested).await?;
-                render::conversation(&style, &c, Some(part.clone()))
-            }
-        };
-        Ok(rendered.text)
+        Ok(self.read(operation, arguments, &connection).await?.text)
     }
 
     fn about(&self, connection: &Connection) -> String {

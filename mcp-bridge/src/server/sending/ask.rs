@@ -25,10 +25,7 @@ use crate::{
         Permission, Terms, Waiter, last_inbound,
     },
     outcome::{Doubt, Failure, FailureKind, Outcome},
-    server::{
-        Connection, record,
-        results::{error, failed},
-    },
+    server::{Connection, record, results::failed},
 };
 
 /// How long the program that opens a browser is watched: it may fail late.
@@ -238,7 +235,7 @@ impl Sender {
     /// has sent it.
     async fn send_once(&self, owner: &Owner, request: &ConsentRequest) -> Result<Outcome> {
         let ConsentRequest { connection, create, terms, .. } = request;
-        let conversation = connection.client.conversation(&create.id).get().await.map_err(|e| error(&e))?;
+        let conversation = connection.client.conversation(&create.id).get().await?;
         let now = ConsentRequest::new(connection, create.clone(), conversation, None);
         let outcome = if now.terms == *terms {
             let permission = Permission::Yes(&now.terms);

@@ -19,7 +19,7 @@ use crate::{
     server::{
         Connection,
         record::{self, Intent},
-        results::{error, failed, ok},
+        results::{failed, ok},
     },
 };
 
@@ -233,7 +233,7 @@ async fn send(
         // Not the error itself: a service's sentence may repeat what was written.
         let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
         tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
-        doubt(&e).map_or_else(|| Outcome::Refused(error(&e)), Outcome::Unknown)
+        doubt(&e).map_or_else(|| Outcome::Refused(e.into()), Outcome::Unknown)
     })
 }
 

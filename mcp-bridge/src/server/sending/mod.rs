@@ -21,7 +21,7 @@ use super::{
     Connection, Connector, ReadPriority,
     inboxes::Inboxes,
     record::{client_name, note},
-    results::{denied, failed},
+    results::failed,
 };
 use crate::{
     consent::{AskMethod, Consent, Page, Permission, Questions},
@@ -67,7 +67,7 @@ impl Sender {
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, Failure> {
         let draft = async |create: Create, why| {
-            inboxes.admit(&connection.client, &create.id).await.map_err(denied)?;
+            inboxes.admit(&connection.client, &create.id).await?;
             if create.sends() {
                 note(Consent::Draft);
             }
@@ -96,8 +96,8 @@ impl Sender {
             // Asked before: what became of it is known without the conversation, which may not be readable now.
             return self.collect(connection, &create, handle, call).await;
         }
-        let read = inboxes.conversation(&connection.client, &create.id, ReadPriority::Requested).await;
-        let conversation = read.map_err(denied)?;
+        let conversation =
+            inboxes.conversation(&connection.client, &create.id, ReadPriority::Requested).await?;
         if self.send == SendPolicy::Allow && conversation.risk.is_none() {
             let outcome = match self.claim(connection, &create).await {
                 Ok(owner) => {

@@ -5,10 +5,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 use shared_inbox::{ConversationId, Problems};
 
-use crate::{
-    outcome::Failure,
-    server::results::{failed, wrong},
-};
+use crate::outcome::Failure;
 
 /// What models call an argument, beside its name.
 const SYNONYMS: &[(&str, &[&str])] = &[
@@ -118,5 +115,5 @@ pub(in crate::server) fn require_id_and_input<T>(
             }
         }
     }
-    Err(failed(wrong(&problems)))
+    Err(problems.into())
 }

@@ -10,9 +10,9 @@ use rmcp::{
 use serde_json::{Value, json};
 use shared_inbox::{
     __spec::{Operation, read_arguments},
-    ConversationId, Problem, View,
+    ConversationId, Problem, Scope, View,
     input::{
-        AddNote, Input, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
+        AddNote, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
         TagConversation,
     },
 };
@@ -23,10 +23,10 @@ use super::{
 };
 use crate::{
     outcome::Failure,
-    render,
+    render::{self, Rendered},
     server::{
         Bridge, Connection, ReadPriority,
-        results::{changed, denied, error, failed, ok, wrong},
+        results::{changed, failed, ok},
         sending::Create,
         tools,
         trace::traced,
@@ -53,37 +53,20 @@ impl Bridge {
         {
             return Err(failed(why));
         }
-        let mut arguments = Value::Object(arguments);
-        let client = &connection.client;
+        let arguments = Value::Object(arguments);
         let mut result = match operation {
-            Operation::ListConversations => {
-                let views = views(&mut arguments);
-                let input = read::<ListConversations>(arguments)?;
-                let listed = self.inboxes.conversations(client, input, views, ReadPriority::Requested).await;
-                let (all, more) = listed.map_err(denied)?;
-                self.done(render::conversations(&self.style().more(more), &all))
-            }
-            Operation::SearchDocuments => {
-                let input = read::<SearchDocuments>(arguments)?;
-                let (all, more, unseen) = self.inboxes.documents(client, input).await.map_err(denied)?;
-                self.done(render::documents(&self.style().more(more), &all, unseen))
-            }
-            Operation::ListMailboxes => {
-                let all = self.inboxes.mailboxes(client, ReadPriority::Requested).await.map_err(denied)?;
-                self.done(render::mailboxes(&self.style(), &all))
-            }
-            Operation::ListTags => {
-                self.done(render::tags(&self.style(), &client.tags().await.map_err(|e| error(&e))?))
+            _ if *operation.scope() == Scope::Read => {
+                self.done(self.read(operation, arguments, connection).await?)
             }
             Operation::RecordSent => {
-                let input = read::<RecordSent>(arguments)?;
-                let call = client.record_sent(
+                let input = read_arguments::<RecordSent>(arguments)?;
+                let call = connection.client.record_sent(
                     input.message_id.clone(),
                     input.reference.clone(),
                     input.to.clone(),
                     input.subject.clone(),
                 );
-                call.input(input).await.map_err(|e| error(&e))?;
+                call.input(input).await?;
                 changed("Recorded.", ok(), None)
             }
             _ => match self.in_conversation(operation, arguments, connection, &request, ctx).await? {
@@ -93,6 +76,41 @@ impl Bridge {
         };
         self.introduce(connection, ctx, &mut result).await;
         Ok(result.into())
+    }
+
+    /// Returns what an operation that changes nothing shows, as a tool or as a resource.
+    pub(in crate::server) async fn read(
+        &self,
+        operation: Operation,
+        mut arguments: Value,
+        connection: &Connection,
+    ) -> Result<Rendered, Failure> {
+        let (client, style) = (&connection.client, self.style());
+        Ok(match operation {
+            Operation::ListConversations => {
+                let views = views(&mut arguments);
+                let input = read_arguments::<ListConversations>(arguments)?;
+                let listed = self.inboxes.conversations(client, input, views, ReadPriority::Requested);
+                let (all, more) = listed.await?;
+                render::conversations(&style.more(more), &all)
+            }
+            Operation::GetConversation => {
+                let items = tools::items(&arguments).map_err(|why| Problem::new(tools::ITEMS, why).into());
+                let (id, items) = require_id_and_input(conversation_id(&arguments), items)?;
+                let c = self.inboxes.conversation(client, &id, ReadPriority::Requested).await?;
+                render::conversation(&style, &c, items)
+            }
+            Operation::SearchDocuments => {
+                let input = read_arguments::<SearchDocuments>(arguments)?;
+                let (all, more, unseen) = self.inboxes.documents(client, input).await?;
+                render::documents(&style.more(more), &all, unseen)
+            }
+            Operation::ListMailboxes => {
+                render::mailboxes(&style, &self.inboxes.mailboxes(client, ReadPriority::Requested).await?)
+            }
+            Operation::ListTags => render::tags(&style, &client.tags().await?),
+            _ => return Err(cannot_run(operation)),
+        })
     }
 
     async fn in_conversation(
@@ -105,25 +123,14 @@ impl Bridge {
     ) -> Result<CallToolResponse, Failure> {
         let id = conversation_id(&arguments);
         let thread = |id: &ConversationId| connection.client.conversation(id);
-        let admit =
-            async |id: &ConversationId| self.inboxes.admit(&connection.client, id).await.map_err(denied);
+        let admit = async |id: &ConversationId| self.inboxes.admit(&connection.client, id).await;
         let result = match operation {
-            Operation::GetConversation => {
-                let items = tools::items(&arguments).map_err(|why| Problem::new(tools::ITEMS, why).into());
-                let (id, items) = require_id_and_input(id, items)?;
-                let c = self
-                    .inboxes
-                    .conversation(&connection.client, &id, ReadPriority::Requested)
-                    .await
-                    .map_err(denied)?;
-                self.done(render::conversation(&self.style(), &c, items))
-            }
             Operation::SetStatus => {
                 let (id, input) = require_id_and_input(id, read_arguments::<SetStatus>(arguments))?;
                 admit(&id).await?;
                 let status = input.status.clone();
                 let done = thread(&id).set_status(status.clone()).await;
-                self.inboxes.admitted(&id, done).map_err(denied)?;
+                self.inboxes.admitted(&id, done)?;
                 changed(&format!("{id} is {status} now."), json!({ "ok": true, "status": status }), None)
             }
             Operation::TagConversation => {
@@ -133,7 +140,7 @@ impl Bridge {
                 }
                 admit(&id).await?;
                 let done = thread(&id).edit_tags().input(input.clone()).await;
-                self.inboxes.admitted(&id, done).map_err(denied)?;
+                self.inboxes.admitted(&id, done)?;
                 tagged(&id, &input)
             }
             Operation::AssignConversation => self.assign(id, arguments, connection).await?,
@@ -152,11 +159,15 @@ impl Bridge {
                 let mail = Create::request(id, input);
                 return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
             }
-            // The catalogue may grow before the bridge does.
-            _ => return Err(failed(format!("This version of the bridge cannot run {}.", request.name))),
+            _ => return Err(cannot_run(operation)),
         };
         Ok(result.into())
     }
+}
+
+/// The catalogue may grow before the bridge does.
+fn cannot_run(operation: Operation) -> Failure {
+    failed(format!("This version of the bridge cannot run {}.", operation.tool_name().unwrap_or_default()))
 }
 
 /// Returns the views to list one by one when every status is requested.
@@ -169,10 +180,6 @@ fn views(arguments: &mut Value) -> &'static [View] {
     // With a reference the service lists every status itself.
     arguments["view"] = if of_reference { "all".into() } else { Value::Null };
     if of_reference { &[] } else { &ALL_VIEWS }
-}
-
-fn read<I: Input>(arguments: Value) -> Result<I, Failure> {
-    read_arguments::<I>(arguments).map_err(|problems| failed(wrong(&problems)))
 }
 
 pub(in crate::server) fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {

@@ -14,7 +14,7 @@ use crate::{
     render::quoted,
     server::{
         Bridge, Connection, ReadPriority,
-        results::{changed, denied, failed},
+        results::{changed, failed},
     },
 };
 
@@ -53,9 +53,9 @@ impl Bridge {
             arguments["to"] = to.to_string().into();
         }
         let (id, input) = require_id_and_input(id, read_arguments::<AssignConversation>(arguments))?;
-        self.inboxes.admit(&connection.client, &id).await.map_err(denied)?;
+        self.inboxes.admit(&connection.client, &id).await?;
         let done = connection.client.conversation(&id).assign(&input.to).await;
-        self.inboxes.admitted(&id, done).map_err(denied)?;
+        self.inboxes.admitted(&id, done)?;
         let name = match &input.to {
             AssignTo::Me => Some(connection.me.agent.name.clone()),
             _ => named,
@@ -85,8 +85,8 @@ impl Bridge {
         id: &ConversationId,
         name: &str,
     ) -> Result<TeamMember, Failure> {
-        let read = self.inboxes.conversation(&connection.client, id, ReadPriority::Requested).await;
-        let team = read.map_err(denied)?.team;
+        let read = self.inboxes.conversation(&connection.client, id, ReadPriority::Requested);
+        let team = read.await?.team;
         let all: Vec<_> = team.people.into_iter().chain(team.agents).collect();
         let named = matching(&all, name);
         let list = |some: &[&TeamMember]| {
