@@ -5,9 +5,10 @@ use std::time::Duration;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use shared_inbox::{
-    Certainty, Conversation, Error, ErrorKind, ReplyResult, TimelineItem, Timestamp,
+    Certainty, Conversation, ConversationHandle, Error, ErrorKind, ReplyResult, TimelineItem, Timestamp,
     clock::BoxFuture,
     create::{self, Lookup, UnconfirmedCreate},
+    input::{Reply, RequestDocuments},
     once::UnfinishedRecord,
 };
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -59,26 +60,32 @@ impl Sender {
         create: &Create,
         entry: Entry,
     ) -> Result<Owner, Outcome> {
-        match entry {
-            Entry::New(owner) => {
-                let left: BoxFuture<'_, _> = Box::pin(left_unresolved(connection, create));
-                left.await.map_or(Ok(owner), Err)
+        let (owner, known) = match entry {
+            Entry::Made(made) => return Err(Outcome::Made(made)),
+            Entry::Refused => return Err(Outcome::Refused(failed(sentences::REFUSED))),
+            Entry::Busy(_) => {
+                return Err(Outcome::Refused(failed("Nothing was done: the same call is being made.")));
             }
-            Entry::Made(made) => Err(Outcome::Made(made)),
-            Entry::Refused => Err(Outcome::Refused(failed(sentences::REFUSED))),
-            Entry::Busy(_) => Err(Outcome::Refused(failed("Nothing was done: the same call is being made."))),
-            Entry::Unknown(owner, lost) => match look_up(connection, create, &lost, owner.age()).await {
-                Some(outcome) => {
-                    if let Outcome::Made(made) = &outcome {
-                        owner.made(made.clone());
-                    }
-                    Err(outcome)
+            // What reaches no customer is looked for when it is made.
+            Entry::New(owner) if !create.sends() => return Ok(owner),
+            Entry::New(owner) => (owner, None),
+            Entry::Unknown(owner, lost) => {
+                let age = owner.age();
+                (owner, Some((*lost, age)))
+            }
+        };
+        let found: BoxFuture<'_, _> = Box::pin(look_up(connection, create, known));
+        match found.await {
+            None => {
+                owner.step(Event::NotThere);
+                Ok(owner)
+            }
+            Some(outcome) => {
+                if let Outcome::Made(made) = &outcome {
+                    owner.made(made.clone());
                 }
-                None => {
-                    owner.step(Event::NotThere);
-                    Ok(owner)
-                }
-            },
+                Err(outcome)
+            }
         }
     }
 
@@ -129,27 +136,22 @@ impl Sender {
     }
 }
 
-/// Returns what became of the same email, if a bridge that is gone may have sent it. It is looked for before a person is
-/// asked again; what reaches no customer is looked for when it is made.
-async fn left_unresolved(connection: &Connection, create: &Create) -> Option<Outcome> {
-    if !connection.remembers || !create.sends() {
-        return None;
-    }
-    let record = unresolved_record(connection, create).await?;
-    let (lost, age) = (record.unconfirmed()?.clone(), age_of(record.since()));
-    look_up(connection, create, &lost, age).await
-}
-
-/// Looks for what may have been made so long ago, and settles its record. `None`: it is not there.
+/// Returns what became of what may have been made so long ago, by this bridge (`known`) or by one that is gone, and settles its
+/// record. `None`: it is not there.
 async fn look_up(
     connection: &Connection,
     create: &Create,
-    lost: &UnconfirmedCreate,
-    age: Duration,
+    known: Option<(UnconfirmedCreate, Duration)>,
 ) -> Option<Outcome> {
-    // The record as it is before the look: of one that another bridge takes over meanwhile, nothing is settled.
     let record = unresolved_record(connection, create).await;
-    match connection.client.find_unconfirmed(lost).await {
+    // What the record says goes first: it is settled as it is now, and not if another bridge takes it over meanwhile.
+    let recorded = record.as_ref().and_then(|record| Some((record.unconfirmed()?, record.since())));
+    let (lost, age) = match (recorded, known) {
+        (Some((lost, _)), Some((_, age))) => (lost.clone(), age),
+        (Some((lost, since)), None) => (lost.clone(), age_of(since)),
+        (None, known) => known?,
+    };
+    match connection.client.find_unconfirmed(&lost).await {
         Ok(Lookup::Found(item)) => {
             if let (Some(record), Some(id)) = (record, item_id(&item)) {
                 _ = record.created(id).await;
@@ -193,14 +195,26 @@ pub(super) async fn to_look_for(
     let thread = connection.client.conversation(&create.id);
     match create.input.clone() {
         CreateInput::Note(note) => thread.add_note(note.body).seen(conversation).unconfirmed().await,
-        CreateInput::Reply(reply) => {
-            thread.reply(reply.body.clone()).and_send().input(reply).seen(conversation).unconfirmed().await
-        }
+        CreateInput::Reply(reply) => reply_call(&thread, reply).seen(conversation).unconfirmed().await,
         CreateInput::Request(request) => {
-            let call = thread.request_documents(request.documents.clone()).and_send();
-            call.input(request).seen(conversation).unconfirmed().await
+            request_call(&thread, request).seen(conversation).unconfirmed().await
         }
     }
+}
+
+fn reply_call(thread: &ConversationHandle, reply: Reply) -> create::CreateRequest<Reply> {
+    let call = thread.reply(reply.body.clone());
+    let call = if reply.send { call.and_send() } else { call };
+    call.input(reply)
+}
+
+fn request_call(
+    thread: &ConversationHandle,
+    request: RequestDocuments,
+) -> create::CreateRequest<RequestDocuments> {
+    let call = thread.request_documents(request.documents.clone());
+    let call = if request.send { call.and_send() } else { call };
+    call.input(request)
 }
 
 async fn send(
@@ -219,14 +233,12 @@ async fn send(
             follow(call, key, conversation, owner, permission, |done| json!({ "ok": done.ok })).await
         }
         CreateInput::Reply(reply) => {
-            let call = thread.reply(reply.body.clone());
-            let call = if reply.send { call.and_send() } else { call };
-            follow(call.input(reply), key, conversation, owner, permission, reply_result).await
+            let call = reply_call(&thread, reply);
+            follow(call, key, conversation, owner, permission, reply_result).await
         }
         CreateInput::Request(request) => {
-            let call = thread.request_documents(request.documents.clone());
-            let call = if request.send { call.and_send() } else { call };
-            follow(call.input(request), key, conversation, owner, permission, reply_result).await
+            let call = request_call(&thread, request);
+            follow(call, key, conversation, owner, permission, reply_result).await
         }
     };
     sent.unwrap_or_else(|e| {
