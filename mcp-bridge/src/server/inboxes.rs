@@ -9,7 +9,7 @@ use std::{
 use shared_inbox::{
     __spec::limits,
     Client, Conversation, ConversationId, ConversationSummary, Document, Error, Mailbox, MailboxId, Request,
-    View,
+    Tag, View,
     input::{ListConversations, SearchDocuments},
 };
 use tokio::sync::OnceCell;
@@ -24,21 +24,6 @@ use crate::{
 const MAX_LOOKUPS: usize = 20;
 /// How many conversations are remembered with their inbox.
 const MAX_REMEMBERED: usize = 2_000;
-
-/// How much a read matters.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReadPriority {
-    /// The model or the person requested it.
-    Requested,
-    /// Only with what the rate limit has to spare.
-    Background,
-}
-
-impl ReadPriority {
-    fn apply<I, O>(self, call: Request<I, O>) -> Request<I, O> {
-        if self == Self::Background { call.bulk().no_wait() } else { call }
-    }
-}
 
 /// The inboxes that the model may see.
 pub(super) struct Inboxes {
@@ -62,18 +47,57 @@ impl Inboxes {
         self.addresses.iter().any(|one| one.eq_ignore_ascii_case(address))
     }
 
-    pub(super) async fn mailboxes(
-        &self,
-        client: &Client,
-        priority: ReadPriority,
-    ) -> Result<Vec<Mailbox>, Failure> {
-        let mut found = priority.apply(client.mailboxes()).await?;
-        if self.all() {
+    /// Returns the reader of what the model, or the person, asks for.
+    pub(super) fn reader<'a>(&'a self, client: &'a Client) -> InboxReader<'a> {
+        InboxReader { inboxes: self, client, is_background: false }
+    }
+
+    /// Returns the result of a request about a conversation. One that is gone is denied like one in another inbox.
+    pub(super) fn admitted<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Failure> {
+        match result {
+            Err(error) if !self.all() && error.is_not_found() => {
+                self.known().remove(id);
+                Err(not_here())
+            }
+            result => Ok(result?),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<ConversationId, bool>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads the inboxes with one client.
+#[derive(Clone, Copy)]
+pub(super) struct InboxReader<'a> {
+    inboxes: &'a Inboxes,
+    client: &'a Client,
+    is_background: bool,
+}
+
+impl<'a> InboxReader<'a> {
+    /// Reads only with what the rate limit has to spare.
+    pub(super) fn in_background(self) -> Self {
+        Self { is_background: true, ..self }
+    }
+
+    fn call<I, O>(&self, call: Request<I, O>) -> Request<I, O> {
+        if self.is_background { call.bulk().no_wait() } else { call }
+    }
+
+    pub(super) async fn tags(&self) -> Result<Vec<Tag>, Failure> {
+        Ok(self.call(self.client.tags()).await?)
+    }
+
+    pub(super) async fn mailboxes(&self) -> Result<Vec<Mailbox>, Failure> {
+        let mut found = self.call(self.client.mailboxes()).await?;
+        if self.inboxes.all() {
             return Ok(found);
         }
-        found.retain(|mailbox| self.has(&mailbox.address));
+        found.retain(|mailbox| self.inboxes.has(&mailbox.address));
         let missing = |address: &&String| !found.iter().any(|m| m.address.eq_ignore_ascii_case(address));
-        if let Some(address) = self.addresses.iter().find(missing) {
+        if let Some(address) = self.inboxes.addresses.iter().find(missing) {
             return Err(failed(format!(
                 "The bridge was started with --mailbox {address}, and the key sees no inbox with this address."
             )));
@@ -81,18 +105,16 @@ impl Inboxes {
         Ok(found)
     }
 
-    async fn chosen(&self, client: &Client, priority: ReadPriority) -> Result<&[Mailbox], Failure> {
-        self.chosen.get_or_try_init(|| self.mailboxes(client, priority)).await.map(Vec::as_slice)
+    async fn chosen(&self) -> Result<&'a [Mailbox], Failure> {
+        self.inboxes.chosen.get_or_try_init(|| self.mailboxes()).await.map(Vec::as_slice)
     }
 
     /// Returns conversations, newest first: of the input's view, or of all of `views`. Requests one more than the limit, to
     /// know whether there are more.
     pub(super) async fn conversations(
         &self,
-        client: &Client,
         mut input: ListConversations,
         views: &[View],
-        priority: ReadPriority,
     ) -> Result<(Vec<ConversationSummary>, More), Failure> {
         let most = input.limit.unwrap_or(limits::LIST_DEFAULT);
         input.limit = Some(most.saturating_add(1).min(limits::LIST_MAX));
@@ -101,18 +123,16 @@ impl Inboxes {
             views => views.iter().cloned().map(Some).collect(),
         };
         // The list has no way to name several inboxes, and gives an inbox by a name that others may have too.
-        let mailboxes = match self.all() {
+        let mailboxes = match self.inboxes.all() {
             true => vec![input.mailbox.clone()],
-            false => {
-                self.asked(client, input.mailbox.as_ref(), priority).await?.into_iter().map(Some).collect()
-            }
+            false => self.asked(input.mailbox.as_ref()).await?.into_iter().map(Some).collect(),
         };
         let (mut all, mut full) = (Vec::new(), false);
         for mailbox in &mailboxes {
             for view in &views {
                 let mut one = input.clone();
                 (one.mailbox, one.view) = (mailbox.clone(), view.clone());
-                let found = priority.apply(client.conversations().input(one)).await?;
+                let found = self.call(self.client.conversations().input(one)).await?;
                 full |= found.is_cut();
                 all.extend(found);
             }
@@ -130,21 +150,16 @@ impl Inboxes {
             false => More::No,
         };
         all.truncate(most);
-        if !self.all() {
-            let mut known = self.known();
+        if !self.inboxes.all() {
+            let mut known = self.inboxes.known();
             all.iter().for_each(|c| remember(&mut known, &c.id, true));
         }
         Ok((all, more))
     }
 
     /// Returns the chosen inboxes, or the requested one of them.
-    async fn asked(
-        &self,
-        client: &Client,
-        wanted: Option<&MailboxId>,
-        priority: ReadPriority,
-    ) -> Result<Vec<MailboxId>, Failure> {
-        let chosen = self.chosen(client, priority).await?.iter().map(|mailbox| mailbox.id.clone());
+    async fn asked(&self, wanted: Option<&MailboxId>) -> Result<Vec<MailboxId>, Failure> {
+        let chosen = self.chosen().await?.iter().map(|mailbox| mailbox.id.clone());
         let asked: Vec<_> = chosen.filter(|id| wanted.is_none_or(|wanted| wanted == id)).collect();
         if asked.is_empty() {
             let why = "`mailbox` is not one of the inboxes that the bridge was started with (--mailbox); list_mailboxes has them.";
@@ -153,56 +168,40 @@ impl Inboxes {
         Ok(asked)
     }
 
-    pub(super) async fn conversation(
-        &self,
-        client: &Client,
-        id: &ConversationId,
-        priority: ReadPriority,
-    ) -> Result<Conversation, Failure> {
-        let conversation = self.admitted(id, priority.apply(client.conversation(id).get()).await)?;
-        if self.all() {
+    pub(super) async fn conversation(&self, id: &ConversationId) -> Result<Conversation, Failure> {
+        let read = self.call(self.client.conversation(id).get()).await;
+        let conversation = self.inboxes.admitted(id, read)?;
+        if self.inboxes.all() {
             return Ok(conversation);
         }
-        let here = self.has(&conversation.mailbox);
-        remember(&mut self.known(), id, here);
+        let here = self.inboxes.has(&conversation.mailbox);
+        remember(&mut self.inboxes.known(), id, here);
         if here { Ok(conversation) } else { Err(not_here()) }
     }
 
     /// Fails when the conversation is not to be touched. Costs a request only when it is not known which inbox it is in.
-    pub(super) async fn admit(&self, client: &Client, id: &ConversationId) -> Result<(), Failure> {
-        let known = self.known().get(id).copied();
+    pub(super) async fn admit(&self, id: &ConversationId) -> Result<(), Failure> {
+        let known = self.inboxes.known().get(id).copied();
         match known {
             Some(false) => Err(not_here()),
-            None if !self.all() => self.conversation(client, id, ReadPriority::Requested).await.map(drop),
+            None if !self.inboxes.all() => self.conversation(id).await.map(drop),
             _ => Ok(()),
-        }
-    }
-
-    /// Returns the result of a request about a conversation. One that is gone is denied like one in another inbox.
-    pub(super) fn admitted<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Failure> {
-        match result {
-            Err(error) if !self.all() && error.is_not_found() => {
-                self.known().remove(id);
-                Err(not_here())
-            }
-            result => Ok(result?),
         }
     }
 
     /// Returns documents, whether there are more, and how many were left out because their inbox was not looked up.
     pub(super) async fn documents(
         &self,
-        client: &Client,
         input: SearchDocuments,
     ) -> Result<(Vec<Document>, More, usize), Failure> {
         let most = input.limit.unwrap_or(limits::LIST_DEFAULT);
         // The search knows no inboxes: those that are wanted may stand behind others.
         let ask_for =
-            if self.all() { most.saturating_add(1).min(limits::LIST_MAX) } else { limits::LIST_MAX };
-        let found = client.documents().input(input).limit(ask_for).await?;
+            if self.inboxes.all() { most.saturating_add(1).min(limits::LIST_MAX) } else { limits::LIST_MAX };
+        let found = self.client.documents().input(input).limit(ask_for).await?;
         let most = most as usize;
         let mut more = if found.is_cut() { More::Maybe } else { More::No };
-        if self.all() {
+        if self.inboxes.all() {
             let mut found = found.into_vec();
             more = match found.len() {
                 n if n > most => More::Yes,
@@ -220,7 +219,7 @@ impl Inboxes {
             }
             // A document of no conversation is in no inbox.
             let Some(id) = document.conversation_id.clone() else { continue };
-            let known = self.known().get(&id).copied();
+            let known = self.inboxes.known().get(&id).copied();
             let is_here = match known {
                 Some(known) => known,
                 None if lookups == MAX_LOOKUPS => {
@@ -229,7 +228,7 @@ impl Inboxes {
                 }
                 None => {
                     lookups += 1;
-                    match self.conversation(client, &id, ReadPriority::Requested).await {
+                    match self.conversation(&id).await {
                         Ok(_) => true,
                         Err(failure) if failure.kind == FailureKind::NotFound => false,
                         Err(failure) => return Err(failure),
@@ -241,10 +240,6 @@ impl Inboxes {
             }
         }
         Ok((here, more, unseen))
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<ConversationId, bool>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -31,7 +31,7 @@ use crate::{
     settings::{ConsentChannel, Settings, Structured},
 };
 use connection::{Connection, Connector};
-use inboxes::{Inboxes, ReadPriority};
+use inboxes::Inboxes;
 use record::CallRecord;
 use sending::Sender;
 use watch::watch;

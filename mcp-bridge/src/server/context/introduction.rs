@@ -15,7 +15,7 @@ use shared_inbox::{__spec::Operation, Scope};
 use crate::{
     consent::AskMethod,
     render::{SanitizeReport, clean, own, quoted},
-    server::{Bridge, Connection, ReadPriority},
+    server::{Bridge, Connection},
     settings::{SendPolicy, Structured},
 };
 
@@ -71,7 +71,7 @@ impl Bridge {
             self.sending(connection.scopes(), ctx.client_capabilities().as_ref()).sentence().to_owned(),
         ];
         if self.settings.filter.hides(Operation::ListMailboxes, connection.scopes()).is_none()
-            && let Ok(all) = self.inboxes.mailboxes(&connection.client, ReadPriority::Background).await
+            && let Ok(all) = self.inboxes.reader(&connection.client).in_background().mailboxes().await
         {
             let mut shown: Vec<_> = all
                 .iter()

@@ -18,8 +18,8 @@ use shared_inbox::{Scope, clock::Clock};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Connection, Connector, ReadPriority,
-    inboxes::Inboxes,
+    Connection, Connector,
+    inboxes::InboxReader,
     record::{client_name, note},
     results::failed,
 };
@@ -61,13 +61,13 @@ impl Sender {
     pub(super) async fn mail(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
-        inboxes: &Inboxes,
+        inboxes: InboxReader<'_>,
         create: Create,
         call: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, Failure> {
         let draft = async |create: Create, why| {
-            inboxes.admit(&connection.client, &create.id).await?;
+            inboxes.admit(&create.id).await?;
             if create.sends() {
                 note(Consent::Draft);
             }
@@ -96,8 +96,7 @@ impl Sender {
             // Asked before: what became of it is known without the conversation, which may not be readable now.
             return self.collect(connection, &create, handle, call).await;
         }
-        let conversation =
-            inboxes.conversation(&connection.client, &create.id, ReadPriority::Requested).await?;
+        let conversation = inboxes.conversation(&create.id).await?;
         if self.send == SendPolicy::Allow && conversation.risk.is_none() {
             let outcome = match self.claim(connection, &create).await {
                 Ok(owner) => {

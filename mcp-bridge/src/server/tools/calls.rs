@@ -25,7 +25,7 @@ use crate::{
     outcome::Failure,
     render::{self, Rendered},
     server::{
-        Bridge, Connection, ReadPriority,
+        Bridge, Connection,
         results::{changed, failed, ok},
         sending::Create,
         tools,
@@ -85,30 +85,27 @@ impl Bridge {
         mut arguments: Value,
         connection: &Connection,
     ) -> Result<Rendered, Failure> {
-        let (client, style) = (&connection.client, self.style());
+        let (inboxes, style) = (self.inboxes.reader(&connection.client), self.style());
         Ok(match operation {
             Operation::ListConversations => {
                 let views = views(&mut arguments);
                 let input = read_arguments::<ListConversations>(arguments)?;
-                let listed = self.inboxes.conversations(client, input, views, ReadPriority::Requested);
-                let (all, more) = listed.await?;
+                let (all, more) = inboxes.conversations(input, views).await?;
                 render::conversations(&style.more(more), &all)
             }
             Operation::GetConversation => {
                 let items = tools::items(&arguments).map_err(|why| Problem::new(tools::ITEMS, why).into());
                 let (id, items) = require_id_and_input(conversation_id(&arguments), items)?;
-                let c = self.inboxes.conversation(client, &id, ReadPriority::Requested).await?;
+                let c = inboxes.conversation(&id).await?;
                 render::conversation(&style, &c, items)
             }
             Operation::SearchDocuments => {
                 let input = read_arguments::<SearchDocuments>(arguments)?;
-                let (all, more, unseen) = self.inboxes.documents(client, input).await?;
+                let (all, more, unseen) = inboxes.documents(input).await?;
                 render::documents(&style.more(more), &all, unseen)
             }
-            Operation::ListMailboxes => {
-                render::mailboxes(&style, &self.inboxes.mailboxes(client, ReadPriority::Requested).await?)
-            }
-            Operation::ListTags => render::tags(&style, &client.tags().await?),
+            Operation::ListMailboxes => render::mailboxes(&style, &inboxes.mailboxes().await?),
+            Operation::ListTags => render::tags(&style, &inboxes.tags().await?),
             _ => return Err(cannot_run(operation)),
         })
     }
@@ -123,11 +120,11 @@ impl Bridge {
     ) -> Result<CallToolResponse, Failure> {
         let id = conversation_id(&arguments);
         let thread = |id: &ConversationId| connection.client.conversation(id);
-        let admit = async |id: &ConversationId| self.inboxes.admit(&connection.client, id).await;
+        let inboxes = self.inboxes.reader(&connection.client);
         let result = match operation {
             Operation::SetStatus => {
                 let (id, input) = require_id_and_input(id, read_arguments::<SetStatus>(arguments))?;
-                admit(&id).await?;
+                inboxes.admit(&id).await?;
                 let status = input.status.clone();
                 let done = thread(&id).set_status(status.clone()).await;
                 self.inboxes.admitted(&id, done)?;
@@ -138,7 +135,7 @@ impl Bridge {
                 if input.add.is_empty() && input.remove.is_empty() {
                     return Err(failed("Nothing was done: name the tags in `add` or `remove`."));
                 }
-                admit(&id).await?;
+                inboxes.admit(&id).await?;
                 let done = thread(&id).edit_tags().input(input.clone()).await;
                 self.inboxes.admitted(&id, done)?;
                 tagged(&id, &input)
@@ -146,18 +143,18 @@ impl Bridge {
             Operation::AssignConversation => self.assign(id, arguments, connection).await?,
             Operation::AddNote => {
                 let (id, input) = require_id_and_input(id, read_arguments::<AddNote>(arguments))?;
-                admit(&id).await?;
+                inboxes.admit(&id).await?;
                 self.sender.create(connection, &Create::note(id, input), None).await?
             }
             Operation::Reply => {
                 let (id, input) = require_id_and_input(id, read_arguments::<Reply>(arguments))?;
                 let mail = Create::reply(id, input);
-                return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
+                return self.sender.mail(connection, inboxes, mail, request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = require_id_and_input(id, read_arguments::<RequestDocuments>(arguments))?;
                 let mail = Create::request(id, input);
-                return self.sender.mail(connection, &self.inboxes, mail, request, ctx).await;
+                return self.sender.mail(connection, inboxes, mail, request, ctx).await;
             }
             _ => return Err(cannot_run(operation)),
         };

@@ -13,7 +13,7 @@ use crate::{
     outcome::Failure,
     render::quoted,
     server::{
-        Bridge, Connection, ReadPriority,
+        Bridge, Connection,
         results::{changed, failed},
     },
 };
@@ -53,7 +53,7 @@ impl Bridge {
             arguments["to"] = to.to_string().into();
         }
         let (id, input) = require_id_and_input(id, read_arguments::<AssignConversation>(arguments))?;
-        self.inboxes.admit(&connection.client, &id).await?;
+        self.inboxes.reader(&connection.client).admit(&id).await?;
         let done = connection.client.conversation(&id).assign(&input.to).await;
         self.inboxes.admitted(&id, done)?;
         let name = match &input.to {
@@ -85,8 +85,7 @@ impl Bridge {
         id: &ConversationId,
         name: &str,
     ) -> Result<TeamMember, Failure> {
-        let read = self.inboxes.conversation(&connection.client, id, ReadPriority::Requested);
-        let team = read.await?.team;
+        let team = self.inboxes.reader(&connection.client).conversation(id).await?.team;
         let all: Vec<_> = team.people.into_iter().chain(team.agents).collect();
         let named = matching(&all, name);
         let list = |some: &[&TeamMember]| {
