@@ -5,7 +5,7 @@ use rmcp::{
     model::{CallToolResult, ContentBlock},
 };
 use serde_json::{Value, json};
-use shared_inbox::Problems;
+use shared_inbox::{Certainty, Problems};
 
 use super::connection::explain;
 use crate::{
@@ -109,9 +109,13 @@ fn in_words(error: &shared_inbox::Error) -> String {
     }
     if let Some(wait) = error.retry_after().filter(|_| error.is_rate_limited_locally()) {
         let seconds = wait.as_secs_f64().ceil();
+        // It may be the repeat of a request whose response was lost.
+        let done = match error.certainty() {
+            Certainty::Unknown => "It is not known whether it was done",
+            _ => "Nothing was done",
+        };
         return format!(
-            "Nothing was done: the requests that the key has in a minute are used up. Make the same call again in {seconds} \
-             seconds."
+            "{done}: the requests that the key has in a minute are used up. Make the same call again in {seconds} seconds."
         );
     }
     if let Some(problems) = error.problems() {

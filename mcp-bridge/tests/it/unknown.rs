@@ -7,9 +7,9 @@ use std::{
 };
 
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
-use rmcp::model::{CallToolResponse, CallToolResult, InputResponses};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, InputResponses};
 use serde_json::{Value, json};
-use shared_inbox::{clock::Clock as _, once::FileStore};
+use shared_inbox::{Status, clock::Clock as _, once::FileStore, rate_limit::MemoryLimiter};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail};
 
 use crate::{
@@ -254,22 +254,12 @@ fn with_store(fixture: &Fixture, folder: &Path) -> shared_inbox::Client {
 #[tokio::test]
 async fn two_questions_open_at_once_and_two_yeses_make_one_email_and_no_page_calls_it_unsent() {
     let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
-    let call = || params("reply", fixture.reply("Once"));
     let files = [AuditFile::new(), AuditFile::new()];
-    let mut asked = Vec::new();
-    for file in &files {
-        let person = Person::who_follows_links(Answer::Yes);
-        let client = remembering(&fixture, &person, folder.path(), &[&file.option()]).await;
-        let (state, url) = link(client.service.call_tool_once(call()).await.unwrap());
-        let window = Window::open(&url).await;
-        person.clock.forward(Duration::from_secs(2));
-        asked.push((client, state.unwrap(), window));
-    }
-    for (number, (client, state, window)) in asked.iter().enumerate() {
+    let asked = asked_by(&fixture, folder.path(), &files).await;
+    for (number, (client, _, state, window)) in asked.iter().enumerate() {
         window.press("send").await;
         let page = window.again().await;
-        let accepted: InputResponses = [("consent".to_owned(), json!({ "action": "accept" }))].into();
-        let result = client.call_once(call().with_request_state(state).with_input_responses(accepted)).await;
+        let result = collect(&fixture, client, state).await;
         assert!(!is_error(&result), "{number}: {}", text(&result));
         assert_eq!(text(&result).contains("repeats a call"), number == 1, "{}", text(&result));
         assert_eq!(page.contains("not sent a second time"), number == 1, "{page}");
@@ -391,6 +381,21 @@ async fn what_ends_without_a_yes_speaks_of_its_own_question_since_another_bridge
         assert!(is_error(&said) && text(&said).contains("by this call"), "{answer}: {}", text(&said));
         assert_eq!(fixture.mails().await, Mails::sent("Once"));
     }
+}
+
+#[tokio::test]
+async fn a_change_whose_response_was_lost_is_not_said_to_be_undone_when_the_rate_limit_refuses_its_repeat() {
+    let fixture = Fixture::new().await;
+    let service = fixture.client().rate_limiter(MemoryLimiter::new(2)).deadline(Duration::from_secs(5));
+    let service = service.build().unwrap();
+    let client = fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[]).await;
+    let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/*");
+    fixture.mock.control().add_fault(lost).await.unwrap();
+    let change = json!({ "id": fixture.conversation, "status": "closed" });
+    let result = client.call("set_status", change).await;
+    assert!(is_error(&result) && !text(&result).contains("Nothing was done"), "{}", text(&result));
+    let id = fixture.conversation.parse().unwrap();
+    assert_eq!(fixture.mock.client().conversation(&id).get().await.unwrap().status, Status::Closed);
 }
 
 #[tokio::test]
@@ -638,6 +643,13 @@ impl Machine {
         }
     }
 
+    /// The call of a bridge, whose client has summaries of its own for the same emails.
+    fn call(&self, bridge: usize, email: usize) -> CallToolRequestParams {
+        let mut reply = self.fixture.reply(EMAILS[email]);
+        reply["summary"] = format!("By the model of client {bridge}").into();
+        params("reply", reply)
+    }
+
     /// How often an email is scheduled or was sent. Not by the service, whose reads fail at times.
     async fn sent(&self, email: usize) -> usize {
         fn count(value: &Value, text: &str) -> usize {
@@ -667,7 +679,7 @@ impl Machine {
                 return Ok(());
             }
             Step::Ask { bridge, email } => {
-                let call = params("reply", self.fixture.reply(EMAILS[*email]));
+                let call = self.call(*bridge, *email);
                 match self.bridges[*bridge].service.call_tool_once(call).await.unwrap() {
                     CallToolResponse::Complete(result) => (Some((*email, result)), None),
                     question => {
@@ -711,7 +723,7 @@ impl Machine {
                 let is_other = asked.url.is_none() && *with_other_email;
                 let email = if is_other { 1 - asked.email } else { asked.email };
                 self.coverage.refused += usize::from(!counts);
-                let call = params("reply", self.fixture.reply(EMAILS[email]));
+                let call = self.call(*bridge, email);
                 let call = call.with_request_state(asked.handle);
                 let call = call.with_input_responses([("consent".to_owned(), answer)].into());
                 let result = self.bridges[*bridge].call_once(call).await;
