@@ -102,9 +102,25 @@ impl Sender {
             Ok(begun) => begun,
             Err(failure) => return Outcome::Refused(failure),
         };
-        let sent: BoxFuture<'_, Outcome> =
-            Box::pin(send(connection, create, owner, permission, conversation));
-        let outcome = sent.await;
+        let thread = connection.client.conversation(&create.id);
+        let key = connection.remembers.then(|| create.key(&connection.client));
+        let made = Making { key, conversation, owner, permission };
+        let reply_result = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
+        let sent: BoxFuture<'_, _> = match create.input.clone() {
+            CreateInput::Note(note) => {
+                Box::pin(made.follow(thread.add_note(note.body), |done| json!({ "ok": done.ok })))
+            }
+            CreateInput::Reply(reply) => Box::pin(made.follow(reply_call(&thread, reply), reply_result)),
+            CreateInput::Request(request) => {
+                Box::pin(made.follow(request_call(&thread, request), reply_result))
+            }
+        };
+        let outcome = sent.await.unwrap_or_else(|e| {
+            // Not the error itself: a service's sentence may repeat what was written.
+            let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
+            tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
+            doubt(&e).map_or_else(|| Outcome::Refused(e.into()), Outcome::Unknown)
+        });
         intent.into_iter().for_each(|intent| intent.end(&outcome));
         if connection.remembers {
             // A record of what was made, and is known, needs no words any more.
@@ -217,38 +233,6 @@ fn request_call(
     call.input(request)
 }
 
-async fn send(
-    connection: &Connection,
-    create: &Create,
-    owner: &Owner,
-    permission: Permission<'_>,
-    conversation: Option<&Conversation>,
-) -> Outcome {
-    let thread = connection.client.conversation(&create.id);
-    let key = connection.remembers.then(|| create.key(&connection.client));
-    let reply_result = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
-    let sent = match create.input.clone() {
-        CreateInput::Note(note) => {
-            let call = thread.add_note(note.body);
-            follow(call, key, conversation, owner, permission, |done| json!({ "ok": done.ok })).await
-        }
-        CreateInput::Reply(reply) => {
-            let call = reply_call(&thread, reply);
-            follow(call, key, conversation, owner, permission, reply_result).await
-        }
-        CreateInput::Request(request) => {
-            let call = request_call(&thread, request);
-            follow(call, key, conversation, owner, permission, reply_result).await
-        }
-    };
-    sent.unwrap_or_else(|e| {
-        // Not the error itself: a service's sentence may repeat what was written.
-        let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
-        tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
-        doubt(&e).map_or_else(|| Outcome::Refused(e.into()), Outcome::Unknown)
-    })
-}
-
 /// Returns why it is not known whether something was made, if it is not.
 fn doubt(error: &Error) -> Option<Doubt> {
     match error.kind() {
@@ -259,42 +243,50 @@ fn doubt(error: &Error) -> Option<Doubt> {
     }
 }
 
-/// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
-/// is unknown until there is a result. With a key, it is made once by all bridges of this machine.
-async fn follow<I: create::CreateInput>(
-    call: create::CreateRequest<I>,
+/// A create on its way.
+struct Making<'a> {
+    /// The key under which all bridges of this machine make it once, if they remember.
     key: Option<String>,
-    conversation: Option<&Conversation>,
-    owner: &Owner,
-    permission: Permission<'_>,
-    response: impl FnOnce(&I::Output) -> Value,
-) -> Result<Outcome, Error> {
-    let call = match conversation {
-        Some(conversation) => call.seen(conversation),
-        None => call,
-    };
-    if !owner.send(permission, call.unconfirmed().await?) {
-        return Ok(Outcome::Refused(failed(sentences::CHANGED)));
-    }
-    let call = match key {
-        Some(key) => call.once(key),
-        None => call,
-    };
-    match call.await {
-        Ok(created) => {
-            let age = created.replayed().then_some(Duration::ZERO);
-            let made = Made { age, ..Made::new(response(&created), created.recovered()) };
-            owner.made(made.clone());
-            Ok(Outcome::Made(made))
+    conversation: Option<&'a Conversation>,
+    owner: &'a Owner,
+    permission: Permission<'a>,
+}
+
+impl Making<'_> {
+    /// Awaits the create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
+    /// is unknown until there is a result.
+    async fn follow<I: create::CreateInput>(
+        self,
+        call: create::CreateRequest<I>,
+        response: impl FnOnce(&I::Output) -> Value,
+    ) -> Result<Outcome, Error> {
+        let call = match self.conversation {
+            Some(conversation) => call.seen(conversation),
+            None => call,
+        };
+        if !self.owner.send(self.permission, call.unconfirmed().await?) {
+            return Ok(Outcome::Refused(failed(sentences::CHANGED)));
         }
-        Err(error) => {
-            match error.unconfirmed() {
-                Some(unconfirmed) => _ = owner.step(Event::Lost(unconfirmed.clone())),
-                // What is looked for stays as it was before the request.
-                None if doubt(&error).is_some() => {}
-                None => _ = owner.step(Event::Retracted),
+        let call = match self.key {
+            Some(key) => call.once(key),
+            None => call,
+        };
+        match call.await {
+            Ok(created) => {
+                let age = created.replayed().then_some(Duration::ZERO);
+                let made = Made { age, ..Made::new(response(&created), created.recovered()) };
+                self.owner.made(made.clone());
+                Ok(Outcome::Made(made))
             }
-            Err(error)
+            Err(error) => {
+                match error.unconfirmed() {
+                    Some(unconfirmed) => _ = self.owner.step(Event::Lost(unconfirmed.clone())),
+                    // What is looked for stays as it was before the request.
+                    None if doubt(&error).is_some() => {}
+                    None => _ = self.owner.step(Event::Retracted),
+                }
+                Err(error)
+            }
         }
     }
 }
