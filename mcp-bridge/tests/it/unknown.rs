@@ -591,6 +591,8 @@ struct Asked {
     email: usize,
     /// The customer's emails when it was asked.
     state: usize,
+    /// How often the email had been sent by then.
+    sent: usize,
     /// When it was asked, by the clock of the bridges.
     at: Instant,
     /// The page, for the bridge whose client shows links.
@@ -669,6 +671,7 @@ impl Machine {
 
     async fn take(&mut self, step: &Step) -> Result<(), TestCaseError> {
         let before = [self.sent(0).await, self.sent(1).await];
+        let mut shown = None;
         let (said, agreed) = match step {
             // The same call waits for the answer to its question, for as long as that is open.
             Step::Ask { bridge: 1, email }
@@ -687,13 +690,15 @@ impl Machine {
                         if *bridge == 1 {
                             let (handle, url) = link(question);
                             let (handle, url) = (handle.unwrap(), Some(url));
-                            self.links[*email] = Some(Asked { handle, email: *email, state, at, url });
+                            let (email, sent) = (*email, before[*email]);
+                            self.links[email] = Some(Asked { handle, email, state, sent, at, url });
                         } else {
                             let CallToolResponse::InputRequired(question) = question else {
                                 panic!("a question")
                             };
                             let handle = question.request_state.unwrap();
-                            self.form = Some(Asked { handle, email: *email, state, at, url: None });
+                            let (email, sent) = (*email, before[*email]);
+                            self.form = Some(Asked { handle, email, state, sent, at, url: None });
                         }
                         (None, None)
                     }
@@ -713,6 +718,7 @@ impl Machine {
                     let window = Window::open_page(url, page).await;
                     clock.forward(Duration::from_secs(*seconds));
                     window.press(if *yes { "send" } else { "refuse" }).await;
+                    shown = Some((asked.email, asked.sent, window.again().await));
                     answer = json!({ "action": "accept" });
                     counts &= *seconds > 0;
                 } else {
@@ -767,6 +773,10 @@ impl Machine {
             let new = after[email] - before[email];
             prop_assert!(new <= 1, "{step:?}: sent {new} times");
             prop_assert!(new == 0 || agreed == Some(email), "{step:?}: sent without a yes for it");
+        }
+        if let Some((email, sent, page)) = shown {
+            let denies = page.contains("The email was not sent") || page.contains("Nothing was sent.");
+            prop_assert!(after[email] == sent || !denies, "{step:?}: it was sent meanwhile: {page}");
         }
         if let Some((email, result)) = said {
             let said = text(&result);
