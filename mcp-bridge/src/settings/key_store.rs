@@ -28,11 +28,7 @@ impl KeyStoreError {
 ///
 /// When there is no store, or it stays locked.
 pub fn stored_key(base_url: &str) -> Result<Option<String>, KeyStoreError> {
-    match entry(base_url)?.get_password() {
-        Ok(key) => Ok(Some(key)),
-        Err(Error::NoEntry) => Ok(None),
-        Err(error) => Err(KeyStoreError::new(&error)),
-    }
+    access(base_url, Entry::get_password)
 }
 
 /// Stores the key for the service at this address, in place of the one before.
@@ -41,7 +37,7 @@ pub fn stored_key(base_url: &str) -> Result<Option<String>, KeyStoreError> {
 ///
 /// When there is no store, or it stays locked.
 pub fn store_key(base_url: &str, key: &str) -> Result<(), KeyStoreError> {
-    entry(base_url)?.set_password(key).map_err(|error| KeyStoreError::new(&error))
+    access(base_url, |entry| entry.set_password(key)).map(drop)
 }
 
 /// Deletes the key for the service at this address. Returns whether there was one.
@@ -50,19 +46,23 @@ pub fn store_key(base_url: &str, key: &str) -> Result<(), KeyStoreError> {
 ///
 /// When there is no store, or it stays locked.
 pub fn delete_key(base_url: &str) -> Result<bool, KeyStoreError> {
-    match entry(base_url)?.delete_credential() {
-        Ok(()) => Ok(true),
-        Err(Error::NoEntry) => Ok(false),
-        Err(error) => Err(KeyStoreError::new(&error)),
-    }
+    Ok(access(base_url, Entry::delete_credential)?.is_some())
 }
 
-/// Opens the entry in the default store of `keyring_core`, which is the system's unless another was set before.
-fn entry(base_url: &str) -> Result<Entry, KeyStoreError> {
+/// Acts on the entry in the default store of `keyring_core`, which is the system's unless another was set before. `None`: there is
+/// no entry.
+fn access<T>(
+    base_url: &str,
+    act: impl FnOnce(&Entry) -> Result<T, Error>,
+) -> Result<Option<T>, KeyStoreError> {
     if keyring_core::get_default_store().is_none() {
         open_system_store()?;
     }
-    Entry::new(PROGRAM, base_url.trim_end_matches('/')).map_err(|error| KeyStoreError::new(&error))
+    match Entry::new(PROGRAM, base_url.trim_end_matches('/')).and_then(|entry| act(&entry)) {
+        Ok(result) => Ok(Some(result)),
+        Err(Error::NoEntry) => Ok(None),
+        Err(error) => Err(KeyStoreError::new(&error)),
+    }
 }
 
 #[cfg(feature = "keyring")]
