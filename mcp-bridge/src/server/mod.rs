@@ -68,12 +68,7 @@ impl Bridge {
         settings.filter.in_inboxes |= !settings.mailboxes.is_empty();
         let connector = Arc::new(Connector::new(settings.access.clone()));
         Self {
-            sender: Arc::new(Sender::new(
-                settings.send,
-                settings.ask,
-                settings.clock.clone(),
-                connector.clone(),
-            )),
+            sender: Arc::new(Sender::new(&settings, connector.clone())),
             connector,
             tools: broadcast::Sender::new(1),
             inboxes: Inboxes::new(settings.mailboxes.clone()),

@@ -15,7 +15,7 @@ use shared_inbox::Conversation;
 
 use super::{
     Create, Sender,
-    channel::{self, NO_CLIENT, OpenQuestion, PageDelivery, QuestionOutcome},
+    channel::{self, NO_CLIENT, OpenQuestion, QuestionOutcome},
     make::{may_be_made_elsewhere, to_look_for},
     note, sentences,
 };
@@ -97,9 +97,7 @@ impl Sender {
                 Entry::Busy(waiter) => _ = waiter.ended().await,
                 entry => match self.settle(&request.connection, &request.create, entry).await {
                     Ok(owner) => break owner,
-                    Err(outcome) => {
-                        return sentences::result(&request.create, &outcome, None).map(Into::into);
-                    }
+                    Err(outcome) => return response(&request.create, &outcome),
                 },
             }
         };
@@ -153,16 +151,16 @@ impl Sender {
         Ok(match method {
             AskMethod::Browser => {
                 let open = move || open::that_detached_with_timeout(page.target, BROWSER_OPEN_TIMEOUT);
-                (OpenQuestion::Page(PageDelivery::InBrowser(tokio::task::spawn_blocking(open))), None)
+                (OpenQuestion::PageInBrowser(tokio::task::spawn_blocking(open)), None)
             }
             _ if newer => {
                 let handle = owner.handle().ok_or(NO_PAGE)?;
                 let link = input_required(consent::link(&page), handle);
-                (OpenQuestion::Page(PageDelivery::Given), Some(link))
+                (OpenQuestion::PageGiven, Some(link))
             }
             _ => {
                 let asked = channel::put(&ctx.peer, consent::link(&page)).await.map_err(|_| NO_CLIENT)?;
-                (OpenQuestion::Page(PageDelivery::ByClient(asked)), None)
+                (OpenQuestion::PageByClient(asked), None)
             }
         })
     }
@@ -303,7 +301,7 @@ impl Sender {
             // What was sent a moment ago is not asked about.
             let owner = match self.claim(connection, create).await {
                 Ok(owner) => owner,
-                Err(outcome) => return sentences::result(create, &outcome, None).map(Into::into),
+                Err(outcome) => return response(create, &outcome),
             };
             owner.ask(terms.clone(), AskMethod::Form).map_err(sentences::cannot_ask)?;
             let handle = owner
@@ -325,7 +323,7 @@ impl Sender {
         // The conversation was read for this call, and is what the person agreed to: the handle was for no other.
         let conversation = Some(&request.conversation);
         let outcome = self.make(connection, create, &owner, Permission::Yes(terms), conversation).await;
-        sentences::result(create, &outcome, None).map(Into::into)
+        response(create, &outcome)
     }
 
     /// Returns what is known of an email whose answer does not count: an earlier call may have sent it.
@@ -340,7 +338,7 @@ impl Sender {
         if !self.questions.is_asking(digest) {
             let entry = self.questions.enter(digest, create.id.as_str());
             if let Err(outcome) = self.settle(connection, create, entry).await {
-                return sentences::result(create, &outcome, None).map(Into::into);
+                return response(create, &outcome);
             }
         }
         Err(failed(sentences::without_consent(why)))
@@ -375,7 +373,7 @@ impl Sender {
             }
             entry => match self.settle(connection, create, entry).await {
                 Ok(_) => Err(failed(sentences::NO_ANSWER)),
-                Err(outcome) => sentences::result(create, &outcome, None).map(Into::into),
+                Err(outcome) => response(create, &outcome),
             },
         }
     }
@@ -394,6 +392,10 @@ fn into_response(waited: WaitOutcome, method: AskMethod) -> Result<CallToolRespo
         }
         WaitOutcome::Nobody => Err(Failure { kind: FailureKind::Unknown, ..failed(sentences::NOBODY) }),
     }
+}
+
+fn response(create: &Create, outcome: &Outcome) -> Result<CallToolResponse> {
+    sentences::result(create, outcome, None).map(Into::into)
 }
 
 fn input_required(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {

@@ -22,18 +22,12 @@ const NO_BROWSER: &str = "no browser could be opened to ask a person for consent
 pub(super) enum OpenQuestion {
     /// As a form in the client.
     Form(RequestHandle<RoleServer>),
-    /// On the page.
-    Page(PageDelivery),
-}
-
-/// How a person comes to the page.
-pub(super) enum PageDelivery {
-    /// The client was given its address, with the result of the call.
-    Given,
-    /// The client was asked to show its address.
-    ByClient(RequestHandle<RoleServer>),
-    /// A browser is being opened; the error is why it was not.
-    InBrowser(JoinHandle<io::Result<()>>),
+    /// On the page, whose address the client was given with the result of the call.
+    PageGiven,
+    /// On the page, whose address the client was asked to show.
+    PageByClient(RequestHandle<RoleServer>),
+    /// On the page, for which a browser is being opened; the error is why it was not.
+    PageInBrowser(JoinHandle<io::Result<()>>),
 }
 
 pub(super) enum QuestionOutcome {
@@ -58,21 +52,18 @@ impl OpenQuestion {
     pub(super) async fn wait(self, owner: &Owner, clock: &dyn Clock) -> QuestionOutcome {
         let asked = clock.now();
         let took = || clock.now().saturating_duration_since(asked);
-        let delivery = match self {
-            Self::Form(handle) => {
-                return match reply(handle, owner, clock).await {
-                    Ok((action, content)) => {
-                        QuestionOutcome::Answer(Decision::new(&action, content.as_ref()).after(took()))
-                    }
-                    Err(outcome) => outcome,
-                };
-            }
-            Self::Page(delivery) => delivery,
-        };
+        if let Self::Form(handle) = self {
+            return match reply(handle, owner, clock).await {
+                Ok((action, content)) => {
+                    QuestionOutcome::Answer(Decision::new(&action, content.as_ref()).after(took()))
+                }
+                Err(outcome) => outcome,
+            };
+        }
         let on_page = async {
-            match delivery {
-                PageDelivery::Given => {}
-                PageDelivery::ByClient(handle) => match reply(handle, owner, clock).await {
+            match self {
+                Self::Form(_) | Self::PageGiven => {}
+                Self::PageByClient(handle) => match reply(handle, owner, clock).await {
                     // The person agreed to open the page, and has not answered yet.
                     Ok((ElicitationAction::Accept, _)) => {}
                     Ok((action, _)) => {
@@ -81,7 +72,7 @@ impl OpenQuestion {
                     Err(outcome) => return outcome,
                 },
                 // A running browser may have opened the page even if its opener failed.
-                PageDelivery::InBrowser(opener) => match opener.await {
+                Self::PageInBrowser(opener) => match opener.await {
                     Ok(Ok(())) => {}
                     _ if owner.is_entered() => {}
                     failed => {

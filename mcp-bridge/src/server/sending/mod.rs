@@ -26,7 +26,7 @@ use super::{
 use crate::{
     consent::{AskMethod, Consent, Page, Permission, Questions},
     outcome::Failure,
-    settings::{ConsentChannel, SendPolicy},
+    settings::{ConsentChannel, SendPolicy, Settings},
 };
 use ask::ConsentRequest;
 
@@ -45,12 +45,8 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(
-        send: SendPolicy,
-        ask: ConsentChannel,
-        clock: Arc<dyn Clock>,
-        connector: Arc<Connector>,
-    ) -> Self {
+    pub(super) fn new(settings: &Settings, connector: Arc<Connector>) -> Self {
+        let Settings { send, ask, clock, .. } = settings.clone();
         let questions = Questions::new(clock.clone());
         let page = Page::new(questions.clone());
         Self { send, ask, clock, connector, creates: TaskTracker::new(), questions, page }
