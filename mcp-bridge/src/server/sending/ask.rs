@@ -24,7 +24,7 @@ use crate::{
         self, AskMethod, ClosingPage, Consent, ConsentError, Decision, Ending, Entry, Event, Owner,
         Permission, Terms, Waiter, last_inbound,
     },
-    outcome::{Doubt, Failure, FailureKind, Outcome},
+    outcome::{Doubt, Failure, Outcome},
     server::{Connection, record, results::failed},
 };
 
@@ -64,17 +64,6 @@ impl ConsentRequest {
     }
 }
 
-/// What a call has waited for.
-enum WaitOutcome {
-    /// An answer came.
-    Ended(Ending),
-    /// The question is still open, and stays so.
-    Open,
-    /// Nobody is asking: the call that was about to was cancelled before its question was out. For a call whose own question
-    /// is out, this can only mean that the bridge failed.
-    Nobody,
-}
-
 impl Sender {
     /// Asks, unless the same is being asked already, and waits for the answer.
     pub(super) async fn ask(
@@ -90,10 +79,11 @@ impl Sender {
         }
         let owner = loop {
             match self.questions.enter(request.create.digest(), request.create.id.as_str()) {
-                Entry::Busy(waiter) if waiter.is_for_answer() => match self.wait(waiter).await {
-                    WaitOutcome::Nobody => {}
-                    waited => return into_response(waited, method),
-                },
+                Entry::Busy(waiter) if waiter.is_for_answer() => {
+                    if let Some(response) = self.wait(waiter, method).await {
+                        return response;
+                    }
+                }
                 Entry::Busy(waiter) => _ = waiter.ended().await,
                 entry => match self.settle(&request.connection, &request.create, entry).await {
                     Ok(owner) => break owner,
@@ -124,7 +114,7 @@ impl Sender {
                 waiter.leave();
                 Ok(link.into())
             }
-            None => into_response(self.wait(waiter).await, method),
+            None => self.wait(waiter, method).await.unwrap_or_else(sentences::nobody),
         }
     }
 
@@ -280,14 +270,23 @@ impl Sender {
         (sentences::result(&draft, &outcome, Some(why)), ClosingPage::not_asked(&outcome))
     }
 
-    async fn wait(&self, waiter: Waiter) -> WaitOutcome {
+    /// Waits for the answer to a question. `None`: nobody is asking, since the call that was about to was cancelled before its
+    /// question was out. For a call whose own question is out, this can only mean that the bridge failed.
+    async fn wait(&self, waiter: Waiter, method: AskMethod) -> Option<Result<CallToolResponse>> {
         let waited = tokio::select! {
             biased;
-            ending = waiter.ended() => ending.map_or(WaitOutcome::Nobody, WaitOutcome::Ended),
-            () = self.clock.sleep(CALL_WAIT_TIMEOUT) => WaitOutcome::Open,
+            ending = waiter.ended() => {
+                let Ending { result, consent } = ending?;
+                consent.into_iter().for_each(note);
+                result.map(Into::into)
+            }
+            () = self.clock.sleep(CALL_WAIT_TIMEOUT) => {
+                note(Consent::Open(method));
+                Err(sentences::still_open())
+            }
         };
         waiter.leave();
-        waited
+        Some(waited)
     }
 
     /// Asks by a form that travels as the result of the call, and acts on the answer that the next call brings.
@@ -360,10 +359,10 @@ impl Sender {
         let took = match open_for {
             // It is still open, and the person did not follow the link.
             Some(took) if action != Some(ElicitationAction::Accept) => took,
-            _ => return into_response(self.wait(waiter).await, AskMethod::Link),
+            _ => return self.wait(waiter, AskMethod::Link).await.unwrap_or_else(sentences::nobody),
         };
         waiter.withdraw();
-        _ = self.wait(waiter).await;
+        _ = self.wait(waiter, AskMethod::Link).await;
         let answer = action.map_or(Decision::Dismissed, |action| Decision::new(&action, None)).after(took);
         note(Consent::Asked(AskMethod::Link, answer));
         match self.questions.enter(digest, create.id.as_str()) {
@@ -376,21 +375,6 @@ impl Sender {
                 Err(outcome) => response(create, &outcome),
             },
         }
-    }
-}
-
-/// Returns the response to a call that has waited for the answer to a question.
-fn into_response(waited: WaitOutcome, method: AskMethod) -> Result<CallToolResponse> {
-    match waited {
-        WaitOutcome::Ended(ending) => {
-            ending.consent.into_iter().for_each(note);
-            ending.result.map(Into::into)
-        }
-        WaitOutcome::Open => {
-            note(Consent::Open(method));
-            Err(sentences::still_open())
-        }
-        WaitOutcome::Nobody => Err(Failure { kind: FailureKind::Unknown, ..failed(sentences::NOBODY) }),
     }
 }
 

@@ -23,15 +23,19 @@ pub(super) const NO_ANSWER: &str = "Not sent by this call, and no draft was made
 pub(super) const WITHDRAWN: &str = "Not sent by this call, and no draft was made: the call was cancelled.";
 pub(super) const TOO_QUICK: &str =
     "the question was answered in less than a second, which no person does: the client answers by itself";
-/// What is known of a question whose asker is gone.
-pub(super) const NOBODY: &str = "The bridge failed while the person was asked, and it is not known whether the email was sent. Read \
-    the conversation before you try again.";
 
 pub(super) fn without_consent(why: ConsentError) -> String {
     format!(
         "This call sent nothing: {why}. An earlier one may have sent the email: read the conversation with get_conversation and \
          look at the end of its timeline before you try again."
     )
+}
+
+/// Returns what is known of a question whose asker is gone.
+pub(super) fn nobody<T>() -> Result<T, Failure> {
+    const NOBODY: &str = "The bridge failed while the person was asked, and it is not known whether the email was sent. Read the \
+        conversation before you try again.";
+    Err(Failure { kind: FailureKind::Unknown, ..failed(NOBODY) })
 }
 
 pub(super) fn still_open() -> Failure {
