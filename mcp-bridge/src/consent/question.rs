@@ -227,7 +227,7 @@ impl Questions {
                         progress.step(now, Event::TakenBack);
                         None
                     }
-                    _ if progress.is_owned => Some(Entry::Busy(Waiter::new(question, progress))),
+                    _ if progress.is_owned => Some(Entry::Busy(Waiter::count(question, progress))),
                     State::Sent(made) if age < RESULT_TTL => {
                         Some(Entry::Made(Made { age: Some(age), ..made.clone() }))
                     }
@@ -287,7 +287,7 @@ impl Questions {
                 progress.step(now, Event::TakenBack);
                 return Err(ConsentError::OtherEmail);
             }
-            Ok((self.owner(question, progress), now.saturating_duration_since(question.opened)))
+            Ok((self.owner(question, progress), question.age(now)))
         })
     }
 
@@ -296,8 +296,8 @@ impl Questions {
         let (table, now) = self.lock();
         let mut same = table.all.iter().filter(|question| question.digest == digest);
         let question = same.find(|question| question.has_handle(handle))?;
-        let age = question.is_open().then(|| now.saturating_duration_since(question.opened));
-        Some((question.wait(), age))
+        let age = question.is_open().then(|| question.age(now));
+        Some((Waiter::new(question), age))
     }
 
     /// Returns whether a question about this waits for an answer that comes with a call of its own.
@@ -397,6 +397,7 @@ impl Question {
         self.progress.borrow().handle.as_deref() == Some(handle)
     }
 
+    /// Returns how long ago it was asked.
     pub(super) fn age(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.opened)
     }
@@ -411,10 +412,6 @@ impl Question {
         let progress = self.progress.borrow();
         let page = progress.closing.clone().unwrap_or_else(ClosingPage::under_way);
         (page, progress.decided.unwrap_or_else(Timestamp::now))
-    }
-
-    fn wait(self: &Arc<Self>) -> Waiter {
-        self.edit(|progress| Waiter::new(self, progress))
     }
 }
 
@@ -519,7 +516,7 @@ impl Owner {
     }
 
     pub(crate) fn wait(&self) -> Waiter {
-        self.question.wait()
+        Waiter::new(&self.question)
     }
 
     /// Waits until no call wants the answer any more.
@@ -579,7 +576,11 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    fn new(question: &Arc<Question>, progress: &mut Progress) -> Self {
+    fn new(question: &Arc<Question>) -> Self {
+        question.edit(|progress| Self::count(question, progress))
+    }
+
+    fn count(question: &Arc<Question>, progress: &mut Progress) -> Self {
         progress.waiting += 1;
         Self { question: question.clone() }
     }
