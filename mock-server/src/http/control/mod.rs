@@ -35,11 +35,13 @@ mod describe {
     }
 }
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::{Router, body::Body, extract::Request, response::IntoResponse};
 use bytes::Bytes;
 use http::request::Parts;
+use http_body_util::{BodyExt, Collected};
+use serde_json::Value;
 
 use self::input::RawBody;
 use super::{app::ServerState, body, response};
@@ -76,12 +78,13 @@ pub(crate) async fn handle(app: &ServerState, routes: &Router, request: Request)
         Ok(uri) => uri,
         Err(_) => return response::error(404, "There is nothing at this path.").map(Body::from),
     };
+    parts.extensions.insert(app.stop.clone());
     // Only after the checks: without permission nobody can make the server read a large document.
     let body = match body::read(body, body::DOCUMENT_LIMIT, app.limits.client_timeout).await {
         Ok(body) => body,
         Err(refused) => return refused.into_response(),
     };
-    route(app, routes, control, parts, body).await
+    route(routes, control, parts, body).await
 }
 
 /// Makes a control call in a world, caused by a step of a trace; returns the status of its response.
@@ -92,24 +95,44 @@ pub(crate) async fn make_call(
     cause: u64,
     call: &ControlCall,
 ) -> u16 {
-    let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
-    let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };
-    let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
+    let Ok((mut parts, body)) = to_request(call) else { return 400 };
+    parts.extensions.insert(app.stop.clone());
     let control = app.control_of(runtime).caused_by(cause);
-    route(app, routes, control, parts, body.into()).await.status().as_u16()
+    route(routes, control, parts, body).await.status().as_u16()
+}
+
+fn to_request(call: &ControlCall) -> http::Result<(Parts, Bytes)> {
+    let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
+    let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str());
+    Ok(request.body(body.into())?.into_parts())
+}
+
+impl Control {
+    /// Makes a call of the control API that is data, as in a fault rule, without HTTP. For tools around the server.
+    ///
+    /// # Errors
+    ///
+    /// As the control API refuses it.
+    #[doc(hidden)]
+    pub async fn call(&self, call: &ControlCall) -> Result<Value> {
+        static ROUTES: LazyLock<Router> = LazyLock::new(routes);
+        let (parts, body) = to_request(call).map_err(|error| Refusal::new(400, error.to_string()))?;
+        let response = route(&ROUTES, self.clone(), parts, body).await;
+        let status = response.status();
+        let body = response.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if status.is_success() {
+            return Ok(body);
+        }
+        let message = body["error"].as_str().map_or_else(|| status.to_string(), str::to_owned);
+        Err(Refusal::new(status.as_u16(), message))
+    }
 }
 
 /// Routes a request to its call.
-async fn route(
-    app: &ServerState,
-    routes: &Router,
-    control: Control,
-    mut parts: Parts,
-    body: Bytes,
-) -> http::Response<Body> {
+async fn route(routes: &Router, control: Control, mut parts: Parts, body: Bytes) -> http::Response<Body> {
     parts.extensions.insert(RawBody(body));
     parts.extensions.insert(control);
-    parts.extensions.insert(app.stop.clone());
     match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {
         Ok(response) => response,
         Err(never) => match never {},
