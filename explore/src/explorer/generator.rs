@@ -1,11 +1,12 @@
 //! The step generator: single steps first, those at reads in turn with pairs around a create, then other pairs, then at random.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
+
+use fastrand::Rng;
 
 use crate::{
-    explorer::chance::Chance,
     findings::report::{Coverage, GridCell},
-    plan::op::{Delivery, Op, Request},
+    plan::op::Request,
     plan::schedule::Schedule,
     plan::step::{ACTS, Act, FAILURES, Failure, MOMENTS, Moment, Place, Step, TROUBLES, Trouble, What},
     run::record::{AppRequest, Event, Execution},
@@ -66,19 +67,44 @@ fn overlaps(spots: &[Spot]) -> impl Iterator<Item = &Spot> {
     creates.chain(spots.iter().filter(|spot| spot.request.op.is_read()).take(MAX_OVERLAPS))
 }
 
-/// A schedule that reached something new, and where further steps could be.
+/// Kinds of steps. The first take turns; the others come when those are through.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Failure,
+    Delivery,
+    Quiet,
+    Between,
+    Slow,
+    /// A failure of a request that only reads, which finds the least.
+    AtRead,
+}
+
+impl Kind {
+    const COUNT: usize = 6;
+    const AT_RANDOM: [Self; 5] = [Self::Failure, Self::Delivery, Self::Quiet, Self::Between, Self::AtRead];
+
+    fn of(step: &Step) -> Self {
+        match (step.what, step.place) {
+            (What::Fail(Failure::Slow) | What::Act(Act::Overlap, _), _) => Self::Slow,
+            (What::Act(..), Place::Quiet(..)) => Self::Quiet,
+            (What::Act(..), _) => Self::Between,
+            (_, Place::Delivery(_)) => Self::Delivery,
+            _ if step.request().is_some_and(|request| request.op.is_read()) => Self::AtRead,
+            _ => Self::Failure,
+        }
+    }
+}
+
+/// A schedule that reached something new, and the steps that could come beside.
 #[derive(Debug, Clone)]
 struct Reached {
     schedule: Schedule,
-    spots: Vec<Spot>,
-    deliveries: Vec<Delivery>,
-    rounds: u32,
+    steps: Vec<Step>,
 }
 
 /// Decides what is tried next.
-#[derive(Default)]
 pub(crate) struct Generator {
-    chance: Chance,
+    random: Rng,
     /// Mails that begin a conversation.
     mails: Vec<usize>,
     /// Follow-ups of the scenario, each with the mail that began its conversation.
@@ -86,14 +112,14 @@ pub(crate) struct Generator {
     /// Whether a customer can ask what another one asks.
     has_other_mail: bool,
     days: u32,
+    /// Single steps, but those at reads.
     systematic: VecDeque<Schedule>,
-    /// Single steps at requests that only read, which find the least.
     at_reads: VecDeque<Schedule>,
     /// Pairs of which one step is at a request that creates something.
     create_pairs: VecDeque<Schedule>,
     pairs: VecDeque<Schedule>,
-    /// Whether pairs are tried at all.
-    has_pairs: bool,
+    /// Whether it ends when each single step was tried.
+    only_singles: bool,
     /// Single steps and pairs.
     planned: HashSet<Schedule>,
     tried: HashSet<Schedule>,
@@ -104,29 +130,30 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    pub(crate) fn new(seed: u64, scenario: &Scenario, reference: &Execution, has_pairs: bool) -> Self {
-        let all = 0..scenario.mails.len();
+    pub(crate) fn new(seed: u64, scenario: &Scenario, reference: &Execution, only_singles: bool) -> Self {
         let (follow_ups, mails): (Vec<usize>, Vec<usize>) =
-            all.clone().partition(|mail| scenario.mails[*mail].follow_up);
-        let mut it = Self {
-            chance: Chance(seed),
+            (0..scenario.mails.len()).partition(|mail| scenario.mails[*mail].follow_up);
+        let mut generator = Self {
+            random: Rng::with_seed(seed),
             mails,
             follow_ups: follow_ups.into_iter().map(|mail| (mail, scenario.opener(mail))).collect(),
             has_other_mail: scenario.other_mail(0).is_some(),
             days: scenario.days,
-            has_pairs,
-            ..Self::default()
+            systematic: VecDeque::new(),
+            at_reads: VecDeque::new(),
+            create_pairs: VecDeque::new(),
+            pairs: VecDeque::new(),
+            only_singles,
+            planned: HashSet::new(),
+            tried: HashSet::from([reference.schedule.clone()]),
+            corpus: Vec::new(),
+            states: HashSet::new(),
+            coverage: Coverage { requests: reference.requests.len(), ..Coverage::default() },
+            overlap_pairs: 0,
         };
-        let undisturbed = Schedule::undisturbed(all.collect());
-        it.tried.insert(undisturbed.clone());
-        let spots = spots(reference);
-        it.plan_singles(&undisturbed, &spots, reference);
-        it.planned = it.systematic.iter().chain(&it.at_reads).cloned().collect();
-        it.coverage.singles.of = it.planned.len();
-        it.coverage.requests = reference.requests.len();
-        it.plan_grid(&spots, reference);
-        it.absorb(&undisturbed, reference);
-        it
+        generator.plan_singles(reference);
+        generator.absorb(reference);
+        generator
     }
 
     /// How far it has looked.
@@ -134,38 +161,9 @@ impl Generator {
         self.coverage.clone()
     }
 
-    /// Whether every single step has been handed out.
-    pub(crate) fn has_no_single_left(&self) -> bool {
-        self.systematic.is_empty() && self.at_reads.is_empty()
-    }
-
     /// Distinct states that were reached.
     pub(crate) fn states(&self) -> usize {
         self.states.len()
-    }
-
-    /// What somebody can do around these mails.
-    fn acts(&self) -> impl Iterator<Item = Act> + use<> {
-        let has_other_mail = self.has_other_mail;
-        ACTS.into_iter().map(|(act, _)| act).filter(move |act| has_other_mail || *act != Act::Other)
-    }
-
-    /// Makes the table of single steps: quiet moments first, then requests and deliveries in the order of the run.
-    fn plan_grid(&mut self, spots: &[Spot], reference: &Execution) {
-        let deliveries = deliveries(reference);
-        let rank = |step: &Step| match step.place {
-            Place::Quiet(moment, round) => {
-                (0, round as usize, MOMENTS.iter().position(|(it, _)| *it == moment))
-            }
-            Place::Before(it) | Place::After(it) => (1, 0, spots.iter().position(|spot| spot.request == it)),
-            Place::Delivery(it) => (2, 0, deliveries.iter().position(|delivery| *delivery == it)),
-        };
-        let singles = self.systematic.iter().chain(&self.at_reads);
-        let mut steps: Vec<Step> = singles.filter_map(|schedule| schedule.steps.first().copied()).collect();
-        steps.sort_by_key(rank);
-        for step in steps {
-            self.cell_of(&step).of += 1;
-        }
     }
 
     /// Returns the cell of a single step.
@@ -179,85 +177,95 @@ impl Generator {
         &mut grid[at]
     }
 
-    /// Each request in each way, then each thing that somebody can do, at each place.
-    fn plan_singles(&mut self, undisturbed: &Schedule, spots: &[Spot], reference: &Execution) {
-        let (server, rounds) = (reference.server, reference.rounds);
-        let (mut fails, mut quiet, mut between, mut slow) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut at_reads = Vec::new();
-        let fail = |request, failure| Step { place: Place::Before(request), what: What::Fail(failure) };
-        // What creates something is where most goes wrong.
-        let (creates, others): (Vec<&Spot>, Vec<&Spot>) =
-            spots.iter().partition(|spot| spot.request.op.creates());
-        for spot in creates.iter().chain(&others) {
-            for (failure, _) in FAILURES {
-                match failure {
-                    Failure::Slow if !spot.request.op.creates() || slow.len() >= MAX_SLOW => {}
-                    Failure::Slow => slow.push(undisturbed.with(fail(spot.request, failure))),
-                    // What took effect and what did not is the same for a request that only reads.
-                    Failure::FailedAfter | Failure::LostAfter | Failure::Refused
-                        if spot.request.op.is_read() => {}
-                    _ if spot.request.op.is_read() => {
-                        at_reads.push(undisturbed.with(fail(spot.request, failure)))
+    /// Returns what can be tried around a run, in its order: in quiet moments of this many rounds, at requests, at deliveries.
+    fn steps(&self, run: &Execution, spots: &[Spot], rounds: u32) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut add = |place: Place, what: What| steps.push(Step { place, what });
+        let acts =
+            || ACTS.iter().map(|(act, _)| *act).filter(|act| self.has_other_mail || *act != Act::Other);
+        for round in 0..run.rounds.min(rounds) {
+            for (moment, _) in MOMENTS {
+                let (place, is_early) = (Place::Quiet(moment, round), moment == Moment::Run && round == 0);
+                for act in acts().filter(|act| !act.moves_clock() || *act == Act::Reminder) {
+                    let needs_answer = act.needs_message() || act == Act::AutoReply || act.needs_request();
+                    for &mail in self.mails.iter().take(2).filter(|_| !(needs_answer && is_early)) {
+                        if !act.needs_request() || spots.iter().any(|spot| spot.asked && spot.mail == mail) {
+                            add(place, What::Act(act, mail));
+                        }
                     }
-                    _ => fails.push(undisturbed.with(fail(spot.request, failure))),
+                }
+                self.follow_ups.iter().for_each(|(mail, _)| add(place, What::Act(Act::Mail, *mail)));
+            }
+        }
+        let mut slow = 0;
+        for spot in spots {
+            let (before, op) = (Place::Before(spot.request), spot.request.op);
+            for (failure, _) in FAILURES {
+                let is_useful = match failure {
+                    Failure::Slow => op.creates() && slow < MAX_SLOW,
+                    // What took effect and what did not is the same for a request that only reads.
+                    Failure::FailedAfter | Failure::LostAfter | Failure::Refused => !op.is_read(),
+                    _ => true,
+                };
+                if is_useful {
+                    slow += usize::from(failure == Failure::Slow);
+                    add(before, What::Fail(failure));
                 }
             }
             // Killed at a read, an app has done what it has when it is killed at the next write.
-            if !spot.request.op.is_read() {
-                for place in [Place::Before(spot.request), Place::After(spot.request)] {
-                    fails.push(undisturbed.with(Step { place, what: What::Kill }));
-                }
+            if !op.is_read() {
+                add(before, What::Kill);
+                add(Place::After(spot.request), What::Kill);
             }
-        }
-        // A follow-up comes at another time than in the run without trouble.
-        let moved = |mail: usize, place: Place| {
-            let others = undisturbed.mails.iter().copied().filter(|other| *other != mail).collect();
-            Schedule::undisturbed(others).with(Step { place, what: What::Act(Act::Mail, mail) })
-        };
-        for round in 0..rounds.min(2 + self.days) {
-            for moment in [Moment::Run, Moment::End, Moment::People] {
-                let (place, early) = (Place::Quiet(moment, round), moment == Moment::Run && round == 0);
-                for act in self.acts() {
-                    for &mail in self.mails.iter().take(2) {
-                        let asked = spots.iter().any(|spot| spot.asked && spot.mail == mail);
-                        let needs = act.needs_message() || act == Act::AutoReply || act.needs_request();
-                        let passes = act.moves_clock() && act != Act::Reminder;
-                        if passes || (needs && early) || (act.needs_request() && !asked) {
-                            continue;
-                        }
-                        quiet.push(undisturbed.with(Step { place, what: What::Act(act, mail) }));
-                    }
-                }
-                quiet.extend(self.follow_ups.iter().map(|(mail, _)| moved(*mail, place)));
-            }
-        }
-        for spot in spots {
-            let place = Place::Before(spot.request);
-            for act in self.acts() {
-                if spot.allows(act) && act != Act::Overlap && !(act.moves_clock() && server) {
-                    between.push(undisturbed.with(Step { place, what: What::Act(act, spot.mail) }));
+            for act in acts().filter(|act| spot.allows(*act) && *act != Act::Overlap) {
+                // Where the clock moves during a request, a server may have to wait for a timeout.
+                if !(run.server && act.moves_clock()) {
+                    add(before, What::Act(act, spot.mail));
                 }
             }
             let here = self.follow_ups.iter().filter(|(_, opener)| *opener == spot.mail);
-            between.extend(here.map(|(mail, _)| moved(*mail, place)));
-        }
-        if server {
+            here.for_each(|(mail, _)| add(before, What::Act(Act::Mail, *mail)));
             // One that works before it answers lets the delivery time out, which takes as long as in the service.
-            let step = |spot: &Spot| Step { place: spot.overlap(), what: What::Act(Act::Overlap, spot.mail) };
-            slow.extend(overlaps(spots).map(|spot| undisturbed.with(step(spot))));
+            if run.server && overlaps(spots).any(|it| it.number == spot.number) {
+                add(spot.overlap(), What::Act(Act::Overlap, spot.mail));
+            }
         }
-        let deliveries = deliveries(reference).into_iter().flat_map(|delivery| {
-            let step = |(trouble, _)| Step { place: Place::Delivery(delivery), what: What::Deliver(trouble) };
-            TROUBLES.map(step).map(|step| undisturbed.with(step))
-        });
-        let deliveries: Vec<Schedule> = deliveries.collect();
+        for attempt in &run.attempts {
+            TROUBLES.iter().for_each(|(it, _)| add(Place::Delivery(attempt.place), What::Deliver(*it)));
+        }
+        steps
+    }
+
+    /// Returns the follow-up of the scenario that a step brings at another time than in the run without trouble.
+    fn moved_follow_up(&self, step: Step) -> Option<usize> {
+        let (_, mail) = step.act().filter(|(act, _)| *act == Act::Mail)?;
+        self.follow_ups.iter().map(|(follow_up, _)| *follow_up).find(|follow_up| *follow_up == mail)
+    }
+
+    /// Plans each single step, and makes the table of them.
+    fn plan_singles(&mut self, reference: &Execution) {
+        let steps = self.steps(reference, &spots(reference), 2 + self.days);
+        for step in &steps {
+            self.cell_of(step).of += 1;
+        }
+        // What creates something is where most goes wrong.
+        let is_at_create = |step: &Step| step.act().is_none() && creates(step);
+        let (creates, others): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_at_create);
+        let mut queues: [VecDeque<Schedule>; Kind::COUNT] = Default::default();
+        for step in creates.into_iter().chain(others) {
+            let mut schedule = reference.schedule.with(step);
+            schedule.mails.retain(|mail| self.moved_follow_up(step) != Some(*mail));
+            self.planned.insert(schedule.clone());
+            queues[Kind::of(&step) as usize].push_back(schedule);
+        }
+        self.coverage.singles.of = self.planned.len();
+        let [mut in_turn @ .., slow, at_reads] = queues;
         // Each kind in turn, so that none has to wait for the others.
-        let mut queues = [fails.into_iter(), deliveries.into_iter(), quiet.into_iter(), between.into_iter()];
-        while queues.iter().any(|queue| queue.len() > 0) {
-            self.systematic.extend(queues.iter_mut().filter_map(Iterator::next));
+        while in_turn.iter().any(|queue| !queue.is_empty()) {
+            self.systematic.extend(in_turn.iter_mut().filter_map(VecDeque::pop_front));
         }
         self.systematic.extend(slow);
-        self.at_reads.extend(at_reads);
+        self.at_reads = at_reads;
     }
 
     /// Takes back schedules that were not run to their end; they come next.
@@ -270,15 +278,19 @@ impl Generator {
 
     /// Returns the next of those that are planned.
     fn next_planned(&mut self) -> Option<Schedule> {
+        let single = self.systematic.pop_front();
+        if self.only_singles {
+            return single.or_else(|| self.at_reads.pop_front());
+        }
         // Pairs around a create reach what single steps at reads do not.
-        let takes_pair = self.has_pairs && self.create_pairs.len() >= self.at_reads.len();
-        let planned = self.systematic.pop_front();
-        let planned = planned.or_else(|| if takes_pair { self.create_pairs.pop_front() } else { None });
-        let planned = planned.or_else(|| self.at_reads.pop_front());
-        planned.or_else(|| self.create_pairs.pop_front()).or_else(|| self.pairs.pop_front())
+        let mut queues = [&mut self.create_pairs, &mut self.at_reads, &mut self.pairs];
+        if queues[0].len() < queues[1].len() {
+            queues.swap(0, 1);
+        }
+        single.or_else(|| queues.into_iter().find_map(VecDeque::pop_front))
     }
 
-    /// Returns the next schedule.
+    /// Returns the next schedule, unless there is none.
     pub(crate) fn next(&mut self) -> Option<Schedule> {
         while let Some(schedule) = self.next_planned() {
             if self.tried.insert(schedule.clone()) {
@@ -286,9 +298,8 @@ impl Generator {
             }
         }
         // A small app may have few schedules that were not tried.
-        for _ in 0..MAX_RANDOM_TRIES {
-            // A schedule in which the app made no request has no place for a step.
-            let Some(schedule) = self.random() else { continue };
+        for _ in 0..if self.only_singles { 0 } else { MAX_RANDOM_TRIES } {
+            let Some(schedule) = self.next_random() else { continue };
             if !schedule.clashes() && self.tried.insert(schedule.clone()) {
                 return Some(schedule);
             }
@@ -296,65 +307,33 @@ impl Generator {
         None
     }
 
-    fn random(&mut self) -> Option<Schedule> {
-        let reached = self.chance.pick(&self.corpus)?.clone();
-        let mut schedule = reached.schedule.clone();
+    /// Returns a schedule that reached something new with one or two steps more, unless there is no step of the kind that chance
+    /// chose.
+    fn next_random(&mut self) -> Option<Schedule> {
+        let reached = self.random.choice(&self.corpus)?.clone();
+        let mut schedule = reached.schedule;
         if schedule.steps.len() >= MAX_STEPS {
-            schedule.steps.remove(self.chance.below(MAX_STEPS));
+            schedule.steps.remove(self.random.usize(..MAX_STEPS));
         }
-        for _ in 0..=self.chance.below(2) {
-            let step = self.random_step(&reached)?;
+        for _ in 0..self.random.usize(1..=2) {
+            let kind = self.random.choice(Kind::AT_RANDOM)?;
+            let is_wanted = |step: &&Step| Kind::of(step) == kind && self.moved_follow_up(**step).is_none();
+            let steps: Vec<Step> = reached.steps.iter().filter(is_wanted).copied().collect();
+            let mut step = self.random.choice(steps)?;
+            if let (What::Act(..), Place::Before(request)) = (step.what, step.place)
+                && self.random.u8(..4) == 0
+            {
+                step.place = Place::After(request);
+            }
             schedule = schedule.with(step);
         }
         schedule.steps.truncate(MAX_STEPS);
         Some(schedule)
     }
 
-    fn random_step(&mut self, reached: &Reached) -> Option<Step> {
-        let (spots, rounds) = (&reached.spots, reached.rounds);
-        // A third of the steps around a server are at its webhooks.
-        if !reached.deliveries.is_empty() && self.chance.below(3) == 0 {
-            let delivery = *self.chance.pick(&reached.deliveries)?;
-            let (trouble, _) = *self.chance.pick(&TROUBLES)?;
-            return Some(Step { place: Place::Delivery(delivery), what: What::Deliver(trouble) });
-        }
-        let creates: Vec<Spot> = spots.iter().filter(|spot| spot.request.op.creates()).copied().collect();
-        let near = self.chance.below(2) == 0;
-        let spot = *self.chance.pick(if near && !creates.is_empty() { &creates } else { spots })?;
-        Some(match self.chance.below(10) {
-            0..5 => {
-                let fast = &FAILURES[..FAILURES.len() - 1];
-                let (failure, _) = *self.chance.pick(fast)?;
-                Step { place: Place::Before(spot.request), what: What::Fail(failure) }
-            }
-            5 => {
-                let after = self.chance.below(2) == 0;
-                let place = if after { Place::After(spot.request) } else { Place::Before(spot.request) };
-                Step { place, what: What::Kill }
-            }
-            kind => {
-                // Where the clock moves during a request, a server may have to wait for a timeout.
-                let server = !reached.deliveries.is_empty();
-                let quick = |act: &Act| *act != Act::Overlap && !(server && act.moves_clock());
-                let needless = |act: &Act| act.needs_request() && !spot.asked;
-                let acts = self.acts().filter(|act| quick(act) && !needless(act));
-                let act = *self.chance.pick(&acts.collect::<Vec<_>>())?;
-                let place = match kind {
-                    6..8 => Place::Before(spot.request),
-                    8 => Place::After(spot.request),
-                    _ => {
-                        let moment = *self.chance.pick(&[Moment::Run, Moment::End, Moment::People])?;
-                        let rounds = usize::try_from(rounds.min(4 + self.days)).unwrap_or(1);
-                        Place::Quiet(moment, u32::try_from(self.chance.below(rounds)).unwrap_or(0))
-                    }
-                };
-                Step { place, what: What::Act(act, spot.mail) }
-            }
-        })
-    }
-
     /// Learns from a schedule that was run: what it reached, and what could come next.
-    pub(crate) fn absorb(&mut self, schedule: &Schedule, execution: &Execution) {
+    pub(crate) fn absorb(&mut self, execution: &Execution) {
+        let schedule = &execution.schedule;
         match (schedule.steps.len(), self.planned.contains(schedule)) {
             (0, _) => {}
             (1, true) => {
@@ -367,76 +346,64 @@ impl Generator {
         let before = self.states.len();
         self.states.extend(states(execution));
         let spots = spots(execution);
-        if let [step] = schedule.steps[..]
-            && execution.fired[0].effective
-        {
-            self.plan_pairs(schedule, step, execution, &spots);
+        if let [step] = schedule.steps[..] {
+            self.plan_pairs(step, execution, &spots);
         }
         if self.states.len() > before && self.corpus.len() < MAX_CORPUS {
-            let (schedule, rounds) = (schedule.clone(), execution.rounds);
-            self.corpus.push(Reached { schedule, spots, deliveries: deliveries(execution), rounds });
+            let steps = self.steps(execution, &spots, 4 + self.days);
+            self.corpus.push(Reached { schedule: schedule.clone(), steps });
         }
     }
 
-    fn add_pair(&mut self, pair: Schedule) {
+    fn add_pair(&mut self, first: &Schedule, second: Step) {
+        let pair = first.with(second);
         if !self.tried.contains(&pair) && self.planned.insert(pair.clone()) {
             self.coverage.pairs.of += 1;
-            let creates = |step: &Step| step.request().is_some_and(|request| request.op.creates());
-            let queue = if pair.steps.iter().any(creates) { &mut self.create_pairs } else { &mut self.pairs };
+            let has_create = pair.steps.iter().any(creates);
+            let queue = if has_create { &mut self.create_pairs } else { &mut self.pairs };
             queue.push_back(pair);
         }
     }
 
     /// A second step near the first.
-    fn plan_pairs(&mut self, schedule: &Schedule, step: Step, execution: &Execution, spots: &[Spot]) {
-        if step.what == What::Deliver(Trouble::Unanswered) {
+    fn plan_pairs(&mut self, step: Step, execution: &Execution, spots: &[Spot]) {
+        let first = &execution.schedule;
+        let is_unanswered = step.what == What::Deliver(Trouble::Unanswered);
+        if is_unanswered && execution.attempts.iter().any(|attempt| attempt.struck == Some(step)) {
             // Delivered again while the app, which answered early, still works.
-            for spot in overlaps(spots) {
+            for spot in overlaps(spots).take(MAX_OVERLAP_PAIRS - self.overlap_pairs) {
                 self.overlap_pairs += 1;
-                if self.overlap_pairs > MAX_OVERLAP_PAIRS {
-                    break;
-                }
                 let what = What::Act(Act::Overlap, spot.mail);
-                self.add_pair(schedule.with(Step { place: spot.overlap(), what }));
+                self.add_pair(first, Step { place: spot.overlap(), what });
             }
         }
-        let Some(at) = execution.fired[0].at else { return };
-        let first_fails = step.act().is_none();
+        let Some(at) = execution.happened_at(step) else { return };
+        let later = || spots.iter().filter(|spot| spot.number > at);
         // What a customer did asks for an answer, whose response is lost.
-        let asks = step.act().is_some_and(|(act, _)| act == Act::Upload || act.is_second_mail());
-        for spot in spots.iter().filter(|spot| asks && spot.number > at && spot.request.op.creates()).take(2)
-        {
-            let (place, what) = (Place::Before(spot.request), What::Fail(Failure::LostAfter));
-            self.add_pair(schedule.with(Step { place, what }));
+        if step.act().is_some_and(|(act, _)| act == Act::Upload || act.is_second_mail()) {
+            for spot in later().filter(|spot| spot.request.op.creates()).take(2) {
+                let (place, what) = (Place::Before(spot.request), What::Fail(Failure::LostAfter));
+                self.add_pair(first, Step { place, what });
+            }
         }
-        for spot in spots.iter().filter(|spot| spot.number > at).take(NEAR) {
+        for spot in later().filter(|_| step.act().is_none()).take(NEAR) {
             let place = Place::Before(spot.request);
-            if first_fails {
-                for failure in [Failure::LostAfter, Failure::LostBefore] {
-                    let after_read = failure == Failure::LostAfter && spot.request.op.is_read();
-                    if !after_read {
-                        self.add_pair(schedule.with(Step { place, what: What::Fail(failure) }));
-                    }
-                }
-                for act in [Act::Discard, Act::Edit, Act::Mail, Act::Approve, Act::Assign, Act::Advance] {
-                    if act == Act::Advance && execution.server {
-                        continue;
-                    }
-                    self.add_pair(schedule.with(Step { place, what: What::Act(act, spot.mail) }));
+            if !spot.request.op.is_read() {
+                self.add_pair(first, Step { place, what: What::Fail(Failure::LostAfter) });
+            }
+            self.add_pair(first, Step { place, what: What::Fail(Failure::LostBefore) });
+            for act in [Act::Discard, Act::Edit, Act::Mail, Act::Approve, Act::Assign, Act::Advance] {
+                if act != Act::Advance || !execution.server {
+                    self.add_pair(first, Step { place, what: What::Act(act, spot.mail) });
                 }
             }
         }
     }
 }
 
-/// Returns the deliveries of a run as places for steps.
-fn deliveries(execution: &Execution) -> Vec<Delivery> {
-    let nth = |n: usize| {
-        let event = execution.attempts[n].event;
-        let before = execution.attempts[..n].iter().filter(|it| it.event == event).count();
-        Delivery { event, nth: u32::try_from(before).unwrap_or(u32::MAX) }
-    };
-    (0..execution.attempts.len()).map(nth).collect()
+/// Returns whether a step is at a request that creates something.
+fn creates(step: &Step) -> bool {
+    step.request().is_some_and(|request| request.op.creates())
 }
 
 /// Returns the requests of a run as places for steps.
@@ -446,24 +413,17 @@ fn spots(execution: &Execution) -> Vec<Spot> {
         end.and_then(|end| end.mail)
     };
     let first = execution.ends.iter().find_map(|end| end.mail).unwrap_or(0);
-    let mut counted: HashMap<Op, u32> = HashMap::new();
     let (mut written, mut asked) = (Vec::new(), Vec::new());
     let mut spots = Vec::new();
-    for (index, request) in execution.requests.iter().enumerate() {
-        let Some(op) = request.op else { continue };
-        let nth = *counted.entry(op).and_modify(|count| *count += 1).or_insert(0);
+    for (index, app_request) in execution.requests.iter().enumerate() {
+        let Some(request) = app_request.place else { continue };
         let mail = execution.requests[index..].iter().find_map(mail_of).unwrap_or(first);
         let (has_written, has_asked) = (written.contains(&mail), asked.contains(&mail));
-        spots.push(Spot {
-            number: request.number,
-            request: Request { op, nth },
-            mail,
-            written: has_written,
-            asked: has_asked,
-        });
-        if op.writes_mail() {
+        let number = app_request.number;
+        spots.push(Spot { number, request, mail, written: has_written, asked: has_asked });
+        if request.op.writes_mail() {
             written.push(mail);
-            if request.body["documents"].is_array() {
+            if app_request.body["documents"].is_array() {
                 asked.push(mail);
             }
         }

@@ -1,6 +1,5 @@
 //! An exploration: the run without trouble, then schedules side by side until the time is up, then what was found.
 
-mod chance;
 mod generator;
 mod session;
 mod shrink;
@@ -16,11 +15,12 @@ use std::{
 use futures_util::{FutureExt, StreamExt, stream::FuturesOrdered};
 use serde_json::Value;
 use shared_inbox_harness::StateRoot;
+use shared_inbox_mock::NewWorld;
 
 use crate::{
     error::{ExploreError, Result},
     explorer::generator::Generator,
-    explorer::session::{Described, Found, MIN_WORKERS, Repetition, Session},
+    explorer::session::{Found, MIN_WORKERS, Repetition, Session},
     findings::report::{Coverage, Finding, Report, Verdict},
     oracle::Oracle,
     plan::schedule::Schedule,
@@ -29,6 +29,7 @@ use crate::{
     scenario::Scenario,
     under_test::functions::Functions,
     under_test::{app::App, context::AppContext},
+    verdict::oracles::Broken,
 };
 
 /// The longest exploration.
@@ -219,78 +220,68 @@ impl Explore {
         mut progress: impl FnMut(Progress),
     ) -> Result<Report> {
         let began = Instant::now();
-        let (seed, all, limit) = (self.seed, self.all, self.max_schedules);
+        let Self { seed, all, max_schedules, .. } = self;
         let span = self.seconds.map(Duration::from_secs_f64);
         let until = span.map(|span| began + span);
-        let is_over = || until.is_some_and(|until| Instant::now() >= until);
         let mails: Vec<usize> = (0..self.scenario.mails.len()).collect();
         let scenario = self.scenario.clone();
         let session = self.session().await?;
-        let stop = stop.map(|()| ()).shared();
+        let stop = stop.shared();
         let undisturbed = tokio::select! {
             undisturbed = session.begin(&mails) => undisturbed?,
             () = wait_until(until) => return Err(ExploreError::OutOfTime),
             () = stop.clone() => return Ok(Report::interrupted(seed)),
         };
-        let note = session.note(&undisturbed);
         let reference = &undisturbed[0];
-        let mut generator = Generator::new(seed, &scenario, reference, span.is_some());
         // Without a bound it is through when each single step was tried.
-        let is_through = |generator: &Generator| span.is_none() && generator.has_no_single_left();
-        let (mut schedules, mut issued) = (0, 0);
+        let mut generator = Generator::new(seed, &scenario, reference, span.is_none());
+        let (mut schedules, mut stopped) = (0, false);
         let (mut findings, mut unstable): (Vec<Finding>, Vec<Finding>) = (Vec::new(), Vec::new());
-        let mut stopped = false;
-        let mut workers = std::thread::available_parallelism()
+        let workers = std::thread::available_parallelism()
             .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
-        if reference.server {
-            // Most of the time goes by while a server is idle.
-            workers *= 2;
-        }
+        // Most of the time goes by while a server is idle.
+        let workers = if reference.server { 2 * workers } else { workers };
         // What may be chance is no finding, and no reason to stop.
-        while findings.is_empty() && !stopped && issued < limit && !is_over() && !is_through(&generator) {
+        while findings.is_empty() && !stopped {
             let mut found: Vec<Found> = Vec::new();
             let mut running = FuturesOrdered::new();
             let mut under_way = VecDeque::new();
-            loop {
-                while running.len() < workers && issued < limit && !is_over() && !is_through(&generator) {
-                    let Some(schedule) = generator.next() else { break };
-                    issued += 1;
+            while found.is_empty() || all {
+                while running.len() < workers
+                    && schedules + (running.len() as u64) < max_schedules
+                    && until.is_none_or(|until| Instant::now() < until)
+                    && let Some(schedule) = generator.next()
+                {
                     under_way.push_back(schedule.clone());
                     let session = &session;
                     running.push_back(async move { session.check(&schedule).await });
                 }
-                let next = tokio::select! {
-                    next = running.next() => next,
+                let checked = tokio::select! {
+                    checked = running.next() => checked,
                     () = stop.clone() => {
                         stopped = true;
                         None
                     }
                 };
-                let (Some(checked), Some(schedule)) = (next, under_way.pop_front()) else { break };
+                let Some(checked) = checked else { break };
                 let (execution, broken) = checked?;
+                under_way.pop_front();
                 schedules += 1;
-                generator.absorb(&schedule, &execution);
-                let left = until.map(|until| until.saturating_duration_since(Instant::now()).as_secs());
+                generator.absorb(&execution);
+                let seconds_left = until.map(|it| it.saturating_duration_since(Instant::now()).as_secs());
                 let (coverage, findings) = (generator.coverage(), found.len());
-                progress(Progress { schedules, coverage, findings, seconds_left: left, is_shrinking: false });
-                if let Some(broken) = broken {
-                    // What went wrong says the cause too: a person who answered is another finding than one who took over.
-                    if found
-                        .iter()
-                        .all(|(.., it)| (it.oracle, &it.summary) != (broken.oracle, &broken.summary))
-                    {
-                        found.push((schedule, execution, broken));
-                    }
-                    if !all {
-                        break;
-                    }
-                }
+                progress(Progress { schedules, coverage, findings, seconds_left, is_shrinking: false });
+                // What went wrong says the cause too: a person who answered is another finding than one who took over.
+                let is_new = |it: &Broken| {
+                    let same = |other: &Broken| (other.oracle, &other.summary) == (it.oracle, &it.summary);
+                    !found.iter().any(|other| same(&other.broken))
+                };
+                found.extend(broken.filter(is_new).map(|broken| Found { execution, broken }));
             }
             drop(running);
             if found.is_empty() {
                 break;
             }
-            issued -= u64::try_from(under_way.len()).unwrap_or(0);
             generator.put_back(under_way);
             let (coverage, count) = (generator.coverage(), found.len());
             progress(Progress {
@@ -300,24 +291,21 @@ impl Explore {
                 seconds_left: None,
                 is_shrinking: true,
             });
-            let shrink_until =
-                Instant::now() + span.unwrap_or(DEFAULT_SHRINK_TIME).max(Duration::from_secs(5));
+            let shrink_time = span.unwrap_or(DEFAULT_SHRINK_TIME).max(Duration::from_secs(5));
+            let shrink_until = Instant::now() + shrink_time;
             for found in found {
                 let as_found = found.clone();
-                let described = tokio::select! {
+                let (finding, is_beyond_chance) = tokio::select! {
                     biased;
                     () = stop.clone() => {
                         stopped = true;
-                        Described::Finding(session.finding(as_found.0.steps.len(), as_found, None))
+                        (session.finding(as_found.execution.schedule.steps.len(), as_found, None), true)
                     }
                     described = session.describe(found, shrink_until) => described?,
                 };
-                let (list, new) = match described {
-                    Described::Finding(new) => (&mut findings, new),
-                    Described::Unstable(new) => (&mut unstable, new),
-                };
-                if list.iter().all(|it| cause(it) != cause(&new)) {
-                    list.push(new);
+                let list = if is_beyond_chance { &mut findings } else { &mut unstable };
+                if list.iter().all(|it| cause(it) != cause(&finding)) {
+                    list.push(finding);
                 }
             }
         }
@@ -338,7 +326,7 @@ impl Explore {
             unstable,
             coverage: generator.coverage(),
             why: (verdict == Verdict::CouldNotRun).then(|| "no schedule was run".to_owned()),
-            note,
+            note: session.note(&undisturbed),
             findings,
             ..Report::default()
         })
@@ -356,32 +344,21 @@ impl Explore {
         let session = self.session().await?;
         let undisturbed = session.begin(&schedule.mails).await?;
         let coverage = Coverage { requests: undisturbed[0].requests.len(), ..Coverage::default() };
-        let steps = schedule.steps.len();
         let (execution, broken) = session.check(&schedule).await?;
-        let mut report = Report {
-            verdict: Verdict::Held,
-            seed,
-            schedules: 1,
-            coverage,
-            note: session.note(&undisturbed),
-            is_replay: true,
-            ..Report::default()
-        };
+        let note = session.note(&undisturbed);
+        let mut report = Report { seed, schedules: 1, coverage, note, is_replay: true, ..Report::default() };
         match broken {
-            None => report.timeline = session.story(&schedule, &execution),
+            None => report.timeline = session.story(&execution),
             Some(broken) => {
-                let found = (schedule, execution, broken);
+                let found = Found { execution, broken };
                 let varies = !session.variations().is_empty();
                 let repeated = if varies { session.repeat(&found).await? } else { Repetition::ONCE };
-                let finding = session.finding(steps, found, Some(&repeated));
-                if varies && !repeated.is_beyond_chance() {
-                    report.unstable = vec![finding];
-                } else {
-                    report.findings = vec![finding];
-                    report.verdict = Verdict::Broken;
-                }
+                let may_be_chance = varies && !repeated.is_beyond_chance();
+                let list = if may_be_chance { &mut report.unstable } else { &mut report.findings };
+                list.push(session.finding(schedule.steps.len(), found, Some(&repeated)));
             }
         }
+        report.verdict = if report.findings.is_empty() { Verdict::Held } else { Verdict::Broken };
         report.seconds = began.elapsed().as_secs_f64();
         (report.varies, report.not_judged) = (session.variations().names(), session.not_judged());
         Ok(report)
@@ -398,7 +375,8 @@ impl Explore {
     pub async fn open(self, token: &str) -> Result<OpenWorld> {
         let schedule = Schedule::parse(token, self.scenario.mails.len())?;
         let driver = self.driver(Server::start().await?, "shared-inbox-explore-")?;
-        let world = driver.keep(&schedule).await?;
+        let world = driver.new_world(NewWorld::empty()).await?;
+        driver.run(&world, &driver.scenario, &schedule, true).await?;
         Ok(OpenWorld { console_url: world.ready().console_url, _driver: driver })
     }
 

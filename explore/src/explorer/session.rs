@@ -11,7 +11,6 @@ use shared_inbox_harness::is_more_frequent;
 
 use crate::{
     error::{ExploreError, Result},
-    explorer::shrink::shrink,
     findings::replay_test,
     findings::report::{Finding, Mark, MarkKind},
     findings::timeline::{quoted_lines, timeline},
@@ -40,17 +39,11 @@ const NOTHING_DUE: &str = "nothing became due for the app on the days that passe
 const NOBODY_ANSWERED: &str = "the app answers nobody and changes nothing in the undisturbed runs, so no rule but well-behaved can be broken; \
                                do the mails of the scenario say what it waits for?";
 
-type Interference = (Vec<usize>, Vec<(Act, usize)>);
-
-/// A schedule that broke a rule.
-pub(crate) type Found = (Schedule, Execution, Broken);
-
-/// What was found, run again.
-pub(crate) enum Described {
-    /// It is more frequent than without trouble.
-    Finding(Finding),
-    /// That may be chance.
-    Unstable(Finding),
+/// A run that broke a rule.
+#[derive(Clone)]
+pub(crate) struct Found {
+    pub(crate) execution: Execution,
+    pub(crate) broken: Broken,
 }
 
 /// The driver, and what it has run without trouble.
@@ -63,9 +56,8 @@ pub(crate) struct Session {
 /// What is known of an app.
 #[derive(Default)]
 struct Known {
-    undisturbed_runs: HashMap<Vec<usize>, Arc<Vec<Execution>>>,
-    /// Runs in which the same was done in quiet moments.
-    quiet_runs: HashMap<Interference, Arc<Vec<Execution>>>,
+    /// Runs without trouble, and those in which something was done in quiet moments.
+    runs: HashMap<Schedule, Arc<Vec<Execution>>>,
     /// How conversations end that begin with what is a second mail otherwise.
     first_mail_runs: HashMap<SecondMail, End>,
     /// What differs from run to run by itself.
@@ -84,16 +76,16 @@ impl Session {
 
     /// Runs the app without trouble, which must break no rule.
     pub(crate) async fn begin(&self, mails: &[usize]) -> Result<Arc<Vec<Execution>>> {
-        let mut runs = self.undisturbed(mails, MIN_UNDISTURBED_RUNS).await?;
-        if !self.variations().is_empty() {
-            runs = self.undisturbed(mails, MIN_VARYING_RUNS).await?;
-        }
         let schedule = Schedule::undisturbed(mails.to_vec());
+        let mut runs = self.runs(&schedule, MIN_UNDISTURBED_RUNS).await?;
+        if !self.variations().is_empty() {
+            runs = self.runs(&schedule, MIN_VARYING_RUNS).await?;
+        }
         let first_mail_runs = self.first_mail_runs(&schedule).await?;
         let (variations, all) = (self.variations(), runs.iter().collect::<Vec<_>>());
         for run in runs.iter() {
             let judge = |same_texts: &_| {
-                let judge = Judge::new(&self.driver.scenario, &schedule, run, &all, &variations, same_texts);
+                let judge = Judge::new(&self.driver.scenario, run, &all, &variations, same_texts);
                 Judge { first_mail_runs: Some(&first_mail_runs), ..judge }.judge_undisturbed()
             };
             if let Some(Broken { oracle, summary, .. }) = self.compared_texts.judge(judge).await? {
@@ -122,59 +114,55 @@ impl Session {
         self.variations().not_judged(&scenario.ignore, scenario.same.is_some())
     }
 
-    /// Returns undisturbed runs of these mails, at least as many as this.
-    async fn undisturbed(&self, mails: &[usize], at_least: usize) -> Result<Arc<Vec<Execution>>> {
-        let known = self.known().undisturbed_runs.get(mails).cloned().unwrap_or_default();
+    /// Runs a schedule several times.
+    async fn execute(&self, schedule: &Schedule, times: usize) -> Result<Vec<Execution>> {
+        let runs = futures_util::stream::iter(0..times).map(|_| self.driver.execute(schedule));
+        runs.buffer_unordered(MIN_WORKERS).try_collect().await
+    }
+
+    /// Returns runs of a schedule without trouble that are known, and new ones until there are as many as this.
+    async fn runs(&self, schedule: &Schedule, at_least: usize) -> Result<Arc<Vec<Execution>>> {
+        let known = self.known().runs.get(schedule).cloned().unwrap_or_default();
         if known.len() >= at_least {
             return Ok(known);
         }
-        let schedule = Schedule::undisturbed(mails.to_vec());
-        let runs = futures_util::stream::iter(known.len()..at_least).map(|_| self.driver.execute(&schedule));
-        let new: Vec<Execution> = runs.buffer_unordered(MIN_WORKERS).try_collect().await?;
+        let new = self.execute(schedule, at_least - known.len()).await?;
         let known = &mut *self.known();
-        let all = known.undisturbed_runs.entry(mails.to_vec()).or_default();
+        let all = known.runs.entry(schedule.clone()).or_default();
         Arc::make_mut(all).extend(new);
-        known.nondeterministic_parts.learn(all);
+        if schedule.steps.is_empty() {
+            known.nondeterministic_parts.learn(all.iter());
+        }
         Ok(Arc::clone(all))
     }
 
     /// Runs a schedule, and says which rule it breaks.
     pub(crate) async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>)> {
         let at_least = if self.variations().is_empty() { 1 } else { MIN_UNDISTURBED_RUNS };
-        let undisturbed = self.undisturbed(&schedule.mails, at_least).await?;
+        let undisturbed = self.runs(&Schedule::undisturbed(schedule.mails.clone()), at_least).await?;
         let execution = self.driver.execute(schedule).await?;
-        let undisturbed: Vec<&Execution> = undisturbed.iter().collect();
-        let broken = self.judge(schedule, &execution, &undisturbed).await?;
+        let broken = self.judge(&execution, &undisturbed.iter().collect::<Vec<_>>()).await?;
         Ok((execution, broken))
     }
 
     /// Says which rule a run breaks. What takes further runs is looked at only when it seems to break one.
-    async fn judge(
-        &self,
-        schedule: &Schedule,
-        execution: &Execution,
-        undisturbed_runs: &[&Execution],
-    ) -> Result<Option<Broken>> {
-        let scenario = &self.driver.scenario;
-        let has_follow_up = schedule.mails.iter().any(|mail| scenario.mails[*mail].follow_up);
-        let mut quiet_runs: Arc<Vec<Execution>> = Arc::default();
-        let mut first_mail_runs: Option<Vec<_>> = None;
-        loop {
+    async fn judge(&self, execution: &Execution, undisturbed: &[&Execution]) -> Result<Option<Broken>> {
+        let (scenario, schedule) = (&self.driver.scenario, &execution.schedule);
+        let judge = |first_mail_runs: Option<Vec<(SecondMail, End)>>, quiet_runs: Vec<Execution>| async move {
             let variations = self.variations();
             let judge = |same_texts: &_| {
-                let judge =
-                    Judge::new(scenario, schedule, execution, undisturbed_runs, &variations, same_texts);
+                let judge = Judge::new(scenario, execution, undisturbed, &variations, same_texts);
                 let first_mail_runs = first_mail_runs.as_deref();
                 Judge { quiet_runs: &quiet_runs, first_mail_runs, ..judge }.judge()
             };
-            let broken = self.compared_texts.judge(judge).await?;
-            let has_second_look = schedule.acts().next().is_some() || has_follow_up;
-            if broken.is_none() || first_mail_runs.is_some() || !has_second_look {
-                return Ok(broken);
-            }
-            first_mail_runs = Some(self.first_mail_runs(schedule).await?);
-            quiet_runs = self.quiet_runs(schedule).await?;
+            self.compared_texts.judge(judge).await
+        };
+        let broken = judge(None, Vec::new()).await?;
+        let has_follow_up = schedule.mails.iter().any(|mail| scenario.mails[*mail].follow_up);
+        if broken.is_none() || (schedule.acts().next().is_none() && !has_follow_up) {
+            return Ok(broken);
         }
+        judge(Some(self.first_mail_runs(schedule).await?), self.quiet_runs(schedule).await?).await
     }
 
     /// Runs each second mail of a schedule as the first and only one of its customer, without trouble: what the app does not answer
@@ -204,66 +192,58 @@ impl Session {
     }
 
     /// Returns the same interference in quiet moments, without any failure: what it explains is no finding.
-    async fn quiet_runs(&self, schedule: &Schedule) -> Result<Arc<Vec<Execution>>> {
-        let key = (schedule.mails.clone(), schedule.acts().collect::<Vec<_>>());
-        if let Some(known) = self.known().quiet_runs.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let mut runs = Vec::new();
+    async fn quiet_runs(&self, schedule: &Schedule) -> Result<Vec<Execution>> {
+        let mut quiet_runs = Vec::new();
         let moments = [(Moment::Run, 0), (Moment::End, 0), (Moment::People, 0), (Moment::Run, 1)];
         // Without interference they are all the same.
-        for (moment, round) in moments.into_iter().take(if key.1.is_empty() { 1 } else { moments.len() }) {
+        let count = if schedule.acts().next().is_none() { 1 } else { moments.len() };
+        for (moment, round) in moments.into_iter().take(count) {
             let step = |(act, mail)| Step { place: Place::Quiet(moment, round), what: What::Act(act, mail) };
-            let steps = key.1.iter().copied().map(step).collect();
-            runs.push(self.driver.execute(&Schedule { mails: key.0.clone(), steps }).await?);
+            let steps = schedule.acts().map(step).collect();
+            let runs = self.runs(&Schedule { mails: schedule.mails.clone(), steps }, 1).await?;
+            quiet_runs.extend(runs.first().cloned());
         }
-        let runs = Arc::new(runs);
-        self.known().quiet_runs.insert(key, Arc::clone(&runs));
-        Ok(runs)
+        Ok(quiet_runs)
     }
 
-    /// Shrinks what was found, and runs it and the undisturbed run again.
-    pub(crate) async fn describe(&self, found: Found, until: Instant) -> Result<Described> {
-        let steps = found.0.steps.len();
-        let mut shrunk =
-            shrink(async |schedule: &Schedule| self.check(schedule).await, found.clone(), until).await?;
+    /// Shrinks what was found, and runs it and the undisturbed run again. Returns whether it is more frequent than without trouble.
+    pub(crate) async fn describe(&self, found: Found, until: Instant) -> Result<(Finding, bool)> {
+        let steps = found.execution.schedule.steps.len();
+        let mut shrunk = self.shrink(found.clone(), until).await?;
         let mut repeated = self.repeat(&shrunk).await?;
         // Where an app is not deterministic, the schedule that shows it more often is the better one.
-        if repeated.again < repeated.runs && shrunk.0 != found.0 {
+        if repeated.again < repeated.runs && shrunk.execution.schedule != found.execution.schedule {
             let as_found = self.repeat(&found).await?;
             if as_found.again * repeated.runs > repeated.again * as_found.runs {
                 (shrunk, repeated) = (found, as_found);
             }
         }
-        let is_finding = repeated.is_beyond_chance();
-        let finding = self.finding(steps, shrunk, Some(&repeated));
-        Ok(if is_finding { Described::Finding(finding) } else { Described::Unstable(finding) })
+        Ok((self.finding(steps, shrunk, Some(&repeated)), repeated.is_beyond_chance()))
     }
 
     /// Runs a schedule again, and makes as many new undisturbed runs, until the difference is beyond chance or will not be.
-    pub(crate) async fn repeat(&self, (schedule, _, broken): &Found) -> Result<Repetition> {
-        // Runs that were known when the schedule was judged cannot say how often others would have broken the rule.
-        let known = self.undisturbed(&schedule.mails, 1).await?.len();
+    pub(crate) async fn repeat(&self, Found { execution, broken }: &Found) -> Result<Repetition> {
+        let schedule = &execution.schedule;
         let undisturbed_schedule = Schedule::undisturbed(schedule.mails.clone());
+        // Runs that were known when the schedule was judged cannot say how often others would have broken the rule.
+        let known = self.runs(&undisturbed_schedule, 1).await?.len();
+        let is_broken = async |run: &Execution, undisturbed: &[&Execution]| -> Result<usize> {
+            let found = self.judge(run, undisturbed).await?;
+            Ok(usize::from(found.is_some_and(|it| it.oracle == broken.oracle)))
+        };
         let mut disturbed: Vec<Execution> = Vec::new();
         let mut repeated = Repetition { again: 0, runs: 0, without_trouble: 0 };
         for runs in REPEATS {
-            let undisturbed = self.undisturbed(&schedule.mails, known + runs).await?;
-            let more =
-                futures_util::stream::iter(disturbed.len()..runs).map(|_| self.driver.execute(schedule));
-            disturbed.extend(more.buffer_unordered(MIN_WORKERS).try_collect::<Vec<_>>().await?);
+            let undisturbed = self.runs(&undisturbed_schedule, known + runs).await?;
+            disturbed.extend(self.execute(schedule, runs - disturbed.len()).await?);
             // Each is held against all that is known by now, and never against itself.
             repeated = Repetition { again: 0, runs, without_trouble: 0 };
             for run in &disturbed {
-                let all: Vec<&Execution> = undisturbed.iter().collect();
-                let found = self.judge(schedule, run, &all).await?;
-                repeated.again += usize::from(found.is_some_and(|it| it.oracle == broken.oracle));
+                repeated.again += is_broken(run, &undisturbed.iter().collect::<Vec<_>>()).await?;
             }
-            for (n, run) in undisturbed.iter().enumerate().skip(known).take(runs) {
-                let others = undisturbed.iter().enumerate().filter(|(other, _)| *other != n);
-                let others: Vec<&Execution> = others.map(|(_, run)| run).collect();
-                let found = self.judge(&undisturbed_schedule, run, &others).await?;
-                repeated.without_trouble += usize::from(found.is_some_and(|it| it.oracle == broken.oracle));
+            for run in undisturbed.iter().skip(known).take(runs) {
+                let others = undisturbed.iter().filter(|other| !std::ptr::eq(*other, run));
+                repeated.without_trouble += is_broken(run, &others.collect::<Vec<_>>()).await?;
             }
             if repeated.is_beyond_chance() || !repeated.is_close() {
                 break;
@@ -273,32 +253,30 @@ impl Session {
     }
 
     /// Returns what happened, line by line.
-    pub(crate) fn story(&self, schedule: &Schedule, execution: &Execution) -> Vec<String> {
-        timeline(&self.driver.scenario, schedule, execution, None).0
+    pub(crate) fn story(&self, execution: &Execution) -> Vec<String> {
+        timeline(&self.driver.scenario, execution, None).0
     }
 
     /// Returns what the user should know of the undisturbed runs.
     pub(crate) fn note(&self, runs: &[Execution]) -> Option<String> {
-        let writes = |request: &AppRequest| request.op.is_some_and(|op| !op.is_read());
-        let changes = |run: &Execution| run.requests.iter().any(writes);
-        if !runs.iter().any(changes) {
+        if !runs.iter().any(|run| run.requests.iter().any(AppRequest::is_write)) {
             return Some(NOBODY_ANSWERED.to_owned());
         }
         let run = runs.first().filter(|run| !run.server)?;
         let day = |(_, event): &&(u64, Event)| matches!(event, Event::DayBegins(_));
         let first = run.events.iter().find(day)?.0;
-        let is_idle = !run.requests.iter().any(|request| request.number > first && writes(request));
+        let is_idle = !run.requests.iter().any(|request| request.number > first && request.is_write());
         is_idle.then(|| NOTHING_DUE.to_owned())
     }
 
     pub(crate) fn finding(
         &self,
         shrunk_from: usize,
-        (schedule, execution, broken): Found,
+        Found { execution, broken }: Found,
         repeated: Option<&Repetition>,
     ) -> Finding {
-        let scenario = &self.driver.scenario;
-        let (mut lines, mut marks) = timeline(scenario, &schedule, &execution, broken.at);
+        let (scenario, schedule) = (&self.driver.scenario, &execution.schedule);
+        let (mut lines, mut marks) = timeline(scenario, &execution, broken.at);
         if broken.at.is_none() && !lines.is_empty() {
             marks.push(Mark { line: lines.len() - 1, kind: MarkKind::Broken });
         }

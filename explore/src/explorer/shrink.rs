@@ -4,36 +4,33 @@ use std::time::Instant;
 
 use crate::{
     error::Result,
-    plan::op::{Delivery, Request},
+    explorer::session::{Found, Session},
     plan::schedule::Schedule,
     plan::step::{FAILURES, Place, Step, TROUBLES, What},
-    run::record::Execution,
     verdict::oracles::Broken,
 };
 
-/// Returns the smallest schedule found that breaks the same rule.
-pub(crate) async fn shrink(
-    check: impl AsyncFn(&Schedule) -> Result<(Execution, Option<Broken>)>,
-    found: (Schedule, Execution, Broken),
-    until: Instant,
-) -> Result<(Schedule, Execution, Broken)> {
-    let mut best = found;
-    'smaller: loop {
-        for candidate in candidates(&best.0) {
-            if Instant::now() >= until {
-                return Ok(best);
+impl Session {
+    /// Returns the smallest schedule found that breaks the same rule.
+    pub(super) async fn shrink(&self, found: Found, until: Instant) -> Result<Found> {
+        let mut best = found;
+        'smaller: loop {
+            for candidate in candidates(&best.execution.schedule) {
+                if Instant::now() >= until {
+                    return Ok(best);
+                }
+                // Twice: what an app does by chance would make any step look needless.
+                let same = |broken: &Broken| broken.oracle == best.broken.oracle;
+                let (execution, broken) = self.check(&candidate).await?;
+                if let Some(broken) = broken.filter(same)
+                    && self.check(&candidate).await?.1.is_some_and(|again| same(&again))
+                {
+                    best = Found { execution, broken };
+                    continue 'smaller;
+                }
             }
-            // Twice: what an app does by chance would make any step look needless.
-            let same = |broken: &Broken| broken.oracle == best.2.oracle;
-            let (execution, broken) = check(&candidate).await?;
-            if let Some(broken) = broken.filter(same)
-                && check(&candidate).await?.1.is_some_and(|again| same(&again))
-            {
-                best = (candidate, execution, broken);
-                continue 'smaller;
-            }
+            return Ok(best);
         }
-        return Ok(best);
     }
 }
 
@@ -46,72 +43,40 @@ fn candidates(schedule: &Schedule) -> Vec<Schedule> {
         steps.remove(n);
         all.push(with_steps(steps));
     }
-    if schedule.mails.len() > 1 {
-        for &mail in &schedule.mails {
-            let mails: Vec<usize> = schedule.mails.iter().copied().filter(|it| *it != mail).collect();
-            let kept = |step: &&Step| step.act().is_none_or(|(_, of)| of != mail);
-            let steps: Vec<Step> = schedule.steps.iter().filter(kept).copied().collect();
-            if steps.len() < schedule.steps.len() {
-                continue;
-            }
-            all.push(Schedule {
-                mails: mails.clone(),
-                steps: steps.iter().map(|step| earlier(*step, 0)).collect(),
-            });
-            all.push(Schedule { mails, steps });
+    for &mail in schedule.mails.iter().filter(|_| schedule.mails.len() > 1) {
+        if schedule.acts().any(|(_, of)| of == mail) {
+            continue;
         }
+        let mails: Vec<usize> = schedule.mails.iter().copied().filter(|it| *it != mail).collect();
+        let first = schedule.steps.iter().map(|step| Step { place: step.place.with_nth(0), ..*step });
+        all.push(Schedule { mails: mails.clone(), steps: first.collect() });
+        all.push(Schedule { mails, steps: schedule.steps.clone() });
     }
-    let replaced = |n: usize, step: Step| {
-        let mut steps = schedule.steps.clone();
-        steps[n] = step;
-        with_steps(steps)
-    };
     for (n, step) in schedule.steps.iter().enumerate() {
-        let simpler = match step.what {
-            What::Fail(failure) => {
-                FAILURES.iter().map(|(it, _)| *it).take_while(|it| *it != failure).collect()
-            }
-            What::Kill => vec![FAILURES[0].0, FAILURES[1].0],
-            What::Deliver(trouble) => {
-                for (simpler, _) in TROUBLES.iter().take_while(|(it, _)| *it != trouble) {
-                    all.push(replaced(n, Step { what: What::Deliver(*simpler), ..*step }));
-                }
-                Vec::new()
-            }
-            What::Act(..) => Vec::new(),
+        let mut replace = |place: Place, what: What| {
+            let mut steps = schedule.steps.clone();
+            steps[n] = Step { place, what };
+            all.push(with_steps(steps));
         };
-        for failure in simpler {
-            let place = step.request().map_or(step.place, Place::Before);
-            all.push(replaced(n, Step { place, what: What::Fail(failure) }));
-        }
-        if let (Place::After(request), Some(_)) = (step.place, step.act()) {
-            all.push(replaced(n, Step { place: Place::Before(request), ..*step }));
-        }
-        for nth in [0, number(*step).saturating_sub(1)] {
-            if nth < number(*step) {
-                all.push(replaced(n, earlier(*step, nth)));
+        let before = step.request().map_or(step.place, Place::Before);
+        let failures = FAILURES.iter().map(|(failure, _)| *failure);
+        match step.what {
+            What::Fail(failure) => {
+                failures.take_while(|it| *it != failure).for_each(|it| replace(before, What::Fail(it)));
             }
+            What::Kill => failures.take(2).for_each(|it| replace(before, What::Fail(it))),
+            What::Deliver(trouble) => {
+                let simpler = TROUBLES.iter().map(|(it, _)| *it).take_while(|it| *it != trouble);
+                simpler.for_each(|it| replace(step.place, What::Deliver(it)));
+            }
+            What::Act(..) if before != step.place => replace(before, step.what),
+            What::Act(..) => {}
+        }
+        let nth = step.place.nth();
+        for earlier in [0, nth.saturating_sub(1)].into_iter().filter(|earlier| *earlier < nth) {
+            replace(step.place.with_nth(earlier), step.what);
         }
     }
     all.retain(|candidate| !candidate.clashes() && !candidate.steps.is_empty());
     all
-}
-
-fn number(step: Step) -> u32 {
-    match step.place {
-        Place::Before(request) | Place::After(request) => request.nth,
-        Place::Delivery(delivery) => delivery.nth,
-        Place::Quiet(_, round) => round,
-    }
-}
-
-/// Returns the same step at an earlier request, or in an earlier round.
-fn earlier(step: Step, nth: u32) -> Step {
-    let place = match step.place {
-        Place::Before(request) => Place::Before(Request { nth: nth.min(request.nth), ..request }),
-        Place::After(request) => Place::After(Request { nth: nth.min(request.nth), ..request }),
-        Place::Delivery(delivery) => Place::Delivery(Delivery { nth: nth.min(delivery.nth), ..delivery }),
-        Place::Quiet(moment, round) => Place::Quiet(moment, nth.min(round)),
-    };
-    Step { place, ..step }
 }

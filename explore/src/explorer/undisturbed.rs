@@ -11,7 +11,7 @@ use crate::{
     findings::timeline::quoted_lines,
     plan::schedule::Schedule,
     run::driver::Driver,
-    run::record::{AppRequest, End, Execution},
+    run::record::{AppRequest, DeliveryAttempt, End, Execution},
     run::world::{Server, WorldHandle},
     scenario::{Part, Scenario},
     verdict::judge::Judge,
@@ -35,7 +35,6 @@ impl std::fmt::Debug for UndisturbedRuns {
 /// A run without trouble, whose world is still there.
 pub struct UndisturbedRun {
     execution: Execution,
-    schedule: Schedule,
     scenario: Scenario,
     world: WorldHandle,
 }
@@ -74,9 +73,9 @@ impl UndisturbedRuns {
     /// When the app cannot be started, or a mail of the scenario is wrong.
     pub async fn run(&self, scenario: Scenario, start: NewWorld) -> Result<UndisturbedRun> {
         let schedule = Schedule::undisturbed((0..scenario.mails.len()).collect());
-        let world = self.driver.server.world_from(start, &scenario.scopes).await?;
-        let (execution, world) = self.driver.run_in(world, &scenario, &schedule, false).await?;
-        Ok(UndisturbedRun { execution: execution?, schedule, scenario, world })
+        let world = self.driver.new_world(start).await?;
+        let execution = self.driver.run(&world, &scenario, &schedule, false).await?;
+        Ok(UndisturbedRun { execution, scenario, world })
     }
 
     /// Returns how customers get something else in a run than in the reference runs, by the rule `same-end`, which knows texts that
@@ -99,28 +98,26 @@ impl UndisturbedRuns {
         if let Some(why) = run.edited_differs(edited, &ends.collect::<Vec<_>>()) {
             return Ok(Some(why));
         }
-        let (executions, variations) = learn(references);
+        let variations = find_variations(references);
         let mut others = run.execution.clone();
         others.ends.retain(|end| end.mail != Some(edited));
-        let known: Vec<&Execution> = executions.iter().collect();
+        let known: Vec<&Execution> = references.iter().map(|it| &it.execution).collect();
         let judge = |same_texts: &SameTexts| {
-            Judge::new(&run.scenario, &run.schedule, &others, &known, &variations, same_texts).same_end()
+            Judge::new(&run.scenario, &others, &known, &variations, same_texts).same_end()
         };
         Ok(self.compared_texts.judge(judge).await?.map(|broken| broken.summary))
     }
 
     /// Returns whether runs differ from each other by themselves.
     pub fn vary(&self, runs: &[Arc<UndisturbedRun>]) -> bool {
-        !learn(runs).1.is_empty()
+        !find_variations(runs).is_empty()
     }
 }
 
-/// Returns what happened in runs, and what differs between them.
-fn learn(runs: &[Arc<UndisturbedRun>]) -> (Vec<Execution>, Variations) {
-    let executions: Vec<Execution> = runs.iter().map(|it| it.execution.clone()).collect();
+fn find_variations(runs: &[Arc<UndisturbedRun>]) -> Variations {
     let mut variations = Variations::default();
-    variations.learn(&executions);
-    (executions, variations)
+    variations.learn(runs.iter().map(|it| &it.execution));
+    variations
 }
 
 impl UndisturbedRun {
@@ -143,10 +140,7 @@ impl UndisturbedRun {
             _ => None,
         });
         let attempt = self.execution.attempts.iter().find(|it| !matches!(it.status, Some(200..300)));
-        let attempt = attempt.map(|it| match it.status {
-            Some(status) => format!("the app responded to the webhook {} with {status}", it.event),
-            None => format!("the app did not respond to the webhook {}: {}", it.event, it.error),
-        });
+        let attempt = attempt.map(DeliveryAttempt::describe_failure);
         let how = run.or(attempt).or_else(|| self.judge(|judge| judge.ill_behaved()).map(|it| it.summary))?;
         let last_lines = self.execution.runs.iter().flat_map(quoted_lines);
         Some(std::iter::once(how).chain(last_lines).collect::<Vec<_>>().join("\n"))
@@ -159,22 +153,20 @@ impl UndisturbedRun {
 
     /// Returns whether the app changed something.
     pub fn has_changed_something(&self) -> bool {
-        let changes = |it: &AppRequest| it.op.is_some_and(|op| !op.is_read()) && it.succeeded();
+        let changes = |it: &AppRequest| it.is_write() && it.succeeded();
         self.execution.requests.iter().any(changes)
     }
 
     /// Returns how many emails the app sent by itself, with no person approving them.
     pub fn sent_by_itself(&self) -> usize {
-        let sends = |it: &&AppRequest| {
-            it.op.is_some_and(|op| op.writes_mail()) && it.body["send"] == true && it.succeeded()
-        };
+        let sends = |it: &&AppRequest| it.writes_mail() && it.body["send"] == true && it.succeeded();
         self.execution.requests.iter().filter(sends).count()
     }
 
     /// Asks the rules about this run alone.
     fn judge(&self, ask: impl FnOnce(&Judge<'_>) -> Option<Broken>) -> Option<Broken> {
         let (variations, same_texts) = (Variations::default(), SameTexts::default());
-        ask(&Judge::new(&self.scenario, &self.schedule, &self.execution, &[], &variations, &same_texts))
+        ask(&Judge::new(&self.scenario, &self.execution, &[], &variations, &same_texts))
     }
 
     /// Returns how the customer of an edited mail gets less than in the reference runs, or more than one answer for each mail.

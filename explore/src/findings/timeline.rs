@@ -4,11 +4,9 @@ use shared_inbox_harness::RunEnd;
 
 use crate::{
     findings::report::{Mark, MarkKind},
-    plan::op::{Delivery, Op},
-    plan::schedule::Schedule,
-    plan::step::{Act, Place, Step, Trouble, What},
+    plan::step::{Act, Place, Trouble, What},
     run::calls::second_mail,
-    run::record::{AppRequest, Event, Execution, StepEffect},
+    run::record::{AppRequest, DeliveryAttempt, Event, Execution},
     scenario::Scenario,
     verdict::oracles::quoted,
 };
@@ -16,32 +14,22 @@ use crate::{
 /// Returns who did what, in order, and the lines at which trouble struck and, with the number of where, a rule broke.
 pub(crate) fn timeline(
     scenario: &Scenario,
-    schedule: &Schedule,
     execution: &Execution,
     broken_at: Option<u64>,
 ) -> (Vec<String>, Vec<Mark>) {
-    let act = |n: usize| {
-        let (act, mail) = schedule.steps[n].act()?;
-        let end = execution.end_of(scenario.opener(mail));
-        let customer = end.map_or("a customer", |end| &end.customer);
-        Some(act_line(act, customer, &quoted(&second_mail(act, scenario, mail))))
-    };
     let mut lines: Vec<Line> = Vec::new();
     for request in &execution.requests {
-        let strikes = |(step, fired): &(&Step, &StepEffect)| {
-            fired.effective && step.act().is_none() && fired.at == Some(request.number)
-        };
-        let struck = schedule.steps.iter().zip(&execution.fired).find(strikes).map(|(step, _)| step);
-        let is_quiet = request.op.is_some_and(Op::is_read) && struck.is_none();
-        let text = request_line(request, struck, execution);
-        lines.push(Line { number: request.number, text, is_trouble: struck.is_some(), is_quiet });
+        let (number, is_trouble) = (request.number, request.struck.is_some());
+        let is_quiet = request.is_read() && !is_trouble;
+        lines.push(Line { number, text: request_line(request, execution), is_trouble, is_quiet });
+    }
+    for attempt in &execution.attempts {
+        let (number, is_trouble) = (attempt.number, attempt.struck.is_some());
+        lines.push(Line { number, text: attempt_line(attempt, execution), is_trouble, is_quiet: false });
     }
     for (number, event) in &execution.events {
-        let (text, is_trouble) = match event {
-            Event::Attempt(n) => attempt_line(*n, schedule, execution),
-            Event::Step(n) => (act(*n).unwrap_or_default(), true),
-            event => (event_line(event, scenario, execution).unwrap_or_default(), false),
-        };
+        let Some(text) = event_line(event, scenario, execution) else { continue };
+        let is_trouble = matches!(event, Event::Act(..));
         let is_quiet = matches!(
             event,
             Event::RunStarts(_)
@@ -51,17 +39,10 @@ pub(crate) fn timeline(
                 | Event::TimePasses(_)
                 | Event::DayBegins(_)
         );
-        if !text.is_empty() {
-            lines.push(Line { number: *number, text, is_trouble, is_quiet });
-        }
+        lines.push(Line { number: *number, text, is_trouble, is_quiet });
         if let Event::RunEnds(_, end) | Event::JobEnds(end) = event {
-            let quoted = quoted_lines(end);
-            lines.extend(quoted.map(|text| Line {
-                number: *number,
-                text,
-                is_trouble: false,
-                is_quiet: false,
-            }));
+            let quoted = |text| Line { number: *number, text, is_trouble: false, is_quiet: false };
+            lines.extend(quoted_lines(end).map(quoted));
         }
     }
     lines.sort_by_key(|line| line.number);
@@ -123,33 +104,26 @@ pub(crate) fn quoted_lines(end: &RunEnd) -> impl Iterator<Item = String> + '_ {
     end.last_lines().iter().map(|line| format!("            | {line}"))
 }
 
-fn request_line(request: &AppRequest, struck: Option<&Step>, execution: &Execution) -> String {
+fn request_line(request: &AppRequest, execution: &Execution) -> String {
     let end = execution.ends.iter().find(|end| Some(&end.id) == request.conversation.as_ref());
     let line = match end {
         Some(end) => request.line.replace(&end.id, &format!("<{}>", end.customer)),
         None => request.line.clone(),
     };
     let said = request.body["body"].as_str().map(|text| format!(" {}", quoted(text))).unwrap_or_default();
-    let outcome = match struck.map(|step| step.what) {
-        Some(What::Fail(failure)) => failure.words().to_owned(),
-        Some(What::Kill) if struck.is_some_and(|step| matches!(step.place, Place::After(_))) => {
-            "was taken, then the app was killed".to_owned()
-        }
-        Some(What::Kill) => "was under way when the app was killed".to_owned(),
+    let outcome = match request.struck.map(|step| (step.what, step.place)) {
+        Some((What::Fail(failure), _)) => failure.words().to_owned(),
+        Some((What::Kill, Place::After(_))) => "was taken, then the app was killed".to_owned(),
+        Some((What::Kill, _)) => "was under way when the app was killed".to_owned(),
         _ => request.status.map_or("no response".to_owned(), |status| status.to_string()),
     };
     format!("app       {line}{said} → {outcome}")
 }
 
-fn attempt_line(n: usize, schedule: &Schedule, execution: &Execution) -> (String, bool) {
-    let attempt = &execution.attempts[n];
+fn attempt_line(attempt: &DeliveryAttempt, execution: &Execution) -> String {
     let end = execution.ends.iter().find(|end| Some(&end.id) == attempt.conversation.as_ref());
     let about = end.map(|end| format!(" about {}", end.customer)).unwrap_or_default();
-    let nth = execution.attempts[..n].iter().filter(|it| it.event == attempt.event).count();
-    let here =
-        |delivery: Delivery| delivery.event == attempt.event && usize::try_from(delivery.nth) == Ok(nth);
-    let struck = schedule.steps.iter().find(|step| step.delivery().is_some_and(here));
-    let happens = match struck.map(|step| step.what) {
+    let happens = match attempt.struck.map(|step| step.what) {
         Some(What::Deliver(trouble)) if trouble != Trouble::Late => trouble.words().to_owned(),
         _ => match attempt.late {
             Some(by) => format!("is delivered {} minutes late", by.as_secs() / 60),
@@ -158,10 +132,10 @@ fn attempt_line(n: usize, schedule: &Schedule, execution: &Execution) -> (String
     };
     let outcome = match attempt.status {
         Some(status) => format!(" → {status}"),
-        None if struck.is_some() => String::new(),
+        None if attempt.struck.is_some() => String::new(),
         None => format!(" → {}", attempt.error),
     };
-    (format!("webhook   {}{about} {happens}{outcome}", attempt.event), struck.is_some())
+    format!("webhook   {}{about} {happens}{outcome}", attempt.place.event)
 }
 
 fn event_line(event: &Event, scenario: &Scenario, execution: &Execution) -> Option<String> {
@@ -199,7 +173,11 @@ fn event_line(event: &Event, scenario: &Scenario, execution: &Execution) -> Opti
         Event::TimePasses(seconds) => format!("time      {} minutes pass", seconds / 60),
         Event::DayBegins(day) => format!("{DAY}{day} begins"),
         Event::Sent { to, text } => format!("service   mails {to}: {}", quoted(text)),
-        Event::Step(_) | Event::Attempt(_) => return None,
+        Event::Act(act, mail) => {
+            let end = execution.end_of(scenario.opener(*mail));
+            let customer = end.map_or("a customer", |end| &end.customer);
+            act_line(*act, customer, &quoted(&second_mail(*act, scenario, *mail)))
+        }
         Event::TroubleEnds => "          the trouble ends".to_owned(),
     })
 }

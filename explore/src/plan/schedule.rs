@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Which mails come, and what happens.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Schedule {
     /// The mails of the scenario that come, by number.
     pub(crate) mails: Vec<usize>,
@@ -28,12 +28,9 @@ impl Schedule {
 
     /// Returns whether two steps cannot be at once.
     pub(crate) fn clashes(&self) -> bool {
-        let fails = |step: &&Step| !matches!(step.what, What::Act(..));
-        let mut seen = Vec::new();
-        self.steps.iter().filter(fails).any(|step| {
-            let target = (step.request(), step.delivery());
-            seen.contains(&target) || (seen.push(target), false).1
-        }) || self.steps.iter().enumerate().any(|(n, step)| self.steps[..n].contains(step))
+        let fails_at = |step: &Step| step.act().is_none().then_some((step.request(), step.delivery()));
+        let clash = |a: &Step, b: &Step| a == b || (fails_at(a).is_some() && fails_at(a) == fails_at(b));
+        self.steps.iter().enumerate().any(|(n, step)| self.steps[..n].iter().any(|other| clash(step, other)))
     }
 
     pub(crate) fn acts(&self) -> impl Iterator<Item = (Act, usize)> + '_ {
@@ -59,49 +56,45 @@ impl Schedule {
 
     /// Returns the schedule of a token.
     pub(crate) fn parse(token: &str, mails: usize) -> Result<Self> {
-        let wrong = || ExploreError::Token(token.to_owned());
-        let rest = token.strip_prefix("1_").ok_or_else(wrong)?;
-        // Names of operations have underscores too; only steps have an `@`.
-        let mut parts: Vec<String> = Vec::new();
-        for part in rest.split('_') {
-            match parts.last_mut() {
-                Some(last) if !part.contains('@') && last.contains('@') => {
-                    last.push('_');
-                    last.push_str(part);
-                }
-                _ => parts.push(part.to_owned()),
-            }
+        Self::read(token, mails).ok_or_else(|| ExploreError::Token(token.to_owned()))
+    }
+
+    fn read(token: &str, mails: usize) -> Option<Self> {
+        let read_mail = |number: &str| number.parse().ok().filter(|number| *number < mails);
+        // Names of operations have underscores too. A kind has none, and stands right before its `@`.
+        let mut steps: Vec<&str> = token.strip_prefix("1_")?.split('@').collect();
+        let mut end = steps.pop()?;
+        let mut read = Vec::new();
+        for before in steps.into_iter().rev() {
+            let (before, what) = before.rsplit_once('_')?;
+            read.push(Step { what: read_what(what, read_mail)?, place: read_place(end)? });
+            end = before;
         }
-        let mut parts = parts.into_iter();
-        let listed = parts.next().ok_or_else(wrong)?;
-        let read = |number: &str| number.parse().ok().filter(|number| *number < mails);
-        let chosen: Option<Vec<usize>> = listed.split('.').map(read).collect();
-        let chosen = chosen.filter(|chosen| !chosen.is_empty()).ok_or_else(wrong)?;
-        let step = |part: String| -> Option<Step> {
-            let (what, place) = part.split_once('@')?;
-            let (kind, target) = what.split_once(':').map_or((what, None), |(kind, mail)| (kind, Some(mail)));
-            let what = match (find_in(&FAILURES, kind), find_in(&TROUBLES, kind), target) {
-                (Some(failure), None, None) => What::Fail(failure),
-                (None, Some(trouble), None) => What::Deliver(trouble),
-                (None, None, None) if kind == "kill" => What::Kill,
-                (None, None, Some(mail)) => What::Act(find_in(&ACTS, kind)?, read(mail)?),
-                _ => return None,
-            };
-            let mut place = place.split('.');
-            let (name, nth) = (place.next()?, place.next()?.parse().ok()?);
-            let place = match (find_in(&MOMENTS, name), place.next()) {
-                (None, None) if matches!(what, What::Deliver(_)) => {
-                    Place::Delivery(Delivery::parse(name, nth)?)
-                }
-                _ if matches!(what, What::Deliver(_)) => return None,
-                (Some(moment), None) => Place::Quiet(moment, nth),
-                (None, None) => Place::Before(Request { op: Op::parse(name)?, nth }),
-                (None, Some("after")) => Place::After(Request { op: Op::parse(name)?, nth }),
-                _ => return None,
-            };
-            Some(Step { place, what })
-        };
-        let steps = parts.map(step).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
-        Ok(Self { mails: chosen, steps })
+        read.reverse();
+        let of_deliveries = |step: &Step| matches!(step.what, What::Deliver(_)) == step.delivery().is_some();
+        let mails = end.split('.').map(read_mail).collect::<Option<_>>()?;
+        read.iter().all(of_deliveries).then_some(Self { mails, steps: read })
+    }
+}
+
+fn read_what(text: &str, read_mail: impl Fn(&str) -> Option<usize>) -> Option<What> {
+    if let Some((act, mail)) = text.split_once(':') {
+        return Some(What::Act(find_in(&ACTS, act)?, read_mail(mail)?));
+    }
+    let failure = find_in(&FAILURES, text).map(What::Fail);
+    failure.or_else(|| find_in(&TROUBLES, text).map(What::Deliver)).or((text == "kill").then_some(What::Kill))
+}
+
+fn read_place(text: &str) -> Option<Place> {
+    let mut parts = text.split('.');
+    let (name, nth, end) = (parts.next()?, parts.next()?.parse().ok()?, parts.next());
+    let request = || Op::parse(name).map(|op| Request { op, nth });
+    match end {
+        None => find_in(&MOMENTS, name)
+            .map(|moment| Place::Quiet(moment, nth))
+            .or_else(|| request().map(Place::Before))
+            .or_else(|| Delivery::parse(name, nth).map(Place::Delivery)),
+        Some("after") => request().map(Place::After),
+        Some(_) => None,
     }
 }

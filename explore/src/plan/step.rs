@@ -31,6 +31,27 @@ pub(crate) enum Place {
     Quiet(Moment, u32),
 }
 
+impl Place {
+    /// Returns its number among the places of its kind, from 0: of the request, of the delivery, or of the round.
+    pub(crate) fn nth(self) -> u32 {
+        match self {
+            Self::Before(request) | Self::After(request) => request.nth,
+            Self::Delivery(delivery) => delivery.nth,
+            Self::Quiet(_, round) => round,
+        }
+    }
+
+    /// Returns the place of its kind with this number.
+    pub(crate) fn with_nth(self, nth: u32) -> Self {
+        match self {
+            Self::Before(request) => Self::Before(Request { nth, ..request }),
+            Self::After(request) => Self::After(Request { nth, ..request }),
+            Self::Delivery(delivery) => Self::Delivery(Delivery { nth, ..delivery }),
+            Self::Quiet(moment, _) => Self::Quiet(moment, nth),
+        }
+    }
+}
+
 /// How a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Failure {

@@ -1,6 +1,7 @@
 //! What steps are in terms of the control API: fault rules, and the calls of people, customers and time.
 
 use serde_json::{Value, json};
+use shared_inbox_mock::faults::ControlCall;
 
 use crate::{
     plan::schedule::Schedule,
@@ -24,59 +25,47 @@ const NUDGE: &str = "Is there any news?";
 const REMINDER_SECONDS: u64 = 2 * 86_400 + ROUND_SECONDS;
 const OUT_OF_OFFICE: &str = "I am out of the office until Monday.";
 
-/// Returns the fault rules of the steps at requests and deliveries, each with the number of its step.
+/// Returns the fault rules of the steps at requests and deliveries. Those who act come first, since they leave the request to the others.
 pub(crate) fn rules(
     schedule: &Schedule,
     slow_ms: u64,
-    call: impl Fn(Act, usize) -> Option<(String, Value)>,
-) -> Vec<(usize, Value)> {
+    call: impl Fn(Act, usize) -> Option<ControlCall>,
+) -> Vec<(Step, Value)> {
     let mut rules = Vec::new();
-    let target = |(n, step): (usize, &Step)| -> Option<(usize, Step, Value, u32)> {
-        let (rule, nth) = match step.place {
-            Place::Before(request) | Place::After(request) => (request.op.rule(), request.nth),
-            Place::Delivery(delivery) => (delivery.rule(), delivery.nth),
-            Place::Quiet(..) => return None,
-        };
-        Some((n, *step, rule, nth))
-    };
-    let mut steps: Vec<_> = schedule.steps.iter().enumerate().filter_map(target).collect();
-    steps.sort_by_key(|(_, step, _, nth)| (step.act().is_none(), *nth));
+    let mut steps = schedule.steps.clone();
+    steps.sort_by_key(|step| (step.act().is_none(), step.place.nth()));
     let mut failing = Vec::new();
-    for (n, step, mut rule, nth) in steps {
+    for step in steps {
+        let mut rule = match step.place {
+            Place::Before(request) | Place::After(request) => request.op.rule(),
+            Place::Delivery(delivery) => delivery.rule(),
+            Place::Quiet(..) => continue,
+        };
+        let is_after = matches!(step.place, Place::After(_));
         let effect = match step.what {
             What::Act(act, mail) => {
-                let Some((path, body)) = call(act, mail) else { continue };
-                let mut effect = json!({ "act": [{ "method": "POST", "path": path, "body": body }] });
-                if matches!(step.place, Place::After(_)) {
-                    effect["when"] = json!("after");
-                }
-                effect
+                let Some(call) = call(act, mail) else { continue };
+                json!({ "act": [call], "when": if is_after { "after" } else { "before" } })
             }
             // The app is killed while it waits.
-            What::Kill if matches!(step.place, Place::After(_)) => {
-                json!({ "drop": "after", "delayMs": 60_000 })
-            }
-            What::Kill => json!({ "drop": "before", "delayMs": 60_000 }),
+            What::Kill => json!({ "drop": if is_after { "after" } else { "before" }, "delayMs": 60_000 }),
             What::Fail(failure) => failure.effect(slow_ms),
             What::Deliver(trouble) => trouble.effect(),
         };
-        let mut skip = u64::from(nth);
+        let mut skip = step.place.nth() as usize;
         if step.act().is_none() {
             // A rule does not see what one before it has struck.
-            let struck = failing.iter().filter(|other| **other == rule).count();
-            skip -= u64::try_from(struck).unwrap_or(0).min(skip);
+            skip -= failing.iter().filter(|other| **other == rule).count().min(skip);
             failing.push(rule.clone());
         }
-        if skip > 0 || step.act().is_some() {
-            rule["skip"] = json!(skip);
-        }
+        rule["skip"] = json!(skip);
         rule["effect"] = effect;
-        rules.push((n, rule));
+        rules.push((step, rule));
     }
     rules
 }
 
-/// Returns the control call of a step: its path and its body.
+/// Returns the control call of a step.
 pub(crate) fn control_call(
     act: Act,
     scenario: &Scenario,
@@ -84,10 +73,10 @@ pub(crate) fn control_call(
     conversation: &str,
     inbox: &str,
     person: &str,
-) -> Option<(String, Value)> {
+) -> Option<ControlCall> {
     let of = scenario.mails.get(mail)?;
-    let message = |what: &str| format!("/messages/{conversation}/{what}");
-    let clock = |seconds: u64| ("/clock".to_owned(), json!({ "advanceSeconds": seconds }));
+    let message = |what: &str, body| ControlCall::post(format!("/messages/{conversation}/{what}"), body);
+    let clock = |seconds: u64| ControlCall::post("/clock", json!({ "advanceSeconds": seconds }));
     let inbound = |fields: Value| {
         let mut body = json!({ "to": inbox, "from": of.from, "text": of.text });
         if let Some(subject) = &of.subject {
@@ -96,23 +85,27 @@ pub(crate) fn control_call(
         for (name, value) in fields.as_object().into_iter().flatten() {
             body[name] = value.clone();
         }
-        ("/inbound".to_owned(), body)
+        ControlCall::post("/inbound", body)
     };
     Some(match act {
-        Act::Approve => (message("approve"), json!({})),
-        Act::Edit => (message("approve"), json!({ "body": EDITED })),
-        Act::Stop => (message("stop"), json!({})),
-        Act::Discard => (message("discard"), json!({})),
+        Act::Approve => message("approve", json!({})),
+        Act::Edit => message("approve", json!({ "body": EDITED })),
+        Act::Stop => message("stop", json!({})),
+        Act::Discard => message("discard", json!({})),
         Act::Assign => {
-            (format!("/conversations/{conversation}/assign"), json!({ "to": format!("user:{person}") }))
+            let path = format!("/conversations/{conversation}/assign");
+            ControlCall::post(path, json!({ "to": format!("user:{person}") }))
         }
-        Act::Answer => (format!("/conversations/{conversation}/replies"), json!({ "body": BY_HAND })),
+        Act::Answer => {
+            let path = format!("/conversations/{conversation}/replies");
+            ControlCall::post(path, json!({ "body": BY_HAND }))
+        }
         Act::Advance => clock(ROUND_SECONDS),
         Act::Overlap => clock(OVERLAP_SECONDS),
         Act::Reminder => clock(REMINDER_SECONDS),
         Act::Upload => {
             let body = json!({ "item": 0, "filename": "document.pdf" });
-            (format!("/document-requests/{conversation}/uploads"), body)
+            ControlCall::post(format!("/document-requests/{conversation}/uploads"), body)
         }
         Act::Mail | Act::Nudge | Act::Other => {
             let text = Some(second_mail(act, scenario, mail)).filter(|text| !text.is_empty())?;

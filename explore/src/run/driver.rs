@@ -1,14 +1,14 @@
 //! The driver: runs one schedule in a world of its own, and records what happened.
 
 use std::{
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 use shared_inbox::Timestamp;
 use shared_inbox_harness::{RunEnd, Running, StateRoot};
-use shared_inbox_mock::{NewWorld, world::TeamNote};
+use shared_inbox_mock::{NewWorld, faults::ControlCall, world::TeamNote};
 
 use crate::{
     error::Result,
@@ -17,7 +17,7 @@ use crate::{
     plan::step::{Act, Moment, Place, Step, What},
     run::calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     run::kill::kill_is_due,
-    run::record::{Event, Execution, StepEffect},
+    run::record::{Event, Execution},
     run::world::{Server, WorldHandle},
     scenario::{Mode, Scenario, ScenarioProblem},
     under_test::{app::App, context::AppContext},
@@ -33,6 +33,8 @@ const MAX_FAILING_ROUNDS: u32 = 2;
 /// Later jobs, such as reminders, that are waited for.
 const MAX_LATER_JOBS: u32 = 8;
 const DAY: Duration = Duration::from_secs(86_400);
+/// The name of the snapshot in a world that is kept.
+const SNAPSHOT: &str = "before-the-last-step";
 
 /// Runs schedules.
 pub(crate) struct Driver {
@@ -55,20 +57,16 @@ pub(crate) struct Run<'d> {
     pub(crate) conversations: Vec<(usize, String)>,
     /// When each mail of the scenario arrived.
     pub(crate) arrivals: Vec<(usize, Timestamp)>,
-    /// The rules that stand for steps, by the number of the step.
-    pub(crate) rules: Vec<(usize, String)>,
+    /// Steps that are armed, each with the id of its rule. When the trouble has ended, those that had an effect.
+    pub(crate) rules: Vec<(Step, String)>,
     /// Kills that have been done.
-    pub(crate) killed: AtomicU32,
+    pub(crate) killed: AtomicUsize,
     /// The server while it is up, how often it was started, and its webhook.
     pub(crate) running: Option<Running>,
     pub(crate) starts: u32,
     pub(crate) webhook: String,
-    /// What happened, each with its number in the order of everything.
-    pub(crate) events: Vec<(u64, Event)>,
-    pub(crate) fired: Vec<StepEffect>,
-    pub(crate) runs: Vec<RunEnd>,
-    /// How the job beside a server ended last.
-    pub(crate) job_end: Option<RunEnd>,
+    /// What has happened so far.
+    pub(crate) record: Execution,
 }
 
 impl Driver {
@@ -79,38 +77,28 @@ impl Driver {
 
     /// Runs a schedule with a scenario that differs from the user's.
     pub(crate) async fn execute_in(&self, scenario: &Scenario, schedule: &Schedule) -> Result<Execution> {
-        let (execution, world) = self.run(scenario, schedule, false).await?;
+        let world = self.new_world(NewWorld::empty()).await?;
+        let execution = self.run(&world, scenario, schedule, false).await;
         world.end().await;
         execution
     }
 
-    /// Runs a schedule in a world that stays, with a snapshot of how it was right before the last step.
-    pub(crate) async fn keep(&self, schedule: &Schedule) -> Result<WorldHandle> {
-        let (execution, world) = self.run(&self.scenario, schedule, true).await?;
-        execution.map(|_| world)
+    /// Returns a world that begins like this, with a key of the app.
+    pub(crate) async fn new_world(&self, start: NewWorld) -> Result<WorldHandle> {
+        self.server.world_from(start, &self.scenario.scopes).await
     }
 
-    async fn run(
+    /// Runs a schedule in a world, which stays. It may take a snapshot of how that was right before the last step.
+    pub(crate) async fn run(
         &self,
+        world: &WorldHandle,
         scenario: &Scenario,
         schedule: &Schedule,
         takes_snapshot: bool,
-    ) -> Result<(Result<Execution>, WorldHandle)> {
-        let world = self.server.world_from(NewWorld::empty(), &self.scenario.scopes).await?;
-        self.run_in(world, scenario, schedule, takes_snapshot).await
-    }
-
-    /// Runs a schedule in a world that is there.
-    pub(crate) async fn run_in(
-        &self,
-        world: WorldHandle,
-        scenario: &Scenario,
-        schedule: &Schedule,
-        takes_snapshot: bool,
-    ) -> Result<(Result<Execution>, WorldHandle)> {
+    ) -> Result<Execution> {
         let folder = self.state.folder()?;
         let context = AppContext {
-            base_url: world.base_url.clone(),
+            base_url: world.ready().base_url,
             key: world.key.clone(),
             state_dir: folder.0.clone(),
             time: world.now().await,
@@ -123,31 +111,32 @@ impl Driver {
             scenario,
             schedule,
             takes_snapshot,
-            world,
+            world: world.clone(),
             context,
             conversations: Vec::new(),
             arrivals: Vec::new(),
             rules: Vec::new(),
-            killed: AtomicU32::new(0),
+            killed: AtomicUsize::new(0),
             running: None,
             starts: 0,
             webhook: String::new(),
-            events: Vec::new(),
-            fired: vec![StepEffect::default(); schedule.steps.len()],
-            runs: Vec::new(),
-            job_end: None,
+            record: Execution {
+                schedule: schedule.clone(),
+                server: scenario.mode == Mode::Server,
+                ..Execution::default()
+            },
         };
-        let execution = run.execute().await;
+        let ended = run.execute().await;
         if let Some(server) = run.running {
             server.kill().await;
         }
-        Ok((execution, run.world))
+        ended.map(|()| run.record)
     }
 }
 
 impl Run<'_> {
-    async fn execute(&mut self) -> Result<Execution> {
-        if self.scenario.mode == Mode::Server {
+    async fn execute(&mut self) -> Result<()> {
+        if self.is_server() {
             self.prepare_server().await?;
             self.arm().await?;
         }
@@ -156,7 +145,7 @@ impl Run<'_> {
         for mail in mails {
             self.mail_comes(mail).await?;
         }
-        if self.scenario.mode == Mode::Job {
+        if !self.is_server() {
             self.arm().await?;
         }
         let days = self.scenario.days.max(u32::from(self.scenario.job.is_some()));
@@ -245,7 +234,7 @@ impl Run<'_> {
         let number = self.world.control.next_number().await;
         self.arrivals.push((mail, self.world.now().await));
         let scenario = self.scenario;
-        let arrived = self.world.post("/inbound", &body).await.map_err(|error| {
+        let arrived = self.world.post("/inbound", body.clone()).await.map_err(|error| {
             scenario.error(vec![ScenarioProblem::new(format!("mails[{mail}]"), error.to_string())])
         })?;
         if !is_follow_up {
@@ -255,7 +244,7 @@ impl Run<'_> {
             self.world.control.add_note(text(&arrived["conversationId"]), TeamNote::new(note)).await?;
         }
         let (from, text) = (text(&body["from"]), text(&body["text"]));
-        self.events.push((number, Event::Mail { mail, from, text }));
+        self.record.events.push((number, Event::Mail { mail, from, text }));
         self.wait_until_idle().await?;
         self.pass(BETWEEN_MAILS_SECONDS).await
     }
@@ -286,7 +275,7 @@ impl Run<'_> {
         let ended = self.driver.app.run(&self.context, self.driver.app_timeout, self.kill_is_due()).await?;
         self.all_requests().await?;
         self.note(Event::RunEnds(round + 1, ended.clone())).await?;
-        self.runs.push(ended);
+        self.record.runs.push(ended);
         Ok(())
     }
 
@@ -302,7 +291,7 @@ impl Run<'_> {
             let succeeded = ended == RunEnd::Succeeded;
             self.note(Event::JobEnds(ended.clone())).await?;
             self.wait_until_idle().await?;
-            self.job_end = Some(ended);
+            self.record.job_end = Some(ended);
             if succeeded {
                 break;
             }
@@ -313,17 +302,21 @@ impl Run<'_> {
 
     /// Completes when a request has come at which the app is killed.
     async fn kill_is_due(&self) {
-        kill_is_due(&self.world, self.schedule, &self.rules, self.killed.load(Ordering::Relaxed)).await;
+        kill_is_due(&self.world, &self.rules, self.killed.load(Ordering::Relaxed)).await;
         self.killed.fetch_add(1, Ordering::Relaxed);
     }
 
     fn went_well(&self) -> bool {
-        if self.is_server() { !self.has_exited() } else { self.runs.last() == Some(&RunEnd::Succeeded) }
+        if self.is_server() {
+            !self.has_exited()
+        } else {
+            self.record.runs.last() == Some(&RunEnd::Succeeded)
+        }
     }
 
     /// Notes that something happens now.
     pub(crate) async fn note(&mut self, event: Event) -> Result<()> {
-        self.events.push((self.world.control.next_number().await, event));
+        self.record.events.push((self.world.control.next_number().await, event));
         Ok(())
     }
 
@@ -336,18 +329,18 @@ impl Run<'_> {
             if (at, in_round) != (moment, round) {
                 continue;
             }
-            let Some((path, body)) = self.control_call(act, mail) else { continue };
+            let Some(call) = self.control_call(act, mail) else { continue };
             if self.takes_snapshot && n + 1 == self.schedule.steps.len() {
-                self.world.post("/snapshots", &snapshot()).await?;
+                self.world.control.take_snapshot(SNAPSHOT).await?;
             }
             let number = self.world.control.next_number().await;
-            let effective = match body["advanceSeconds"].as_u64() {
+            let seconds = call.body.as_ref().and_then(|body| body["advanceSeconds"].as_u64());
+            let is_done = match seconds {
                 Some(seconds) => self.pass(seconds).await.is_ok(),
-                None => self.world.call(&path, &body).await?.0 < 400,
+                None => self.world.control.call(&call).await.is_ok(),
             };
-            self.fired[n] = StepEffect { at: Some(number), effective };
-            if effective {
-                self.events.push((number, Event::Step(n)));
+            if is_done {
+                self.record.events.push((number, Event::Act(act, mail)));
             }
             self.wait_until_idle().await?;
         }
@@ -365,35 +358,25 @@ impl Run<'_> {
     }
 
     /// Returns the control call of a step.
-    pub(crate) fn control_call(&self, act: Act, mail: usize) -> Option<(String, Value)> {
+    fn control_call(&self, act: Act, mail: usize) -> Option<ControlCall> {
         let conversation = self.conversation(mail)?;
         control_call(act, self.scenario, mail, conversation, &self.world.inbox, &self.world.person)
     }
 
-    /// Arms the steps that are at a request or a delivery. Those who act come first, since they leave the request to the others.
+    /// Arms the steps that are at a request or a delivery.
     async fn arm(&mut self) -> Result<()> {
-        if self.takes_snapshot {
-            self.arm_snapshot().await?;
+        let last = self.schedule.steps.last().and_then(Step::request);
+        if let Some(request) = last.filter(|_| self.takes_snapshot) {
+            let mut rule = request.op.rule();
+            let call = ControlCall::post("/snapshots", json!({ "name": SNAPSHOT }));
+            (rule["skip"], rule["effect"]) = (json!(request.nth), json!({ "act": [call] }));
+            self.world.post("/faults", rule).await?;
         }
         let slow_ms = u64::try_from(self.driver.app_timeout.as_millis()).unwrap_or(u64::MAX);
-        for (n, rule) in rules(self.schedule, slow_ms, |act, mail| self.control_call(act, mail)) {
-            let added = self.world.post("/faults", &rule).await?;
-            self.rules.push((n, text(&added["id"])));
+        for (step, rule) in rules(self.schedule, slow_ms, |act, mail| self.control_call(act, mail)) {
+            let added = self.world.post("/faults", rule).await?;
+            self.rules.push((step, text(&added["id"])));
         }
         Ok(())
     }
-
-    /// Lets the request of the last step take a snapshot first.
-    async fn arm_snapshot(&self) -> Result<()> {
-        let Some(request) = self.schedule.steps.last().and_then(Step::request) else { return Ok(()) };
-        let mut rule = request.op.rule();
-        rule["skip"] = json!(request.nth);
-        rule["effect"] = json!({ "act": [{ "method": "POST", "path": "/snapshots", "body": snapshot() }] });
-        self.world.post("/faults", &rule).await.map(drop)
-    }
-}
-
-/// Returns the name of the snapshot, as a control call takes it.
-fn snapshot() -> Value {
-    json!({ "name": "before-the-last-step" })
 }

@@ -12,8 +12,9 @@ use shared_inbox_mock::{
 use crate::{
     error::{ExploreError, Result},
     json::text,
+    plan::step::{Place, Step, What},
     run::driver::Run,
-    run::record::{AppRequest, DeliveryAttempt, End, Event, Execution, StepEffect},
+    run::record::{AppRequest, DeliveryAttempt, End, Event},
     run::world::POLL_INTERVAL,
     scenario::{Expected, ScenarioProblem},
     under_test::app::App,
@@ -31,11 +32,10 @@ impl Run<'_> {
     /// Reads what the rules did, and takes them away.
     pub(crate) async fn end_trouble(&mut self) -> Result<()> {
         let faults = self.world.control.faults().await;
-        for (n, id) in &self.rules {
-            let Some(fault) = faults.iter().find(|fault| fault.id == *id) else { continue };
-            let effective = fault.fired != 0 && fault.acted.iter().all(|status| *status < 400);
-            self.fired[*n] = StepEffect { at: None, effective };
-        }
+        self.rules.retain(|(_, id)| {
+            let fault = faults.iter().find(|fault| fault.id == *id);
+            fault.is_some_and(|it| it.fired != 0 && it.acted.iter().all(|status| *status < 400))
+        });
         self.world.control.clear_faults().await;
         if !self.schedule.steps.is_empty() {
             self.note(Event::TroubleEnds).await?;
@@ -58,10 +58,9 @@ impl Run<'_> {
             return false;
         }
         let faults = self.world.control.faults().await;
-        let requests = self.world.control.requests().await;
-        let open = |(n, id): &(usize, String)| {
-            let request = self.schedule.steps[*n].request();
-            request.is_some_and(|request| AppRequest::find(&requests, request).is_none())
+        let requests = AppRequest::read_all(&self.world.control.requests().await);
+        let open = |(step, id): &(Step, String)| {
+            step.request().is_some_and(|place| requests.iter().all(|it| it.place != Some(place)))
                 && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
         };
         self.rules.iter().any(open)
@@ -86,43 +85,38 @@ impl Run<'_> {
         Ok(ends)
     }
 
-    pub(crate) async fn finish(&mut self, settled: bool, rounds: u32) -> Result<Execution> {
-        let journal = self.world.control.requests().await;
-        let requests: Vec<AppRequest> = journal.iter().map(AppRequest::read).collect();
+    /// Records what the world shows at the end.
+    pub(crate) async fn finish(&mut self, settled: bool, rounds: u32) -> Result<()> {
+        let mut requests = AppRequest::read_all(&self.world.control.requests().await);
+        let mut attempts = self.attempts().await?;
         let history = self.world.control.history().await;
-        let mut events = std::mem::take(&mut self.events);
-        for (n, rule) in &self.rules {
-            let (step, fired) = (&self.schedule.steps[*n], &mut self.fired[*n]);
-            if !fired.effective {
-                continue;
-            }
-            if step.act().is_some() {
-                let call = history.iter().find(|it| it.fault_id.as_ref() == Some(rule));
-                fired.at = call.map(|call| call.number);
-                events.extend(fired.at.map(|at| (at, Event::Step(*n))));
-            } else if let Some(request) = step.request() {
-                fired.at = AppRequest::find(&journal, request).map(|index| requests[index].number);
+        let mut events = self.sent_mails(&history).await;
+        events.extend(self.turn_changes(&history).await?);
+        for (step, rule) in &self.rules {
+            match (step.what, step.place) {
+                (What::Act(act, mail), _) => {
+                    let call = history.iter().find(|it| it.fault_id.as_ref() == Some(rule));
+                    events.extend(call.map(|call| (call.number, Event::Act(act, mail))));
+                }
+                (_, Place::Before(place) | Place::After(place)) => {
+                    let found = requests.iter_mut().filter(|it| it.place == Some(place));
+                    found.for_each(|it| it.struck = Some(*step));
+                }
+                (_, Place::Delivery(place)) => {
+                    let found = attempts.iter_mut().filter(|it| it.place == place);
+                    found.for_each(|it| it.struck = Some(*step));
+                }
+                (_, Place::Quiet(..)) => {}
             }
         }
-        let attempts = self.attempts().await?;
-        events.extend(attempts.iter().enumerate().map(|(n, attempt)| (attempt.number, Event::Attempt(n))));
-        events.extend(self.sent_mails(&history).await);
-        events.extend(self.turn_changes(&history).await?);
-        events.sort_by_key(|(number, _)| *number);
-        let expectations = self.expectations().await?;
-        Ok(Execution {
-            requests,
-            attempts,
-            server: self.is_server(),
-            events,
-            fired: std::mem::take(&mut self.fired),
-            runs: std::mem::take(&mut self.runs),
-            job_end: self.job_end.take(),
-            ends: self.ends().await?,
-            expectations,
-            settled,
-            rounds,
-        })
+        let (ends, expectations) = (self.ends().await?, self.expectations().await?);
+        let record = &mut self.record;
+        record.events.extend(events);
+        record.events.sort_by_key(|(number, _)| *number);
+        (record.requests, record.attempts) = (requests, attempts);
+        (record.ends, record.expectations) = (ends, expectations);
+        (record.settled, record.rounds) = (settled, rounds);
+        Ok(())
     }
 
     /// Asks how often something that the scenario expects has happened; the error inside says why that is too seldom or too often.
@@ -217,15 +211,13 @@ impl Run<'_> {
 
     /// Returns every attempt to deliver a webhook, in order.
     async fn attempts(&self) -> Result<Vec<DeliveryAttempt>> {
-        let mut attempts = Vec::new();
+        let mut deliveries = Vec::new();
         if self.is_server() {
             let control = &self.world.control;
             for listed in control.deliveries(&self.webhook, Default::default()).await? {
-                let delivery = control.delivery(&self.webhook, listed.event_id.as_str()).await?;
-                attempts.extend(DeliveryAttempt::read(&delivery));
+                deliveries.push(control.delivery(&self.webhook, listed.event_id.as_str()).await?);
             }
         }
-        attempts.sort_by_key(|attempt| attempt.number);
-        Ok(attempts)
+        Ok(DeliveryAttempt::read_all(&deliveries))
     }
 }

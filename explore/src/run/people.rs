@@ -1,6 +1,6 @@
 //! People who look at the drafts of the app.
 
-use serde_json::json;
+use shared_inbox_mock::Approval;
 
 use crate::{error::Result, json::text, plan::step::Act, run::driver::Run, run::record::Event};
 
@@ -15,11 +15,10 @@ impl Run<'_> {
             if self.was_stopped(id).await || self.answered_by_person(draft.conversation_id.as_str()).await? {
                 continue;
             }
-            approved +=
-                u32::from(self.world.post(&format!("/messages/{id}/approve"), &json!({})).await.is_ok());
+            approved += u32::from(self.world.control.approve(id, Approval::new()).await.is_ok());
         }
         if approved > 0 {
-            self.events.push((number, Event::Approved(approved)));
+            self.record.events.push((number, Event::Approved(approved)));
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! What happened in a schedule: requests, runs, steps, and how each conversation ended.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use serde_json::Value;
-use shared_inbox::{Timestamp, event::EventKind};
+use shared_inbox::{__spec::Operation, Timestamp, event::EventKind};
 use shared_inbox_harness::RunEnd;
 use shared_inbox_mock::{
     journal::JournalEntry,
@@ -13,7 +13,9 @@ use shared_inbox_mock::{
 
 use crate::{
     json::text,
-    plan::op::{Op, Request},
+    plan::op::{Delivery, Op, Request},
+    plan::schedule::Schedule,
+    plan::step::{Act, Place, Step, What},
     run::calls::is_auto_reply,
     run::world::KEY_NAME,
     scenario::Part,
@@ -26,6 +28,10 @@ pub(crate) struct AppRequest {
     pub(crate) number: u64,
     pub(crate) at: Timestamp,
     pub(crate) op: Option<Op>,
+    /// Which request of its operation it is.
+    pub(crate) place: Option<Request>,
+    /// The step that made it fail.
+    pub(crate) struck: Option<Step>,
     /// The method and the path, or the tool.
     pub(crate) line: String,
     pub(crate) conversation: Option<String>,
@@ -38,11 +44,21 @@ pub(crate) struct AppRequest {
 }
 
 impl AppRequest {
-    fn op_of(entry: &JournalEntry) -> Option<Op> {
-        Op::from_request(&entry.method, &entry.path, entry.tool.as_deref())
+    /// Returns the requests of a journal.
+    pub(crate) fn read_all(journal: &[JournalEntry]) -> Vec<Self> {
+        let mut counts: HashMap<Op, u32> = HashMap::new();
+        let read = |entry| {
+            let mut request = Self::read(entry);
+            request.place = request.op.map(|op| {
+                let nth = *counts.entry(op).and_modify(|count| *count += 1).or_insert(0);
+                Request { op, nth }
+            });
+            request
+        };
+        journal.iter().map(read).collect()
     }
 
-    pub(crate) fn read(entry: &JournalEntry) -> Self {
+    fn read(entry: &JournalEntry) -> Self {
         let (line, body) = match &entry.tool {
             Some(tool) => (format!("tool {tool}"), &entry.request_body["params"]["arguments"]),
             None => {
@@ -56,7 +72,9 @@ impl AppRequest {
         Self {
             number: entry.number,
             at: entry.at,
-            op: Self::op_of(entry),
+            op: Op::from_request(&entry.method, &entry.path, entry.tool.as_deref()),
+            place: None,
+            struck: None,
             line,
             conversation: entry.conversation_id.as_ref().map(ToString::to_string),
             status: entry.status,
@@ -67,22 +85,43 @@ impl AppRequest {
         }
     }
 
-    /// Returns where in the journal this request is.
-    pub(crate) fn find(journal: &[JournalEntry], request: Request) -> Option<usize> {
-        let same = |(_, entry): &(usize, &JournalEntry)| Self::op_of(entry) == Some(request.op);
-        let nth = usize::try_from(request.nth).ok()?;
-        journal.iter().enumerate().filter(same).nth(nth).map(|(index, _)| index)
+    /// Returns whether it is this operation.
+    pub(crate) fn is(&self, operation: Operation) -> bool {
+        self.op.is_some_and(|op| op.operation == operation)
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        self.op.is_some_and(Op::is_read)
+    }
+
+    /// Returns whether it changes something.
+    pub(crate) fn is_write(&self) -> bool {
+        self.op.is_some_and(|op| !op.is_read())
+    }
+
+    /// Returns whether it writes to the customer.
+    pub(crate) fn writes_mail(&self) -> bool {
+        self.op.is_some_and(Op::writes_mail)
     }
 
     /// Returns whether the app read this conversation, or a list that shows it.
     pub(crate) fn shows(&self, conversation: &str) -> bool {
-        self.op.is_some_and(Op::is_read) && self.status == Some(200) && self.received.contains(conversation)
+        self.is_read() && self.status == Some(200) && self.received.contains(conversation)
     }
 
     pub(crate) fn succeeded(&self) -> bool {
         matches!(self.status, Some(200 | 201))
             && !self.is_cut_off
             && !self.received.contains("\"isError\":true")
+    }
+
+    /// Returns whether it took effect, though its response may not have arrived.
+    pub(crate) fn took_effect(&self) -> bool {
+        match self.struck.map(|step| (step.what, step.place)) {
+            Some((What::Fail(failure), _)) => failure.takes_effect(),
+            Some((What::Kill, place)) => matches!(place, Place::After(_)),
+            _ => self.succeeded(),
+        }
     }
 }
 
@@ -91,8 +130,10 @@ impl AppRequest {
 pub(crate) struct DeliveryAttempt {
     /// Its number in the order of everything that happened.
     pub(crate) number: u64,
-    /// The type of the event.
-    pub(crate) event: &'static str,
+    /// Which attempt of its event type it is.
+    pub(crate) place: Delivery,
+    /// The step that was at it.
+    pub(crate) struck: Option<Step>,
     /// How late its first attempt was, on the world's clock.
     pub(crate) late: Option<Duration>,
     pub(crate) conversation: Option<String>,
@@ -105,15 +146,26 @@ pub(crate) struct DeliveryAttempt {
 }
 
 impl DeliveryAttempt {
-    /// Returns the attempts of a delivery.
-    pub(crate) fn read(delivery: &DeliveryDetail) -> Vec<Self> {
+    /// Returns the attempts of all deliveries, in order.
+    pub(crate) fn read_all(deliveries: &[DeliveryDetail]) -> Vec<Self> {
+        let mut attempts: Vec<Self> = deliveries.iter().flat_map(Self::read).collect();
+        attempts.sort_by_key(|attempt| attempt.number);
+        let mut counts: HashMap<&str, u32> = HashMap::new();
+        for Self { place, .. } in &mut attempts {
+            place.nth = *counts.entry(place.event).and_modify(|count| *count += 1).or_insert(0);
+        }
+        attempts
+    }
+
+    fn read(delivery: &DeliveryDetail) -> Vec<Self> {
         let known = EventKind::TYPES.iter().find(|event| delivery.event_type == **event);
         let Some(event) = known else { return Vec::new() };
         let body: Value = serde_json::from_str(&delivery.body).unwrap_or_default();
         let late = |at: Timestamp| at.duration_since(delivery.created_at);
         let read = |(n, attempt): (usize, &AttemptDetail)| Self {
             number: attempt.number,
-            event,
+            place: Delivery { event, nth: 0 },
+            struck: None,
             late: (n == 0).then(|| late(attempt.at)).filter(|by| !by.is_zero()),
             conversation: body["data"]["conversation_id"].as_str().map(str::to_owned),
             status: attempt.status,
@@ -121,6 +173,15 @@ impl DeliveryAttempt {
             delivered: delivery.outcome == DeliveryOutcome::Delivered,
         };
         delivery.attempts.iter().enumerate().map(read).collect()
+    }
+
+    /// Says how the app failed to accept the webhook.
+    pub(crate) fn describe_failure(&self) -> String {
+        let event = self.place.event;
+        match self.status {
+            Some(status) => format!("the app responded to the webhook {event} with {status}"),
+            None => format!("the app did not respond to the webhook {event}: {}", self.error),
+        }
     }
 }
 
@@ -151,31 +212,21 @@ pub(crate) enum Event {
         conversation: String,
         turn: String,
     },
-    Step(usize),
-    /// An attempt to deliver a webhook, by its number.
-    Attempt(usize),
+    /// Somebody did what a step says.
+    Act(Act, usize),
     TroubleEnds,
 }
 
-/// Whether a step happened.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct StepEffect {
-    /// Its number in the order of everything that happened; of a failure, that of the request.
-    pub(crate) at: Option<u64>,
-    /// Whether it did anything.
-    pub(crate) effective: bool,
-}
-
 /// A schedule that was run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Execution {
+    pub(crate) schedule: Schedule,
     pub(crate) requests: Vec<AppRequest>,
     pub(crate) attempts: Vec<DeliveryAttempt>,
     /// Whether the app is a server.
     pub(crate) server: bool,
     /// What happened beside them, each with its number in the order of everything.
     pub(crate) events: Vec<(u64, Event)>,
-    pub(crate) fired: Vec<StepEffect>,
     pub(crate) runs: Vec<RunEnd>,
     /// How the job beside a server ended last.
     pub(crate) job_end: Option<RunEnd>,
@@ -187,6 +238,21 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
+    /// Returns what somebody did that had an effect: what, for which mail, and its number in the order of everything.
+    pub(crate) fn acts(&self) -> impl Iterator<Item = (Act, usize, u64)> + '_ {
+        self.events.iter().filter_map(|(number, event)| match event {
+            Event::Act(act, mail) => Some((*act, *mail, *number)),
+            _ => None,
+        })
+    }
+
+    /// Returns the number of where a request failed by this step, or somebody did what it says.
+    pub(crate) fn happened_at(&self, step: Step) -> Option<u64> {
+        let failed = self.requests.iter().find(|request| request.struck == Some(step));
+        let is_done = |(act, mail, _): &(Act, usize, u64)| step.act() == Some((*act, *mail));
+        failed.map(|it| it.number).or_else(|| self.acts().find(is_done).map(|(.., number)| number))
+    }
+
     pub(crate) fn end_of(&self, mail: usize) -> Option<&End> {
         self.ends.iter().find(|end| end.mail == Some(mail))
     }

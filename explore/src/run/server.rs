@@ -62,7 +62,7 @@ async fn start(app: &App, context: &AppContext, timeout: Duration) -> Result<Res
 
 impl Run<'_> {
     pub(crate) fn is_server(&self) -> bool {
-        self.context.port.is_some()
+        self.record.server
     }
 
     /// Returns whether the app is a server that has ended by itself.
@@ -94,7 +94,7 @@ impl Run<'_> {
     async fn server_ended(&mut self, end: RunEnd) -> Result<()> {
         self.running = None;
         self.note(Event::RunEnds(self.starts, end.clone())).await?;
-        self.runs.push(end);
+        self.record.runs.push(end);
         Ok(())
     }
 
@@ -119,11 +119,11 @@ impl Run<'_> {
                 }
             };
             let killed = self.killed.load(Ordering::Relaxed);
-            let (world, schedule, rules) = (&self.world, self.schedule, &self.rules);
+            let (world, rules) = (&self.world, &self.rules);
             tokio::select! {
                 biased;
                 end = ended => self.server_ended(end).await?,
-                () = kill_is_due(world, schedule, rules, killed) => {
+                () = kill_is_due(world, rules, killed) => {
                     self.killed.store(killed + 1, Ordering::Relaxed);
                     self.restart().await?;
                 }

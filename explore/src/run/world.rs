@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use reqwest::{
-    Client,
-    header::{AUTHORIZATION, HeaderMap, HeaderValue},
-};
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 use shared_inbox_mock::{
     Control, CreateWebhook, MockServer, MockServerBuilder, NewWorld, Ready, clock::ClockMode,
-    journal::RequestFilter, webhooks::TimestampSource,
+    faults::ControlCall, journal::RequestFilter, webhooks::TimestampSource,
 };
 
 use crate::{
@@ -18,70 +14,43 @@ use crate::{
     json::text,
 };
 
-/// How long a control call may take: moving the clock waits for webhooks.
-const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// How often a world is asked for what has not come yet.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
 /// The server that holds the worlds.
-pub(crate) struct Server {
-    mock: MockServer,
-    http: Client,
-}
+pub(crate) struct Server(MockServer);
 
 impl Server {
     pub(crate) async fn start() -> Result<Self> {
-        Self::build(MockServer::builder().behind_gateways(), HeaderMap::new()).await
+        Self::build(MockServer::builder().behind_gateways()).await
     }
 
     /// Starts a server without a rate limit, whose control API needs a token.
     pub(crate) async fn guarded(token: &str) -> Result<Self> {
-        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| ExploreError::Mock("the control token is no value of a header".to_owned()))?;
-        value.set_sensitive(true);
-        let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
-        Self::build(MockServer::builder().no_rate_limit().control_token(token), headers).await
+        Self::build(MockServer::builder().no_rate_limit().control_token(token)).await
     }
 
-    async fn build(builder: MockServerBuilder, headers: HeaderMap) -> Result<Self> {
-        let _ = rustls::crypto::ring::default_provider().install_default();
+    async fn build(builder: MockServerBuilder) -> Result<Self> {
         let mock = builder.manual_clock().empty().try_start().await;
-        let http = Client::builder()
-            .default_headers(headers)
-            .no_proxy()
-            .tls_certs_only([])
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .timeout(CONTROL_TIMEOUT)
-            .build();
-        Ok(Self {
-            mock: mock.map_err(|error| ExploreError::Mock(error.to_string()))?,
-            http: http.map_err(|error| ExploreError::Mock(format!("cannot make an HTTP client: {error}")))?,
-        })
+        mock.map(Self).map_err(|error| ExploreError::Mock(error.to_string()))
     }
 
     /// Returns a new world that begins like this, with a key of these scopes.
     pub(crate) async fn world_from(&self, start: NewWorld, scopes: &[String]) -> Result<WorldHandle> {
-        let main = self.mock.control().clone();
+        let main = self.0.control().clone();
         let control = main.create_world(start.clock(ClockMode::Manual)).await?;
-        let ready = control.ready();
         let inbox = control.mailboxes().await?.first().map(|inbox| inbox.address.clone());
         let person = control.users().await.first().map(|user| user.id.to_string());
         let mut world = WorldHandle {
-            http: self.http.clone(),
             main,
             control,
-            id: ready.id.unwrap_or_default(),
-            url: ready.control_url,
-            base_url: ready.base_url,
             key: String::new(),
             agent: String::new(),
             inbox: inbox.unwrap_or_default(),
             person: person.unwrap_or_default(),
         };
         let key = json!({ "name": KEY_NAME, "scopes": scopes, "livemode": true });
-        let key = world.post("/keys", &key).await?;
+        let key = world.post("/keys", key).await?;
         (world.key, world.agent) = (text(&key["key"]), text(&key["agentId"]));
         Ok(world)
     }
@@ -93,12 +62,8 @@ pub(crate) const KEY_NAME: &str = "app";
 /// A world of the server, with what the app and the steps need of it.
 #[derive(Clone)]
 pub(crate) struct WorldHandle {
-    http: Client,
     main: Control,
     pub(crate) control: Control,
-    id: String,
-    url: String,
-    pub(crate) base_url: String,
     pub(crate) key: String,
     /// The app's agent.
     pub(crate) agent: String,
@@ -109,25 +74,9 @@ pub(crate) struct WorldHandle {
 }
 
 impl WorldHandle {
-    /// Makes a `POST` of the control API, and returns its status and body.
-    pub(crate) async fn call(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
-        let failed =
-            |error: reqwest::Error| ExploreError::Mock(format!("the mock server does not respond: {error}"));
-        let request = self.http.post(format!("{}{path}", self.url)).body(body.to_string());
-        let response = request.send().await.map_err(failed)?;
-        let status = response.status().as_u16();
-        let body = response.bytes().await.map_err(failed)?;
-        Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
-    }
-
-    /// Makes a `POST` of the control API that must succeed.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        match self.call(path, body).await? {
-            (200..300, body) => Ok(body),
-            (_, body) => {
-                Err(ExploreError::Mock(body["error"].as_str().unwrap_or("a control call failed").to_owned()))
-            }
-        }
+    /// Makes a `POST` of the control API.
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value> {
+        Ok(self.control.call(&ControlCall::post(path, body)).await?)
     }
 
     /// Returns its addresses, with the key of the app.
@@ -180,6 +129,6 @@ impl WorldHandle {
 
     /// Ends the world.
     pub(crate) async fn end(self) {
-        let _ = self.main.delete_world(&self.id).await;
+        let _ = self.main.delete_world(self.control.ready().id.unwrap_or_default()).await;
     }
 }

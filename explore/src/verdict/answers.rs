@@ -51,11 +51,12 @@ impl Judge<'_> {
         }
         let stands_behind = end.last_is_answered || !is_last;
         let read = self.seen_after(&end.id, arrived_at).filter(|_| stands_behind);
-        if read.is_some_and(|read| self.written_after(&end.id, read).next().is_some()) {
+        if read.is_some_and(|read| self.written(&end.id, read..).next().is_some()) {
             return true;
         }
-        let answers_again =
-            || self.schedule.acts().next().is_some() && self.answers_without_faults(end, Some(mail));
+        let answers_again = || {
+            self.execution.schedule.acts().next().is_some() && self.answers_without_faults(end, Some(mail))
+        };
         let is_answer = end.messages.iter().any(|text| self.is_answer(mail, text));
         // Words that vary do not tell to which question an answer is.
         let is_certain = stands_behind && (self.has_fixed_words() || !self.is_another_question(mail));
@@ -91,7 +92,7 @@ impl Judge<'_> {
     fn answers_without_faults(&self, end: &End, mail: Option<SecondMail>) -> bool {
         let answers = |run: &Execution| -> Option<bool> {
             let there = run.same_end(end)?;
-            let arrived_at = run.fired.iter().filter_map(|fired| fired.at).max()?;
+            let arrived_at = run.acts().map(|(.., at)| at).max()?;
             let is_last = |text: &String| mail.is_none_or(|mail| self.is_answer(mail, text));
             Self::could_know(run, &there.id, arrived_at)
                 .then(|| there.last_is_answered && there.messages.last().is_some_and(is_last))
@@ -101,7 +102,7 @@ impl Judge<'_> {
     }
 
     pub(crate) fn forgotten(&self) -> Option<Broken> {
-        let all: Vec<_> = self.interference().collect();
+        let all: Vec<_> = self.execution.acts().collect();
         for end in &self.execution.ends {
             let about = |(act, mail, _): &&(Act, usize, u64)| act.touches() && Some(*mail) == end.mail;
             // An automatic reply hides the mail before it from whoever looks at the last one.
@@ -136,7 +137,7 @@ impl Judge<'_> {
             };
             if is_forgotten {
                 let summary = format!("{} wrote, and the app never answered.", end.customer);
-                let last = self.requests_after(0).filter(|request| request.shows(&end.id)).last();
+                let last = self.execution.requests.iter().rfind(|request| request.shows(&end.id));
                 return Some(Broken::new(Oracle::NobodyForgotten, summary).at(last.map(|it| it.number)));
             }
         }

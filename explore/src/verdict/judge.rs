@@ -1,11 +1,12 @@
 //! What a run shows: who interfered, what the app had read, what took effect.
 
+use std::ops::RangeBounds;
+
 use shared_inbox::{__spec::Operation, Timestamp};
 
 use crate::{
     plan::op::Op,
-    plan::schedule::Schedule,
-    plan::step::{Act, Place, Step, What},
+    plan::step::{Act, Step},
     run::record::{AppRequest, End, Event, Execution},
     scenario::Scenario,
     verdict::same_texts::SameTexts,
@@ -15,7 +16,6 @@ use crate::{
 /// What a schedule is held against.
 pub(crate) struct Judge<'a> {
     pub(crate) scenario: &'a Scenario,
-    pub(crate) schedule: &'a Schedule,
     pub(crate) execution: &'a Execution,
     /// Runs of the same mails without trouble.
     pub(crate) undisturbed_runs: &'a [&'a Execution],
@@ -35,20 +35,17 @@ impl<'a> Judge<'a> {
     /// Returns what a schedule is held against at first, without the runs that only what seems wrong needs.
     pub(crate) fn new(
         scenario: &'a Scenario,
-        schedule: &'a Schedule,
         execution: &'a Execution,
         undisturbed_runs: &'a [&'a Execution],
         nondeterministic_parts: &'a Variations,
         same_texts: &'a SameTexts,
     ) -> Self {
-        let (quiet_runs, first_mail_runs): (&[Execution], _) = (&[], None);
         Self {
             scenario,
-            schedule,
             execution,
             undisturbed_runs,
-            quiet_runs,
-            first_mail_runs,
+            quiet_runs: &[],
+            first_mail_runs: None,
             nondeterministic_parts,
             same_texts,
         }
@@ -56,22 +53,11 @@ impl<'a> Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Steps that somebody did and that had an effect: what, for which mail, and its number in the order of everything.
-    pub(crate) fn interference(&self) -> impl Iterator<Item = (Act, usize, u64)> + '_ {
-        let steps = self.schedule.steps.iter().zip(&self.execution.fired);
-        steps.filter_map(|(step, fired)| {
-            let (act, mail) = step.act().filter(|_| fired.effective)?;
-            Some((act, mail, fired.at?))
-        })
-    }
-
     /// Returns the mails that came in a conversation after its first, in order, each with its number.
     pub(crate) fn second_mails(&self, end: &End) -> Vec<(SecondMail, u64)> {
         let second = |(number, event): &(u64, Event)| {
             let mail = match event {
-                Event::Step(n) => {
-                    self.schedule.steps.get(*n)?.act().filter(|(act, _)| act.is_second_mail())?
-                }
+                Event::Act(act, mail) if act.is_second_mail() => (*act, *mail),
                 Event::Mail { mail, .. } if self.scenario.mails[*mail].follow_up => (Act::Mail, *mail),
                 _ => return None,
             };
@@ -82,94 +68,64 @@ impl Judge<'_> {
 
     /// Returns whether the app closed a conversation after this, and it is closed.
     pub(crate) fn closed_after(&self, end: &End, number: u64) -> bool {
-        let closes = |request: &AppRequest| {
-            request.op.is_some_and(|op| op.operation == Operation::SetStatus)
-                && request.conversation.as_ref() == Some(&end.id)
-                && request.body["status"] == "closed"
-                && self.took_effect(request)
+        let closes = |it: &AppRequest| {
+            it.is(Operation::SetStatus) && it.body["status"] == "closed" && it.took_effect()
         };
-        end.status == "closed" && self.requests_after(number).any(closes)
+        end.status == "closed" && self.requests(&end.id, number..).any(closes)
     }
 
-    /// Returns the requests with a greater number.
-    pub(crate) fn requests_after(&self, number: u64) -> impl Iterator<Item = &AppRequest> {
-        self.execution.requests.iter().filter(move |request| request.number > number)
-    }
-
-    /// Returns whether a request took effect.
-    pub(crate) fn took_effect(&self, request: &AppRequest) -> bool {
-        let struck = self.schedule.steps.iter().zip(&self.execution.fired).find_map(|(step, fired)| {
-            (fired.at == Some(request.number) && step.act().is_none() && fired.effective).then_some(step)
-        });
-        match struck.map(|step| (step.what, step.place)) {
-            Some((What::Fail(failure), _)) => failure.takes_effect(),
-            Some((What::Kill, place)) => matches!(place, Place::After(_)),
-            _ => request.succeeded(),
-        }
-    }
-
-    /// Returns the requests after this with which the app wrote to the customer of a conversation.
-    pub(crate) fn written_after<'s>(
+    /// Returns the requests about a conversation with these numbers.
+    pub(crate) fn requests<'s>(
         &'s self,
         conversation: &'s str,
-        number: u64,
-    ) -> impl Iterator<Item = &'s AppRequest> + 's {
-        let writes = move |request: &&AppRequest| {
-            request.op.is_some_and(Op::writes_mail)
-                && request.conversation.as_deref() == Some(conversation)
-                && self.took_effect(request)
+        numbers: impl RangeBounds<u64> + 's,
+    ) -> impl DoubleEndedIterator<Item = &'s AppRequest> {
+        let is_wanted = move |it: &&AppRequest| {
+            it.conversation.as_deref() == Some(conversation) && numbers.contains(&it.number)
         };
-        self.requests_after(number).filter(writes)
+        self.execution.requests.iter().filter(is_wanted)
     }
 
-    /// Returns everything that the app wrote to the customer of a conversation.
-    pub(crate) fn written<'s>(&'s self, conversation: &'s str) -> impl Iterator<Item = &'s AppRequest> + 's {
-        // The numbers of requests begin above that of the first mail.
-        self.written_after(conversation, 0)
+    /// Returns the requests from this number on with which the app wrote to the customer of a conversation.
+    pub(crate) fn written<'s>(
+        &'s self,
+        conversation: &'s str,
+        numbers: impl RangeBounds<u64> + 's,
+    ) -> impl DoubleEndedIterator<Item = &'s AppRequest> {
+        self.requests(conversation, numbers).filter(|it| it.writes_mail() && it.took_effect())
     }
 
     /// Returns whether the app could know of a mail with this number: a server is told of it.
     pub(crate) fn could_know(run: &Execution, conversation: &str, number: u64) -> bool {
-        run.server
-            || run.requests.iter().any(|request| request.number > number && request.shows(conversation))
+        run.server || run.requests.iter().any(|it| it.number > number && it.shows(conversation))
     }
 
     /// Returns whether the app assigned the conversation between two numbers.
     pub(crate) fn took_over(&self, conversation: &str, from: u64, to: u64) -> bool {
-        self.requests_after(from).any(|request| {
-            request.number < to
-                && request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
-                && request.conversation.as_deref() == Some(conversation)
-                && self.took_effect(request)
-        })
+        let takes = |it: &AppRequest| it.is(Operation::AssignConversation) && it.took_effect();
+        self.requests(conversation, from..to).any(takes)
     }
 
     /// Returns the number of the first request after this in which the app read the conversation.
     pub(crate) fn seen_after(&self, conversation: &str, number: u64) -> Option<u64> {
-        let shows = |request: &&AppRequest| request.shows(conversation) && !self.is_check(request);
-        self.requests_after(number).find(shows).map(|request| request.number)
+        let shows = |it: &&AppRequest| it.number > number && it.shows(conversation) && !self.is_check(it);
+        self.execution.requests.iter().find(shows).map(|request| request.number)
     }
 
     /// Returns whether a read looks for what became of a create that failed, as a client does by itself: right after it, or later, when
     /// the app has read the conversation and decided, and the client finds that an earlier process did not come to its end.
-    pub(crate) fn is_check(&self, read: &AppRequest) -> bool {
-        if read.conversation.is_none() {
-            return false;
-        }
-        let earlier = || {
-            let here = |it: &&AppRequest| it.number < read.number && it.conversation == read.conversation;
-            self.execution.requests.iter().filter(here)
-        };
+    fn is_check(&self, read: &AppRequest) -> bool {
+        let Some(conversation) = &read.conversation else { return false };
+        let earlier = || self.requests(conversation, ..read.number);
         let failed = |it: &AppRequest| it.op.is_some_and(Op::creates) && !it.succeeded();
         let is_own_read = |it: &AppRequest| {
-            let (work, own) = (self.work_of(it).0, self.work_of(read).0);
-            it.op.is_some_and(Op::is_read) && it.succeeded() && (work, it.at) == (own, read.at)
+            let is_same_run = self.work_of(it).0 == self.work_of(read).0;
+            it.is_read() && it.succeeded() && is_same_run && it.at == read.at
         };
         if earlier().any(failed) && earlier().any(is_own_read) {
             return true;
         }
-        let writes = earlier().filter(|it| it.op.is_some_and(|op| !op.is_read()));
-        let last = writes.max_by_key(|it| it.number);
+        let last = earlier().rfind(|it| it.is_write());
         last.is_some_and(|it| failed(it) && self.work_of(it) == self.work_of(read))
     }
 
@@ -181,30 +137,26 @@ impl Judge<'_> {
         };
         let moves =
             |step: &Step| step.request().is_some() && step.act().is_some_and(|(act, _)| act.moves_clock());
-        let is_one = !self.execution.server || self.schedule.steps.iter().any(moves);
+        let is_one = !self.execution.server || self.execution.schedule.steps.iter().any(moves);
         let at = (!is_one).then_some(request.at);
         (self.execution.events.iter().filter(started).count(), at)
     }
 
     /// Returns whether the app knew of a message that it had written before.
     pub(crate) fn knew_message(&self, conversation: &str, before: u64) -> bool {
-        let written = self.written(conversation).filter(|request| request.number < before).last();
-        let Some(written) = written else { return false };
-        let reads = |request: &AppRequest| {
-            request.number < before
-                && request.conversation.as_deref() == Some(conversation)
-                && request.shows(conversation)
-        };
-        written.succeeded() || self.requests_after(written.number).any(reads)
+        let written = self.written(conversation, ..before).next_back();
+        written.is_some_and(|written| {
+            let mut later = self.requests(conversation, written.number..before);
+            written.succeeded() || later.any(|it| it.shows(conversation))
+        })
     }
 
     /// Returns whether a request repeats one that the same run had begun before somebody interfered. Where words vary, a repeated
     /// request has others.
     pub(crate) fn was_begun(&self, request: &AppRequest, interfered: u64) -> bool {
-        self.execution.requests.iter().any(|earlier| {
-            earlier.number < interfered
-                && earlier.op == request.op
-                && earlier.conversation == request.conversation
+        let Some(conversation) = &request.conversation else { return false };
+        self.requests(conversation, ..interfered).any(|earlier| {
+            earlier.op == request.op
                 && (earlier.body == request.body || !self.has_fixed_words())
                 && self.work_of(earlier) == self.work_of(request)
         })

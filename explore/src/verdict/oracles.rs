@@ -11,7 +11,7 @@ use crate::{
     plan::op::Op,
     plan::step::Act,
     run::calls::another,
-    run::record::{AppRequest, End, Event},
+    run::record::{AppRequest, DeliveryAttempt, End, Event},
     scenario::Part,
     verdict::judge::{Judge, SecondMail},
 };
@@ -54,12 +54,8 @@ impl Judge<'_> {
             429 => "a request got 429: the app made more than 120 requests in a run, and the clock of the world stands while it runs".to_owned(),
             _ => format!("a request got {status}"),
         });
-        let unanswered = run.attempts.iter().find(|attempt| !attempt.delivered).map(|attempt| match attempt
-            .status
-        {
-            Some(status) => format!("the app responded to the webhook {} with {status}", attempt.event),
-            None => format!("the app did not respond to the webhook {}: {}", attempt.event, attempt.error),
-        });
+        let unanswered = run.attempts.iter().find(|attempt| !attempt.delivered);
+        let unanswered = unanswered.map(DeliveryAttempt::describe_failure);
         let broken = |summary: String| Broken::new(Oracle::WellBehaved, summary);
         self.ended().or(unanswered.or(refused).map(broken))
     }
@@ -81,14 +77,14 @@ impl Judge<'_> {
     }
 
     fn persons_word(&self) -> Option<Broken> {
-        for (act, mail, at) in self.interference().filter(|(act, ..)| act.is_persons_word()) {
+        for (act, mail, at) in self.execution.acts().filter(|(act, ..)| act.is_persons_word()) {
             let end = self.execution.end_of(mail)?;
             let Some(seen) = self.seen_after(&end.id, at) else { continue };
             let last_mail = self.second_mails(end).last().copied();
             // A further mail asks for a further answer, until the app has written one; who has taken over answers that one too.
             let wrote_again = last_mail.is_some_and(|(_, arrived_at)| {
                 let read = self.seen_after(&end.id, arrived_at).filter(|read| *read < at);
-                read.is_none_or(|read| !self.written_after(&end.id, read).any(|it| it.number < at))
+                read.is_none_or(|read| self.written(&end.id, read..at).next().is_none())
             });
             if act != Act::Assign && wrote_again {
                 continue;
@@ -103,8 +99,8 @@ impl Judge<'_> {
             }
             // A person acts on one message. Every further email without an answer of its own is still owed one.
             let is_owed = |second: &SecondMail| {
-                let answers = |it: &AppRequest| it.number < at && self.is_answered_by(*second, it);
-                act.needs_message() && !self.written(&end.id).any(answers)
+                let answers = |it: &AppRequest| self.is_answered_by(*second, it);
+                act.needs_message() && !self.written(&end.id, ..at).any(answers)
             };
             let owed: Vec<SecondMail> =
                 self.second_mails(end).iter().map(|(second, _)| *second).filter(is_owed).collect();
@@ -112,7 +108,8 @@ impl Judge<'_> {
             let approves = |(later, about, approved): &(Act, usize, u64)| {
                 (*later, *about) == (Act::Approve, mail) && *approved >= at
             };
-            let approved_at = self.interference().find(approves).map_or(u64::MAX, |(.., approved)| approved);
+            let approved_at =
+                self.execution.acts().find(approves).map_or(u64::MAX, |(.., approved)| approved);
             let is_against_it = |request: &&AppRequest| {
                 request.number < approved_at
                     && !self.was_begun(request, at)
@@ -120,7 +117,7 @@ impl Judge<'_> {
                     // The API has no sign of a discard that an app could see; a person sees a draft again.
                     && (act != Act::Discard || request.body["send"] == true)
             };
-            let Some(written) = self.written_after(&end.id, seen).find(is_against_it) else { continue };
+            let Some(written) = self.written(&end.id, seen..).find(is_against_it) else { continue };
             let customer = end.customer.clone();
             let did = match act {
                 Act::Edit => "edited and approved a draft",
@@ -145,71 +142,58 @@ impl Judge<'_> {
         let end = self.execution.ends.iter().find(risky)?;
         let summary =
             format!("The mail of {} is held and marked as a risk, and the app answered it.", end.customer);
-        let written = self.written(&end.id).next().map(|request| request.number);
+        let written = self.written(&end.id, ..).next().map(|request| request.number);
         Some(Broken::new(Oracle::PersonsWord, summary).at(written))
     }
 
     fn twice(&self) -> Option<Broken> {
-        for end in &self.execution.ends {
-            let customer = &end.customer;
-            let last = |what: fn(Op) -> bool| {
-                let here = self.requests_after(0).filter(|it| it.conversation.as_ref() == Some(&end.id));
-                here.filter(|it| it.op.is_some_and(what)).last().map(|it| it.number)
-            };
-            let wrote = mails(end.mails);
-            let broken = match self.repeated(end, Part::Outbox, |end| &end.messages) {
-                Some(Repeated::Text(text, times)) => {
-                    format!("{customer} wrote {wrote} and got the same text {times} times: {}", quoted(&text))
-                }
-                Some(Repeated::More(many, limit)) => format!(
-                    "{customer} wrote {wrote} and got {many} messages of the app; without trouble it is {limit} at most."
-                ),
-                None => {
-                    let summary = match self.repeated(end, Part::Notes, |end| &end.notes) {
-                        None => continue,
-                        Some(Repeated::Text(text, times)) => format!(
-                            "In the conversation with {customer} the same note stands {times} times: {}",
-                            quoted(&text)
-                        ),
-                        Some(Repeated::More(many, limit)) => format!(
-                            "In the conversation with {customer} are {many} notes of the app; without trouble it is {limit} at most."
-                        ),
-                    };
-                    let at = last(|op| op.operation == Operation::AddNote);
-                    return Some(Broken::new(Oracle::NeverTwice, summary).at(at));
-                }
-            };
-            return Some(Broken::new(Oracle::NeverTwice, broken).at(last(Op::writes_mail)));
-        }
-        None
+        let parts = [Part::Outbox, Part::Notes];
+        self.execution.ends.iter().find_map(|end| parts.into_iter().find_map(|part| self.repeated(end, part)))
     }
 
-    /// Returns what stands in a conversation more often than it may: a text, or where words vary, the number of them.
-    fn repeated(&self, end: &End, part: Part, of: fn(&End) -> &Vec<String>) -> Option<Repeated> {
-        if self.nondeterministic_parts.is_constant(part) {
-            let list = of(end);
+    /// Returns what stands in a conversation more often than it may: a message or a note, or where words vary, the number of them.
+    fn repeated(&self, end: &End, part: Part) -> Option<Broken> {
+        let is_note = part == Part::Notes;
+        let of = |end: &'_ End| if is_note { end.notes.clone() } else { end.messages.clone() };
+        let (list, customer, wrote) = (of(end), &end.customer, mails(end.mails));
+        let summary = if self.nondeterministic_parts.is_constant(part) {
             let allowed = |text: &String| {
-                let before = self.undisturbed_ends(end).map(|other| count(of(other), text)).max();
+                let before = self.undisturbed_ends(end).map(|other| count(&of(other), text)).max();
                 before.unwrap_or(0).max(end.mails)
             };
-            let text = list.iter().find(|text| count(list, text) > allowed(text))?;
-            return Some(Repeated::Text(text.clone(), count(list, text)));
-        }
-        // So many for each mail: in this conversation, or where it is not in those runs, in any.
-        let per_mail = |other: &End| of(other).len().div_ceil(other.mails.max(1));
-        let here = self.undisturbed_ends(end).map(per_mail).max();
-        let anywhere = || self.undisturbed_runs.iter().flat_map(|run| &run.ends).map(per_mail).max();
-        let limit = here.or_else(anywhere).unwrap_or(0).max(1) * end.mails.max(1);
-        // What else happened may ask for a message, such as a document that came.
-        let more =
-            |act: Act| !act.is_second_mail() && !matches!(act, Act::NewMail | Act::Risk | Act::AutoReply);
-        let explained = if self.schedule.acts().any(|(act, _)| more(act)) {
-            self.quiet_runs.iter().filter_map(|run| run.same_end(end)).map(|other| of(other).len()).max()
+            let text = list.iter().find(|text| count(&list, text) > allowed(text))?;
+            let (times, text) = (count(&list, text), quoted(text));
+            if is_note {
+                format!("In the conversation with {customer} the same note stands {times} times: {text}")
+            } else {
+                format!("{customer} wrote {wrote} and got the same text {times} times: {text}")
+            }
         } else {
-            None
+            // So many for each mail: in this conversation, or where it is not in those runs, in any.
+            let per_mail = |other: &End| of(other).len().div_ceil(other.mails.max(1));
+            let here = self.undisturbed_ends(end).map(per_mail).max();
+            let anywhere = || self.undisturbed_runs.iter().flat_map(|run| &run.ends).map(per_mail).max();
+            let limit = here.or_else(anywhere).unwrap_or(0).max(1) * end.mails.max(1);
+            // What else happened may ask for a message, such as a document that came.
+            let asks =
+                |act: Act| !act.is_second_mail() && !matches!(act, Act::NewMail | Act::Risk | Act::AutoReply);
+            let is_asked = self.execution.schedule.acts().any(|(act, _)| asks(act));
+            let quiet = self.quiet_runs.iter().filter(|_| is_asked).filter_map(|run| run.same_end(end));
+            let limit = quiet.map(|other| of(other).len()).max().unwrap_or(0).max(limit);
+            let found = Some(list.len()).filter(|found| *found > limit)?;
+            if is_note {
+                format!(
+                    "In the conversation with {customer} are {found} notes of the app; without trouble it is {limit} at most."
+                )
+            } else {
+                format!(
+                    "{customer} wrote {wrote} and got {found} messages of the app; without trouble it is {limit} at most."
+                )
+            }
         };
-        let limit = limit.max(explained.unwrap_or(0));
-        (of(end).len() > limit).then(|| Repeated::More(of(end).len(), limit))
+        let writes = |it: &&AppRequest| if is_note { it.is(Operation::AddNote) } else { it.writes_mail() };
+        let last = self.requests(&end.id, ..).rfind(writes).map(|request| request.number);
+        Some(Broken::new(Oracle::NeverTwice, summary).at(last))
     }
 
     /// Returns whether the last run ended, and well.
@@ -241,17 +225,13 @@ impl Judge<'_> {
         let same = |request: &AppRequest, op: Option<Op>, status: u16| {
             request.op == op && request.status == Some(status)
         };
-        let injected = |number: u64| {
-            let steps = self.schedule.steps.iter().zip(&self.execution.fired);
-            steps.filter(|(step, _)| step.act().is_none()).any(|(_, fired)| fired.at == Some(number))
-        };
         let known = |op: Option<Op>, status: u16| {
             let runs = self.undisturbed_runs.iter().copied().chain(self.quiet_runs);
             runs.flat_map(|run| &run.requests).any(|request| same(request, op, status))
         };
         let found = self.execution.requests.iter().find_map(|request| {
             let status = request.status.filter(|status| matches!(status, 400 | 401 | 403 | 404 | 429))?;
-            (!injected(request.number) && !known(request.op, status)).then_some((request, status))
+            (request.struck.is_none() && !known(request.op, status)).then_some((request, status))
         });
         let (request, status) = found?;
         let summary = match status {
@@ -268,15 +248,15 @@ impl Judge<'_> {
 
     pub(crate) fn same_end(&self) -> Option<Broken> {
         for end in &self.execution.ends {
-            let touched = self.interference().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
+            let touched = self.execution.acts().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
             // Another customer writes the words of a mail.
-            let by_step = || self.interference().find(|(_, mail, _)| another(*mail) == end.customer);
+            let by_step = || self.execution.acts().find(|(_, mail, _)| another(*mail) == end.customer);
             let asked = end.mail.or_else(|| by_step().map(|(_, mail, _)| mail));
             // A customer who first writes on a later day has fewer days left than in the runs it is compared with.
             let late = |(_, mail, at): (Act, usize, u64)| {
                 another(mail) == end.customer && self.execution.is_later_day(at)
             };
-            if touched || asked.is_none() || self.interference().any(late) {
+            if touched || asked.is_none() || self.execution.acts().any(late) {
                 continue;
             }
             let quiet = self.quiet_runs.iter().filter_map(|run| run.same_end(end));
@@ -317,10 +297,7 @@ impl Judge<'_> {
                 format!("end       here: {}", line(end)),
                 format!("end       without trouble: {}", line(wanted)),
             ];
-            let here = |it: &&AppRequest| {
-                it.conversation.as_ref() == Some(&end.id) && it.op.is_some_and(|op| !op.is_read())
-            };
-            let at = self.requests_after(0).filter(here).last().map(|it| it.number);
+            let at = self.requests(&end.id, ..).rfind(|it| it.is_write()).map(|it| it.number);
             return Some(Broken { ends, ..Broken::new(Oracle::SameEnd, summary).at(at) });
         }
         None
@@ -341,14 +318,6 @@ impl Judge<'_> {
         }
         None
     }
-}
-
-/// What stands more often than it may.
-enum Repeated {
-    /// A text, and how often.
-    Text(String, usize),
-    /// How many there are, and how many there may be.
-    More(usize, usize),
 }
 
 fn count(list: &[String], text: &str) -> usize {

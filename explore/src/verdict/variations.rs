@@ -29,11 +29,11 @@ pub struct NotJudged {
 
 impl Variations {
     /// Compares undisturbed runs of the same mails, and adds what differs.
-    pub(crate) fn learn(&mut self, runs: &[Execution]) {
-        let Some((first, others)) = runs.split_first() else { return };
+    pub(crate) fn learn<'r>(&mut self, mut runs: impl Iterator<Item = &'r Execution> + Clone) {
+        let Some(first) = runs.next() else { return };
         for part in Part::ALL {
             for end in &first.ends {
-                let ends = others.iter().filter_map(|run| run.same_end(end));
+                let ends = runs.clone().filter_map(|run| run.same_end(end));
                 for other in ends.filter(|other| other.values(part) != end.values(part)) {
                     let same_count = other.counts(part) == end.counts(part) && !part.has_one_value();
                     let list = if same_count { &mut self.words } else { &mut self.counts };
