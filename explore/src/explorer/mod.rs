@@ -20,7 +20,7 @@ use shared_inbox_mock::NewWorld;
 use crate::{
     error::{ExploreError, Result},
     explorer::generator::Generator,
-    explorer::session::{Found, MIN_WORKERS, Repetition, Session},
+    explorer::session::{Found, MIN_WORKERS, Session},
     findings::report::{Coverage, Finding, Report, Verdict},
     oracle::Oracle,
     plan::schedule::Schedule,
@@ -351,11 +351,12 @@ impl Explore {
             None => report.timeline = session.story(&execution),
             Some(broken) => {
                 let found = Found { execution, broken };
+                // Of an app that was not seen to vary, the report says that the schedule was not run again.
                 let varies = !session.variations().is_empty();
-                let repeated = if varies { session.repeat(&found).await? } else { Repetition::ONCE };
-                let may_be_chance = varies && !repeated.is_beyond_chance();
+                let repeated = if varies { Some(session.repeat(&found).await?) } else { None };
+                let may_be_chance = repeated.as_ref().is_some_and(|it| !it.is_beyond_chance());
                 let list = if may_be_chance { &mut report.unstable } else { &mut report.findings };
-                list.push(session.finding(schedule.steps.len(), found, Some(&repeated)));
+                list.push(session.finding(schedule.steps.len(), found, repeated.as_ref()));
             }
         }
         report.verdict = if report.findings.is_empty() { Verdict::Held } else { Verdict::Broken };

@@ -305,9 +305,6 @@ pub(crate) struct Repetition {
 }
 
 impl Repetition {
-    /// A schedule that a token names, run once.
-    pub(crate) const ONCE: Self = Self { again: 1, runs: 1, without_trouble: 0 };
-
     pub(crate) fn is_beyond_chance(&self) -> bool {
         let sample = |count: usize| (count as u64, self.runs as u64);
         is_more_frequent(sample(self.again), sample(self.without_trouble))

@@ -66,6 +66,13 @@ async fn each_planted_fault_shows_in_its_schedule() {
 }
 
 #[tokio::test]
+async fn a_replay_that_runs_its_schedule_once_does_not_say_that_it_happened_again() {
+    let finding = replay(&first::PLANTED[0]).await.expect("a finding");
+    assert_eq!((finding.reproduced.as_str(), finding.without_trouble.as_str()), ("0 of 0", "0 of 0"));
+    assert!(finding.to_string().contains("it was not run again"), "{finding}");
+}
+
+#[tokio::test]
 async fn one_cause_is_one_finding_for_who_wants_all_of_them() {
     let app = |context| async { Api::new(context).answer_what_the_list_shows().await };
     let scenario = Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]);
