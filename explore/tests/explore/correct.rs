@@ -172,11 +172,22 @@ fn schedules() -> u64 {
     std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(1)
 }
 
+/// Explores a correct app, in which nothing is found though something was tried: it answers its customers, and made further requests
+/// after a step had struck, at which second steps are planned.
 pub(crate) async fn holds(explore: Explore) {
     let began = Instant::now();
     let report = explore.max_schedules(schedules()).seconds(7200.0).run().await.expect("it ran");
     println!("{} schedules, {} states, {:?}", report.schedules, report.states, began.elapsed());
     assert!(report.held(), "{report}");
+    let answers_nobody = report.note.as_ref().is_some_and(|note| note.contains("answers nobody"));
+    assert!(!answers_nobody && report.coverage.pairs.of > 0, "it tried nothing: {report}");
+}
+
+#[tokio::test]
+async fn an_app_that_only_reads_does_not_pass_for_a_correct_one() {
+    let reads = |context| async { Api::new(context).open().await.map(drop).map_err(String::from) };
+    let held = tokio::spawn(holds(Explore::function(scenario(), reads))).await;
+    assert!(held.is_err(), "there is nothing that it could do wrong");
 }
 
 #[tokio::test]
