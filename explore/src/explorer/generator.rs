@@ -8,7 +8,7 @@ use crate::{
     findings::report::{Coverage, GridCell},
     plan::op::Request,
     plan::schedule::Schedule,
-    plan::step::{ACTS, Act, FAILURES, Failure, MOMENTS, Moment, Place, Step, TROUBLES, Trouble, What},
+    plan::step::{Act, Failure, Moment, Place, Step, What},
     run::record::{AppRequest, Event, Execution},
     scenario::Scenario,
 };
@@ -181,10 +181,9 @@ impl Generator {
     fn steps(&self, run: &Execution, spots: &[Spot], rounds: u32) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut add = |place: Place, what: What| steps.push(Step { place, what });
-        let acts =
-            || ACTS.iter().map(|(act, _)| *act).filter(|act| self.has_other_mail || *act != Act::Other);
+        let acts = || Act::ALL.into_iter().filter(|act| self.has_other_mail || *act != Act::Other);
         for round in 0..run.rounds.min(rounds) {
-            for (moment, _) in MOMENTS {
+            for moment in Moment::ALL {
                 let (place, is_early) = (Place::Quiet(moment, round), moment == Moment::Run && round == 0);
                 for act in acts().filter(|act| !act.moves_clock() || *act == Act::Reminder) {
                     let needs_answer = act.needs_message() || act == Act::AutoReply || act.needs_request();
@@ -200,7 +199,7 @@ impl Generator {
         let mut slow = 0;
         for spot in spots {
             let (before, op) = (Place::Before(spot.request), spot.request.op);
-            for (failure, _) in FAILURES {
+            for failure in Failure::OF_REQUESTS {
                 let is_useful = match failure {
                     Failure::Slow => op.creates() && slow < MAX_SLOW,
                     // What took effect and what did not is the same for a request that only reads.
@@ -231,7 +230,8 @@ impl Generator {
             }
         }
         for attempt in &run.attempts {
-            TROUBLES.iter().for_each(|(it, _)| add(Place::Delivery(attempt.place), What::Deliver(*it)));
+            let place = Place::Delivery(attempt.place);
+            Failure::OF_DELIVERIES.into_iter().for_each(|failure| add(place, What::Fail(failure)));
         }
         steps
     }
@@ -368,7 +368,7 @@ impl Generator {
     /// A second step near the first.
     fn plan_pairs(&mut self, step: Step, execution: &Execution, spots: &[Spot]) {
         let first = &execution.schedule;
-        let is_unanswered = step.what == What::Deliver(Trouble::Unanswered);
+        let is_unanswered = step.what == What::Fail(Failure::Unanswered);
         if is_unanswered && execution.attempts.iter().any(|attempt| attempt.struck == Some(step)) {
             // Delivered again while the app, which answered early, still works.
             for spot in overlaps(spots).take(MAX_OVERLAP_PAIRS - self.overlap_pairs) {

@@ -6,7 +6,7 @@ use crate::{
     error::Result,
     explorer::session::{Found, Session},
     plan::schedule::Schedule,
-    plan::step::{FAILURES, Place, Step, TROUBLES, What},
+    plan::step::{Failure, Place, Step, What},
     verdict::oracles::Broken,
 };
 
@@ -59,15 +59,10 @@ fn candidates(schedule: &Schedule) -> Vec<Schedule> {
             all.push(with_steps(steps));
         };
         let before = step.request().map_or(step.place, Place::Before);
-        let failures = FAILURES.iter().map(|(failure, _)| *failure);
         match step.what {
-            What::Fail(failure) => {
-                failures.take_while(|it| *it != failure).for_each(|it| replace(before, What::Fail(it)));
-            }
-            What::Kill => failures.take(2).for_each(|it| replace(before, What::Fail(it))),
-            What::Deliver(trouble) => {
-                let simpler = TROUBLES.iter().map(|(it, _)| *it).take_while(|it| *it != trouble);
-                simpler.for_each(|it| replace(step.place, What::Deliver(it)));
+            What::Fail(failure) => failure.simpler().for_each(|it| replace(before, What::Fail(it))),
+            What::Kill => {
+                Failure::OF_REQUESTS.into_iter().take(2).for_each(|it| replace(before, What::Fail(it)));
             }
             What::Act(..) if before != step.place => replace(before, step.what),
             What::Act(..) => {}

@@ -4,7 +4,7 @@ use shared_inbox_harness::RunEnd;
 
 use crate::{
     findings::report::{Mark, MarkKind},
-    plan::step::{Act, Place, Trouble, What},
+    plan::step::{Act, Failure, Place, What},
     run::calls::second_mail,
     run::record::{AppRequest, DeliveryAttempt, Event, Execution},
     scenario::Scenario,
@@ -124,7 +124,7 @@ fn attempt_line(attempt: &DeliveryAttempt, execution: &Execution) -> String {
     let end = execution.ends.iter().find(|end| Some(&end.id) == attempt.conversation.as_ref());
     let about = end.map(|end| format!(" about {}", end.customer)).unwrap_or_default();
     let happens = match attempt.struck.map(|step| step.what) {
-        Some(What::Deliver(trouble)) if trouble != Trouble::Late => trouble.words().to_owned(),
+        Some(What::Fail(failure)) if failure != Failure::Late => failure.words().to_owned(),
         _ => match attempt.late {
             Some(by) => format!("is delivered {} minutes late", by.as_secs() / 60),
             None => "is delivered".to_owned(),

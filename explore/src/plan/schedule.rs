@@ -3,7 +3,7 @@
 use crate::{
     error::{ExploreError, Result},
     plan::op::{Delivery, Op, Request},
-    plan::step::{ACTS, Act, FAILURES, MOMENTS, Place, Step, TROUBLES, What, find_in, name_in},
+    plan::step::{Act, Failure, Place, Step, What, find, name},
 };
 
 /// Which mails come, and what happens.
@@ -47,7 +47,7 @@ impl Schedule {
                 Place::Before(it) => format!("{}{}.{}", prefix(it.op), it.op.name(), it.nth),
                 Place::After(it) => format!("{}{}.{}.after", prefix(it.op), it.op.name(), it.nth),
                 Place::Delivery(it) => format!("{}.{}", it.name(), it.nth),
-                Place::Quiet(moment, round) => format!("{}.{round}", name_in(&MOMENTS, moment)),
+                Place::Quiet(moment, round) => format!("{}.{round}", name(moment)),
             };
             format!("_{}{target}@{place}", step.kind())
         };
@@ -71,18 +71,21 @@ impl Schedule {
             end = before;
         }
         read.reverse();
-        let of_deliveries = |step: &Step| matches!(step.what, What::Deliver(_)) == step.delivery().is_some();
+        let fails_as_deliveries = |step: &Step| match step.what {
+            What::Fail(failure) => Failure::OF_DELIVERIES.contains(&failure),
+            _ => false,
+        };
+        let fits = |step: &Step| fails_as_deliveries(step) == step.delivery().is_some();
         let mails = end.split('.').map(read_mail).collect::<Option<_>>()?;
-        read.iter().all(of_deliveries).then_some(Self { mails, steps: read })
+        read.iter().all(fits).then_some(Self { mails, steps: read })
     }
 }
 
 fn read_what(text: &str, read_mail: impl Fn(&str) -> Option<usize>) -> Option<What> {
     if let Some((act, mail)) = text.split_once(':') {
-        return Some(What::Act(find_in(&ACTS, act)?, read_mail(mail)?));
+        return Some(What::Act(find(act)?, read_mail(mail)?));
     }
-    let failure = find_in(&FAILURES, text).map(What::Fail);
-    failure.or_else(|| find_in(&TROUBLES, text).map(What::Deliver)).or((text == "kill").then_some(What::Kill))
+    if text == "kill" { Some(What::Kill) } else { find(text).map(What::Fail) }
 }
 
 fn read_place(text: &str) -> Option<Place> {
@@ -90,7 +93,7 @@ fn read_place(text: &str) -> Option<Place> {
     let (name, nth, end) = (parts.next()?, parts.next()?.parse().ok()?, parts.next());
     let request = || Op::parse(name).map(|op| Request { op, nth });
     match end {
-        None => find_in(&MOMENTS, name)
+        None => find(name)
             .map(|moment| Place::Quiet(moment, nth))
             .or_else(|| request().map(Place::Before))
             .or_else(|| Delivery::parse(name, nth).map(Place::Delivery)),

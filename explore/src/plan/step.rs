@@ -1,11 +1,16 @@
 //! A step of a schedule: what goes wrong or what somebody does, and where.
 
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::plan::op::{Delivery, Request};
+use crate::{
+    json::text,
+    plan::op::{Delivery, Request},
+};
 
 /// A quiet moment, in which a job does not run and a server has nothing to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Moment {
     /// Right before a run of the app.
     Run,
@@ -15,8 +20,9 @@ pub(crate) enum Moment {
     People,
 }
 
-pub(crate) const MOMENTS: [(Moment, &str); 3] =
-    [(Moment::Run, "run"), (Moment::End, "end"), (Moment::People, "people")];
+impl Moment {
+    pub(crate) const ALL: [Self; 3] = [Self::Run, Self::End, Self::People];
+}
 
 /// Where a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,32 +58,51 @@ impl Place {
     }
 }
 
-/// How a request fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// How late a webhook is: it comes in the next round.
+const LATE_SECONDS: u64 = 900;
+
+/// How a request or a delivery of a webhook fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Failure {
-    Refused,
-    LostBefore,
     LostAfter,
-    Busy,
+    LostBefore,
     FailedBefore,
     FailedAfter,
-    Slow,
+    Refused,
+    Busy,
     CutOff,
+    Slow,
+    Twice,
+    Unanswered,
+    Lost,
+    Late,
+    Swapped,
 }
 
-/// All of them, the simplest first.
-pub(crate) const FAILURES: [(Failure, &str); 8] = [
-    (Failure::LostAfter, "lost-after"),
-    (Failure::LostBefore, "lost-before"),
-    (Failure::FailedBefore, "failed-before"),
-    (Failure::FailedAfter, "failed-after"),
-    (Failure::Refused, "refused"),
-    (Failure::Busy, "busy"),
-    (Failure::CutOff, "cut-off"),
-    (Failure::Slow, "slow"),
-];
-
 impl Failure {
+    /// Those of requests, the simplest first.
+    pub(crate) const OF_REQUESTS: [Self; 8] = [
+        Self::LostAfter,
+        Self::LostBefore,
+        Self::FailedBefore,
+        Self::FailedAfter,
+        Self::Refused,
+        Self::Busy,
+        Self::CutOff,
+        Self::Slow,
+    ];
+    /// Those of deliveries, the simplest first.
+    pub(crate) const OF_DELIVERIES: [Self; 5] =
+        [Self::Twice, Self::Unanswered, Self::Lost, Self::Late, Self::Swapped];
+
+    /// Returns those that are simpler than this one.
+    pub(crate) fn simpler(self) -> impl Iterator<Item = Self> {
+        let is_of_delivery = Self::OF_DELIVERIES.contains(&self);
+        let all: &[Self] = if is_of_delivery { &Self::OF_DELIVERIES } else { &Self::OF_REQUESTS };
+        all.iter().copied().take_while(move |other| *other != self)
+    }
+
     /// Returns whether the request took effect nevertheless.
     pub(crate) fn takes_effect(self) -> bool {
         matches!(self, Self::LostAfter | Self::FailedAfter | Self::Slow | Self::CutOff)
@@ -86,60 +111,15 @@ impl Failure {
     /// Returns the effect of a fault rule.
     pub(crate) fn effect(self, slow_ms: u64) -> Value {
         match self {
-            Self::Refused => json!({ "status": 503 }),
-            Self::LostBefore => json!({ "drop": "before" }),
-            Self::LostAfter => json!({ "drop": "after" }),
-            Self::Busy => json!({ "status": 429, "headers": { "Retry-After": "1" } }),
+            Self::LostAfter | Self::Unanswered => json!({ "drop": "after" }),
+            Self::LostBefore | Self::Lost => json!({ "drop": "before" }),
             Self::FailedBefore => json!({ "status": 500 }),
             Self::FailedAfter => json!({ "status": 500, "when": "after" }),
-            Self::Slow => json!({ "delayMs": slow_ms }),
+            Self::Refused => json!({ "status": 503 }),
+            Self::Busy => json!({ "status": 429, "headers": { "Retry-After": "1" } }),
             Self::CutOff => json!({ "truncate": 20 }),
-        }
-    }
-
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Refused => "was refused with 503",
-            Self::LostBefore => "was lost on its way; nothing happened",
-            Self::LostAfter => "was taken, then the response was lost",
-            Self::Busy => "was refused with 429 and Retry-After: 1",
-            Self::FailedBefore => "failed with 500; nothing happened",
-            Self::FailedAfter => "was taken, then answered with 500",
-            Self::Slow => "was taken; the response came too late",
-            Self::CutOff => "was taken; the response was cut off",
-        }
-    }
-}
-
-/// What becomes of a webhook on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Trouble {
-    Twice,
-    Unanswered,
-    Lost,
-    Late,
-    Swapped,
-}
-
-/// All of them, the simplest first.
-pub(crate) const TROUBLES: [(Trouble, &str); 5] = [
-    (Trouble::Twice, "twice"),
-    (Trouble::Unanswered, "unanswered"),
-    (Trouble::Lost, "lost"),
-    (Trouble::Late, "late"),
-    (Trouble::Swapped, "swapped"),
-];
-
-/// How late a webhook is: it comes in the next round.
-const LATE_SECONDS: u64 = 900;
-
-impl Trouble {
-    /// Returns the effect of a fault rule.
-    pub(crate) fn effect(self) -> Value {
-        match self {
+            Self::Slow => json!({ "delayMs": slow_ms }),
             Self::Twice => json!({ "twice": true }),
-            Self::Unanswered => json!({ "drop": "after" }),
-            Self::Lost => json!({ "drop": "before" }),
             Self::Late => json!({ "lateSeconds": LATE_SECONDS }),
             Self::Swapped => json!({ "swap": true }),
         }
@@ -147,6 +127,14 @@ impl Trouble {
 
     pub(crate) fn words(self) -> &'static str {
         match self {
+            Self::LostAfter => "was taken, then the response was lost",
+            Self::LostBefore => "was lost on its way; nothing happened",
+            Self::FailedBefore => "failed with 500; nothing happened",
+            Self::FailedAfter => "was taken, then answered with 500",
+            Self::Refused => "was refused with 503",
+            Self::Busy => "was refused with 429 and Retry-After: 1",
+            Self::CutOff => "was taken; the response was cut off",
+            Self::Slow => "was taken; the response came too late",
             Self::Twice => "is delivered twice",
             Self::Unanswered => "is delivered, but the response is lost",
             Self::Lost => "is lost on its way",
@@ -157,7 +145,8 @@ impl Trouble {
 }
 
 /// What a person, a customer or time does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Act {
     Approve,
     Edit,
@@ -180,26 +169,27 @@ pub(crate) enum Act {
     Overlap,
 }
 
-pub(crate) const ACTS: [(Act, &str); 16] = [
-    (Act::Mail, "mail"),
-    (Act::Other, "other"),
-    (Act::NewMail, "new-mail"),
-    (Act::Assign, "assign"),
-    (Act::Answer, "answer"),
-    (Act::Risk, "risk"),
-    (Act::Discard, "discard"),
-    (Act::Stop, "stop"),
-    (Act::Edit, "edit"),
-    (Act::Approve, "approve"),
-    (Act::AutoReply, "auto-reply"),
-    (Act::Nudge, "nudge"),
-    (Act::Upload, "upload"),
-    (Act::Reminder, "reminder"),
-    (Act::Advance, "advance"),
-    (Act::Overlap, "overlap"),
-];
-
 impl Act {
+    /// All of them, in the order in which they are tried.
+    pub(crate) const ALL: [Self; 16] = [
+        Self::Mail,
+        Self::Other,
+        Self::NewMail,
+        Self::Assign,
+        Self::Answer,
+        Self::Risk,
+        Self::Discard,
+        Self::Stop,
+        Self::Edit,
+        Self::Approve,
+        Self::AutoReply,
+        Self::Nudge,
+        Self::Upload,
+        Self::Reminder,
+        Self::Advance,
+        Self::Overlap,
+    ];
+
     /// Returns whether it needs a message of the app.
     pub(crate) fn needs_message(self) -> bool {
         matches!(self, Self::Approve | Self::Edit | Self::Stop | Self::Discard)
@@ -234,12 +224,10 @@ impl Act {
 /// What happens in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum What {
-    /// The request fails.
+    /// The request or the delivery fails.
     Fail(Failure),
     /// The app is killed.
     Kill,
-    /// The webhook does not come as it should.
-    Deliver(Trouble),
     /// Someone does something, in the conversation of this mail of the scenario.
     Act(Act, usize),
 }
@@ -267,12 +255,11 @@ impl Step {
         if let Place::Delivery(delivery) = self.place { Some(delivery) } else { None }
     }
 
-    pub(crate) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> String {
         match self.what {
-            What::Fail(failure) => name_in(&FAILURES, failure),
-            What::Kill => "kill",
-            What::Deliver(trouble) => name_in(&TROUBLES, trouble),
-            What::Act(act, _) => name_in(&ACTS, act),
+            What::Fail(failure) => name(failure),
+            What::Kill => "kill".to_owned(),
+            What::Act(act, _) => name(act),
         }
     }
 
@@ -290,9 +277,9 @@ impl Step {
     /// Returns whose doing it is, or what fails.
     pub(crate) fn group(&self) -> &'static str {
         match self.what {
+            What::Fail(_) if self.delivery().is_some() => "delivery",
             What::Fail(_) => "failure",
             What::Kill => "kill",
-            What::Deliver(_) => "delivery",
             What::Act(act, _) if act.moves_clock() => "time",
             What::Act(act, _) if act.is_persons_word() || act == Act::Approve => "person",
             What::Act(..) => "customer",
@@ -312,8 +299,8 @@ impl Step {
             }, "run": round + 1 }),
         };
         // A second mail is one kind, whatever it says.
-        json["kind"] =
-            json!(if self.act().is_some_and(|(act, _)| act.is_second_mail()) { "mail" } else { self.kind() });
+        let is_second_mail = self.act().is_some_and(|(act, _)| act.is_second_mail());
+        json["kind"] = json!(if is_second_mail { name(Act::Mail) } else { self.kind() });
         if let What::Act(act, mail) = self.what
             && !act.moves_clock()
         {
@@ -323,10 +310,12 @@ impl Step {
     }
 }
 
-pub(crate) fn name_in<T: PartialEq + Copy>(names: &[(T, &'static str)], wanted: T) -> &'static str {
-    names.iter().find(|(it, _)| *it == wanted).map_or("", |(_, name)| name)
+/// Returns the name of a kind or a moment in a token.
+pub(crate) fn name(value: impl Serialize) -> String {
+    text(&json!(value))
 }
 
-pub(crate) fn find_in<T: Copy>(names: &[(T, &str)], wanted: &str) -> Option<T> {
-    names.iter().find(|(_, name)| *name == wanted).map(|(it, _)| *it)
+/// Returns the kind or the moment of this name.
+pub(crate) fn find<T: DeserializeOwned>(name: &str) -> Option<T> {
+    serde_json::from_value(json!(name)).ok()
 }

@@ -50,7 +50,6 @@ pub(crate) fn rules(
             // The app is killed while it waits.
             What::Kill => json!({ "drop": if is_after { "after" } else { "before" }, "delayMs": 60_000 }),
             What::Fail(failure) => failure.effect(slow_ms),
-            What::Deliver(trouble) => trouble.effect(),
         };
         let mut skip = step.place.nth() as usize;
         if step.act().is_none() {
