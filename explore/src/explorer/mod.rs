@@ -241,6 +241,11 @@ impl Explore {
             .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
         // Most of the time goes by while a server is idle.
         let workers = if reference.server { 2 * workers } else { workers };
+        let mut show = |schedules, generator: &Generator, findings, is_shrinking: bool| {
+            let left = |until: Instant| until.saturating_duration_since(Instant::now()).as_secs();
+            let (coverage, seconds_left) = (generator.coverage(), until.filter(|_| !is_shrinking).map(left));
+            progress(Progress { schedules, coverage, findings, seconds_left, is_shrinking });
+        };
         // What may be chance is no finding, and no reason to stop.
         while findings.is_empty() && !stopped {
             let mut found: Vec<Found> = Vec::new();
@@ -268,9 +273,7 @@ impl Explore {
                 under_way.pop_front();
                 schedules += 1;
                 generator.absorb(&execution);
-                let seconds_left = until.map(|it| it.saturating_duration_since(Instant::now()).as_secs());
-                let (coverage, findings) = (generator.coverage(), found.len());
-                progress(Progress { schedules, coverage, findings, seconds_left, is_shrinking: false });
+                show(schedules, &generator, found.len(), false);
                 // What went wrong says the cause too: a person who answered is another finding than one who took over.
                 let is_new = |it: &Broken| {
                     let same = |other: &Broken| (other.oracle, &other.summary) == (it.oracle, &it.summary);
@@ -283,14 +286,7 @@ impl Explore {
                 break;
             }
             generator.put_back(under_way);
-            let (coverage, count) = (generator.coverage(), found.len());
-            progress(Progress {
-                schedules,
-                coverage,
-                findings: count,
-                seconds_left: None,
-                is_shrinking: true,
-            });
+            show(schedules, &generator, found.len(), true);
             let shrink_time = span.unwrap_or(DEFAULT_SHRINK_TIME).max(Duration::from_secs(5));
             let shrink_until = Instant::now() + shrink_time;
             for found in found {

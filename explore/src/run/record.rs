@@ -1,6 +1,6 @@
 //! What happened in a schedule: requests, runs, steps, and how each conversation ended.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, hash::Hash, time::Duration};
 
 use serde_json::Value;
 use shared_inbox::{__spec::Operation, Timestamp, event::EventKind};
@@ -46,19 +46,12 @@ pub(crate) struct AppRequest {
 impl AppRequest {
     /// Returns the requests of a journal.
     pub(crate) fn read_all(journal: &[JournalEntry]) -> Vec<Self> {
-        let mut counts: HashMap<Op, u32> = HashMap::new();
-        let read = |entry| {
-            let mut request = Self::read(entry);
-            request.place = request.op.map(|op| {
-                let nth = *counts.entry(op).and_modify(|count| *count += 1).or_insert(0);
-                Request { op, nth }
-            });
-            request
-        };
-        journal.iter().map(read).collect()
+        let mut counts = HashMap::new();
+        journal.iter().map(|entry| Self::read(entry, &mut counts)).collect()
     }
 
-    fn read(entry: &JournalEntry) -> Self {
+    fn read(entry: &JournalEntry, counts: &mut HashMap<Op, u32>) -> Self {
+        let op = Op::from_request(&entry.method, &entry.path, entry.tool.as_deref());
         let (line, body) = match &entry.tool {
             Some(tool) => (format!("tool {tool}"), &entry.request_body["params"]["arguments"]),
             None => {
@@ -72,8 +65,8 @@ impl AppRequest {
         Self {
             number: entry.number,
             at: entry.at,
-            op: Op::from_request(&entry.method, &entry.path, entry.tool.as_deref()),
-            place: None,
+            op,
+            place: op.map(|op| Request { op, nth: count_up(counts, op) }),
             struck: None,
             line,
             conversation: entry.conversation_id.as_ref().map(ToString::to_string),
@@ -150,9 +143,9 @@ impl DeliveryAttempt {
     pub(crate) fn read_all(deliveries: &[DeliveryDetail]) -> Vec<Self> {
         let mut attempts: Vec<Self> = deliveries.iter().flat_map(Self::read).collect();
         attempts.sort_by_key(|attempt| attempt.number);
-        let mut counts: HashMap<&str, u32> = HashMap::new();
+        let mut counts = HashMap::new();
         for Self { place, .. } in &mut attempts {
-            place.nth = *counts.entry(place.event).and_modify(|count| *count += 1).or_insert(0);
+            place.nth = count_up(&mut counts, place.event);
         }
         attempts
     }
@@ -183,6 +176,13 @@ impl DeliveryAttempt {
             None => format!("the app did not respond to the webhook {event}: {}", self.error),
         }
     }
+}
+
+/// Returns how many of this kind were counted before.
+fn count_up<K: Eq + Hash>(counts: &mut HashMap<K, u32>, kind: K) -> u32 {
+    let count = counts.entry(kind).or_default();
+    *count += 1;
+    *count - 1
 }
 
 /// What happened beside the requests.
@@ -272,7 +272,7 @@ impl Execution {
 }
 
 /// How a conversation ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct End {
     /// The mail of the scenario that started it.
     pub(crate) mail: Option<usize>,
@@ -300,11 +300,10 @@ pub(crate) struct End {
 
 impl End {
     pub(crate) fn read(mail: Option<usize>, view: &Value, outbox: &[OutboxMail], agent: &str) -> Self {
-        let customer = text(&view["contact"]["email"]);
         let mut end = Self {
             mail,
             id: text(&view["id"]),
-            sent: Vec::new(),
+            customer: text(&view["contact"]["email"]),
             status: text(&view["status"]),
             tags: list(&view["tags"]).iter().map(text).collect(),
             assignee: match view["assignee"]["type"].as_str() {
@@ -312,14 +311,8 @@ impl End {
                 Some("agent") if view["assignee"]["id"] == agent => "app".to_owned(),
                 Some(other) => other.to_owned(),
             },
-            notes: Vec::new(),
-            documents: Vec::new(),
-            mails: 0,
-            messages: Vec::new(),
-            drafts: Vec::new(),
-            last_is_answered: false,
             risk: !view["risk"].is_null(),
-            customer,
+            ..Self::default()
         };
         let mut own = Vec::new();
         for item in list(&view["timeline"]) {
