@@ -1,6 +1,6 @@
 //! The step generator: single steps first, those at reads in turn with pairs around a create, then other pairs, then at random.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fastrand::Rng;
 
@@ -67,23 +67,29 @@ fn overlaps(spots: &[Spot]) -> impl Iterator<Item = &Spot> {
     creates.chain(spots.iter().filter(|spot| spot.request.op.is_read()).take(MAX_OVERLAPS))
 }
 
-/// Kinds of steps. The first take turns; the others come when those are through.
-#[derive(Clone, Copy, PartialEq)]
+/// Kinds of schedules that are planned. Those of one phase take turns, so that none has to wait for the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Kind {
     Failure,
     Delivery,
     Quiet,
     Between,
     Slow,
+    /// A pair of which one step is at a request that creates something, which reaches what single steps at reads do not.
+    CreatePair,
     /// A failure of a request that only reads, which finds the least.
     AtRead,
+    Pair,
 }
 
 impl Kind {
-    const COUNT: usize = 6;
+    /// Kinds of the steps at random.
     const AT_RANDOM: [Self; 5] = [Self::Failure, Self::Delivery, Self::Quiet, Self::Between, Self::AtRead];
 
-    fn of(step: &Step) -> Self {
+    fn of(steps: &[Step]) -> Self {
+        let [step] = steps else {
+            return if steps.iter().any(creates) { Self::CreatePair } else { Self::Pair };
+        };
         match (step.what, step.place) {
             (What::Fail(Failure::Slow) | What::Act(Act::Overlap, _), _) => Self::Slow,
             (What::Act(..), Place::Quiet(..)) => Self::Quiet,
@@ -91,6 +97,15 @@ impl Kind {
             (_, Place::Delivery(_)) => Self::Delivery,
             _ if step.request().is_some_and(|request| request.op.is_read()) => Self::AtRead,
             _ => Self::Failure,
+        }
+    }
+
+    fn phase(self) -> usize {
+        match self {
+            Self::Failure | Self::Delivery | Self::Quiet | Self::Between => 1,
+            Self::Slow => 2,
+            Self::CreatePair | Self::AtRead => 3,
+            Self::Pair => 4,
         }
     }
 }
@@ -112,16 +127,13 @@ pub(crate) struct Generator {
     /// Whether a customer can ask what another one asks.
     has_other_mail: bool,
     days: u32,
-    /// Single steps, but those at reads.
-    systematic: VecDeque<Schedule>,
-    at_reads: VecDeque<Schedule>,
-    /// Pairs of which one step is at a request that creates something.
-    create_pairs: VecDeque<Schedule>,
-    pairs: VecDeque<Schedule>,
     /// Whether it ends when each single step was tried.
     only_singles: bool,
-    /// Single steps and pairs.
+    /// Single steps and pairs that are to be tried, by phase, number among those of its kind, and kind.
+    queue: BTreeMap<(usize, usize, Kind), Schedule>,
+    /// Single steps and pairs, tried or not.
     planned: HashSet<Schedule>,
+    planned_of_kind: HashMap<Kind, usize>,
     tried: HashSet<Schedule>,
     corpus: Vec<Reached>,
     states: HashSet<String>,
@@ -139,12 +151,10 @@ impl Generator {
             follow_ups: follow_ups.into_iter().map(|mail| (mail, scenario.opener(mail))).collect(),
             has_other_mail: scenario.other_mail(0).is_some(),
             days: scenario.days,
-            systematic: VecDeque::new(),
-            at_reads: VecDeque::new(),
-            create_pairs: VecDeque::new(),
-            pairs: VecDeque::new(),
             only_singles,
+            queue: BTreeMap::new(),
             planned: HashSet::new(),
+            planned_of_kind: HashMap::new(),
             tried: HashSet::from([reference.schedule.clone()]),
             corpus: Vec::new(),
             states: HashSet::new(),
@@ -251,48 +261,43 @@ impl Generator {
         // What creates something is where most goes wrong.
         let is_at_create = |step: &Step| step.act().is_none() && creates(step);
         let (creates, others): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_at_create);
-        let mut queues: [VecDeque<Schedule>; Kind::COUNT] = Default::default();
         for step in creates.into_iter().chain(others) {
             let mut schedule = reference.schedule.with(step);
             schedule.mails.retain(|mail| self.moved_follow_up(step) != Some(*mail));
-            self.planned.insert(schedule.clone());
-            queues[Kind::of(&step) as usize].push_back(schedule);
+            self.plan(schedule);
         }
-        self.coverage.singles.of = self.planned.len();
-        let [mut in_turn @ .., slow, at_reads] = queues;
-        // Each kind in turn, so that none has to wait for the others.
-        while in_turn.iter().any(|queue| !queue.is_empty()) {
-            self.systematic.extend(in_turn.iter_mut().filter_map(VecDeque::pop_front));
+    }
+
+    /// Plans a single step or a pair.
+    fn plan(&mut self, schedule: Schedule) {
+        if self.tried.contains(&schedule) || !self.planned.insert(schedule.clone()) {
+            return;
         }
-        self.systematic.extend(slow);
-        self.at_reads = at_reads;
+        if schedule.steps.len() > 1 {
+            self.coverage.pairs.of += 1;
+            if self.only_singles {
+                return;
+            }
+        } else {
+            self.coverage.singles.of += 1;
+        }
+        let kind = Kind::of(&schedule.steps);
+        let nth = self.planned_of_kind.entry(kind).or_default();
+        *nth += 1;
+        self.queue.insert((kind.phase(), *nth, kind), schedule);
     }
 
     /// Takes back schedules that were not run to their end; they come next.
     pub(crate) fn put_back(&mut self, schedules: impl IntoIterator<Item = Schedule>) {
         for (n, schedule) in schedules.into_iter().enumerate() {
             self.tried.remove(&schedule);
-            self.systematic.insert(n, schedule);
+            self.queue.insert((0, n, Kind::of(&schedule.steps)), schedule);
         }
-    }
-
-    /// Returns the next of those that are planned.
-    fn next_planned(&mut self) -> Option<Schedule> {
-        let single = self.systematic.pop_front();
-        if self.only_singles {
-            return single.or_else(|| self.at_reads.pop_front());
-        }
-        // Pairs around a create reach what single steps at reads do not.
-        let mut queues = [&mut self.create_pairs, &mut self.at_reads, &mut self.pairs];
-        if queues[0].len() < queues[1].len() {
-            queues.swap(0, 1);
-        }
-        single.or_else(|| queues.into_iter().find_map(VecDeque::pop_front))
     }
 
     /// Returns the next schedule, unless there is none.
     pub(crate) fn next(&mut self) -> Option<Schedule> {
-        while let Some(schedule) = self.next_planned() {
+        while let Some((_, schedule)) = self.queue.pop_first() {
             if self.tried.insert(schedule.clone()) {
                 return Some(schedule);
             }
@@ -317,7 +322,8 @@ impl Generator {
         }
         for _ in 0..self.random.usize(1..=2) {
             let kind = self.random.choice(Kind::AT_RANDOM)?;
-            let is_wanted = |step: &&Step| Kind::of(step) == kind && self.moved_follow_up(**step).is_none();
+            let is_wanted =
+                |step: &&Step| Kind::of(&[**step]) == kind && self.moved_follow_up(**step).is_none();
             let steps: Vec<Step> = reached.steps.iter().filter(is_wanted).copied().collect();
             let mut step = self.random.choice(steps)?;
             if let (What::Act(..), Place::Before(request)) = (step.what, step.place)
@@ -355,16 +361,6 @@ impl Generator {
         }
     }
 
-    fn add_pair(&mut self, first: &Schedule, second: Step) {
-        let pair = first.with(second);
-        if !self.tried.contains(&pair) && self.planned.insert(pair.clone()) {
-            self.coverage.pairs.of += 1;
-            let has_create = pair.steps.iter().any(creates);
-            let queue = if has_create { &mut self.create_pairs } else { &mut self.pairs };
-            queue.push_back(pair);
-        }
-    }
-
     /// A second step near the first.
     fn plan_pairs(&mut self, step: Step, execution: &Execution, spots: &[Spot]) {
         let first = &execution.schedule;
@@ -374,7 +370,7 @@ impl Generator {
             for spot in overlaps(spots).take(MAX_OVERLAP_PAIRS - self.overlap_pairs) {
                 self.overlap_pairs += 1;
                 let what = What::Act(Act::Overlap, spot.mail);
-                self.add_pair(first, Step { place: spot.overlap(), what });
+                self.plan(first.with(Step { place: spot.overlap(), what }));
             }
         }
         let Some(at) = execution.happened_at(step) else { return };
@@ -383,18 +379,18 @@ impl Generator {
         if step.act().is_some_and(|(act, _)| act == Act::Upload || act.is_second_mail()) {
             for spot in later().filter(|spot| spot.request.op.creates()).take(2) {
                 let (place, what) = (Place::Before(spot.request), What::Fail(Failure::LostAfter));
-                self.add_pair(first, Step { place, what });
+                self.plan(first.with(Step { place, what }));
             }
         }
         for spot in later().filter(|_| step.act().is_none()).take(NEAR) {
             let place = Place::Before(spot.request);
             if !spot.request.op.is_read() {
-                self.add_pair(first, Step { place, what: What::Fail(Failure::LostAfter) });
+                self.plan(first.with(Step { place, what: What::Fail(Failure::LostAfter) }));
             }
-            self.add_pair(first, Step { place, what: What::Fail(Failure::LostBefore) });
+            self.plan(first.with(Step { place, what: What::Fail(Failure::LostBefore) }));
             for act in [Act::Discard, Act::Edit, Act::Mail, Act::Approve, Act::Assign, Act::Advance] {
                 if act != Act::Advance || !execution.server {
-                    self.add_pair(first, Step { place, what: What::Act(act, spot.mail) });
+                    self.plan(first.with(Step { place, what: What::Act(act, spot.mail) }));
                 }
             }
         }
