@@ -46,7 +46,7 @@ pub(crate) fn timeline(
         }
     }
     lines.sort_by_key(|line| line.number);
-    let lines = fold_days(lines);
+    let lines = fold_days(&lines);
     let trouble = lines.iter().enumerate().filter(|(_, line)| line.is_trouble);
     let mut marks: Vec<Mark> = trouble.map(|(line, _)| Mark { line, kind: MarkKind::Trouble }).collect();
     let broken = broken_at.and_then(|at| lines.iter().rposition(|line| line.number <= at));
@@ -55,6 +55,7 @@ pub(crate) fn timeline(
 }
 
 /// A line of the story.
+#[derive(Clone)]
 struct Line {
     number: u64,
     text: String,
@@ -63,37 +64,22 @@ struct Line {
     is_quiet: bool,
 }
 
-/// Folds days on which nothing happens.
-fn fold_days(lines: Vec<Line>) -> Vec<Line> {
-    let mut days: Vec<Vec<Line>> = vec![Vec::new()];
-    for line in lines {
-        if line.text.starts_with(DAY) {
-            days.push(Vec::new());
+/// Folds days on which nothing happens, but not the first and the last.
+fn fold_days(lines: &[Line]) -> Vec<Line> {
+    let days: Vec<&[Line]> = lines.chunk_by(|_, next| !next.text.starts_with(DAY)).collect();
+    let inner = 1..days.len().saturating_sub(1);
+    let is_quiet = |day: &usize| inner.contains(day) && days[*day].iter().all(|line| line.is_quiet);
+    let indices: Vec<usize> = (0..days.len()).collect();
+    let mut told = Vec::new();
+    for alike in indices.chunk_by(|day, next| is_quiet(day) && is_quiet(next)) {
+        if let [first, .., last] = alike {
+            let text = format!("time      days {} to {} pass; the app only reads", first + 1, last + 1);
+            told.push(Line { number: days[*first][0].number, text, is_trouble: false, is_quiet: true });
+        } else {
+            told.extend(alike.iter().flat_map(|day| days[*day]).cloned());
         }
-        days.last_mut().expect("there is one").push(line);
-    }
-    let mut told: Vec<Line> = Vec::new();
-    let mut quiet: Vec<Vec<Line>> = Vec::new();
-    let last = days.len() - 1;
-    for (n, day) in days.into_iter().enumerate() {
-        if n > 0 && n < last && day.iter().all(|line| line.is_quiet) {
-            quiet.push(day);
-            continue;
-        }
-        told.extend(tell_quiet_days(std::mem::take(&mut quiet), n));
-        told.extend(day);
     }
     told
-}
-
-/// Returns one line for days on which nothing happens, before the day with this index.
-fn tell_quiet_days(days: Vec<Vec<Line>>, before: usize) -> Vec<Line> {
-    if days.len() < 2 {
-        return days.into_iter().flatten().collect();
-    }
-    let (first, number) = (before + 1 - days.len(), days[0][0].number);
-    let text = format!("time      days {first} to {before} pass; the app only reads");
-    vec![Line { number, text, is_trouble: false, is_quiet: true }]
 }
 
 /// How the line begins with which a day does.

@@ -9,20 +9,6 @@ use shared_inbox_mock::{Expectation, InboundMail};
 use super::{COMMAND, Expected, JOB_AT, Mail, Mode, SCOPES, Scenario, ScenarioError, ScenarioProblem};
 use crate::oracle::Oracle;
 
-const KEYS: [&str; 12] = [
-    "mode",
-    "mails",
-    "people",
-    "scopes",
-    "webhook_path",
-    "days",
-    "job",
-    "job_at",
-    "same",
-    "rules",
-    "ignore",
-    "expect",
-];
 /// Further fields of a mail, as `POST /_mock/inbound` takes them.
 const FIELDS: [&str; 15] = [
     "from",
@@ -64,9 +50,9 @@ struct OwnFields {
 
 /// Reads a scenario.
 pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioError> {
-    let mut reader = Reader { keys, problems: Vec::new() };
-    reader.check_names(keys, "", &KEYS);
+    let mut reader = Reader { keys, known: Vec::new(), problems: Vec::new() };
     let mut scenario = Scenario::new([""; 0]);
+    scenario.mode = reader.read("mode", "must be \"job\" or \"server\"").unwrap_or(scenario.mode);
     match reader.read::<Vec<Value>>("mails", "must be a list of texts or tables") {
         Some(mails) => {
             scenario.mails = mails.iter().enumerate().map(|(n, mail)| reader.read_mail(n, mail)).collect();
@@ -76,7 +62,6 @@ pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioEr
         }
         None => {}
     }
-    scenario.mode = reader.read("mode", "must be \"job\" or \"server\"").unwrap_or(scenario.mode);
     scenario.people_approve = reader
         .read("people", "must be \"approve\" or \"ignore\"")
         .is_none_or(|people| matches!(people, People::Approve));
@@ -86,7 +71,6 @@ pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioEr
         }
         scenario.scopes = scopes;
     }
-    scenario.ignore = reader.read("ignore", "must be a list").unwrap_or_default();
     if let Some(path) = reader.read("webhook_path", "must be a path such as \"/webhooks\"") {
         scenario.webhook_path = path;
         if scenario.mode != Mode::Server {
@@ -94,7 +78,7 @@ pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioEr
         }
     }
     scenario.days = reader.read("days", "must be a whole number from 0 to 100").unwrap_or_default();
-    (scenario.job, scenario.same) = (reader.read("job", COMMAND), reader.read("same", COMMAND));
+    scenario.job = reader.read("job", COMMAND);
     if let Some(at) = reader.read::<String>("job_at", JOB_AT) {
         let parts = at.split_once(':').filter(|(hour, minute)| (hour.len(), minute.len()) == (2, 2));
         scenario.job_at = parts.and_then(|(hour, minute)| Some((hour.parse().ok()?, minute.parse().ok()?)));
@@ -102,6 +86,7 @@ pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioEr
             reader.add("job_at", JOB_AT);
         }
     }
+    scenario.same = reader.read("same", COMMAND);
     for (rule, is_on) in reader
         .read::<BTreeMap<String, bool>>("rules", "must be a table such as { persons-word = false }")
         .unwrap_or_default()
@@ -115,6 +100,7 @@ pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioEr
             }
         }
     }
+    scenario.ignore = reader.read("ignore", "must be a list").unwrap_or_default();
     for (n, expected) in reader
         .read::<Vec<Value>>("expect", "must be a list of tables, as POST /_mock/expect takes them")
         .unwrap_or_default()
@@ -123,6 +109,8 @@ pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioEr
     {
         scenario.expect.extend(reader.read_expectation(n, expected));
     }
+    let known = std::mem::take(&mut reader.known);
+    reader.check_names(keys, "", &known);
     let mut problems = reader.problems;
     // Of what could not be read, the whole shows nothing.
     let is_within = |key: &str, other: &str| {
@@ -152,6 +140,8 @@ fn name_value(said: String) -> String {
 
 struct Reader<'k> {
     keys: &'k Map<String, Value>,
+    /// The keys that were looked for.
+    known: Vec<&'static str>,
     problems: Vec<ScenarioProblem>,
 }
 
@@ -173,7 +163,8 @@ impl Reader<'_> {
     }
 
     /// Reads a key; `must_be` says what a value of another kind should be.
-    fn read<T: DeserializeOwned>(&mut self, key: &str, must_be: &str) -> Option<T> {
+    fn read<T: DeserializeOwned>(&mut self, key: &'static str, must_be: &str) -> Option<T> {
+        self.known.push(key);
         let value = self.keys.get(key)?.clone();
         self.read_value(key, value, must_be)
     }
