@@ -9,7 +9,7 @@ use crate::{
     plan::op::Request,
     plan::schedule::Schedule,
     plan::step::{Act, Failure, Moment, Place, Step, What},
-    run::record::{AppRequest, Event, Execution},
+    run::record::{AppRequest, Execution},
     scenario::Scenario,
 };
 
@@ -118,6 +118,7 @@ struct Reached {
 }
 
 /// Decides what is tried next.
+#[derive(Default)]
 pub(crate) struct Generator {
     random: Rng,
     /// Mails that begin a conversation.
@@ -152,14 +153,9 @@ impl Generator {
             has_other_mail: scenario.other_mail(0).is_some(),
             days: scenario.days,
             only_singles,
-            queue: BTreeMap::new(),
-            planned: HashSet::new(),
-            planned_of_kind: HashMap::new(),
             tried: HashSet::from([reference.schedule.clone()]),
-            corpus: Vec::new(),
-            states: HashSet::new(),
             coverage: Coverage { requests: reference.requests.len(), ..Coverage::default() },
-            overlap_pairs: 0,
+            ..Self::default()
         };
         generator.plan_singles(reference);
         generator.absorb(reference);
@@ -435,6 +431,5 @@ fn states(execution: &Execution) -> impl Iterator<Item = String> {
         let counts = (end.messages.len(), end.notes.len(), end.sent.len(), end.mails);
         format!("{:?}", (&end.status, &end.assignee, counts, end.risk))
     });
-    let runs = execution.events.iter().filter(|(_, event)| matches!(event, Event::RunEnds(..))).count();
-    pairs.chain(ends).chain([format!("{:?}", (runs, execution.settled))])
+    pairs.chain(ends).chain([format!("{:?}", (execution.run_ends().count(), execution.settled))])
 }

@@ -89,7 +89,7 @@ impl Session {
                 Judge { first_mail_runs: Some(&first_mail_runs), ..judge }.judge_undisturbed()
             };
             if let Some(Broken { oracle, summary, .. }) = self.compared_texts.judge(judge).await? {
-                let last_lines = run.runs.iter().flat_map(quoted_lines).collect();
+                let last_lines = run.run_ends().flat_map(quoted_lines).collect();
                 return Err(ExploreError::BrokenWithoutTrouble { oracle, summary, last_lines });
             }
         }

@@ -134,7 +134,7 @@ impl UndisturbedRun {
     /// Returns how the app failed, with what it wrote last: one of its runs did, it never came to rest, or it did not accept a webhook
     /// at once. In a world without trouble none of it has another cause.
     pub fn failure(&self) -> Option<String> {
-        let run = self.execution.runs.iter().chain(&self.execution.job_end).find_map(|end| match end {
+        let run = self.execution.run_ends().chain(self.execution.job_end()).find_map(|end| match end {
             RunEnd::Failed(how) => Some(format!("a run of the app failed: {how}")),
             RunEnd::TimedOut => Some("a run of the app did not end in time".to_owned()),
             _ => None,
@@ -142,7 +142,7 @@ impl UndisturbedRun {
         let attempt = self.execution.attempts.iter().find(|it| !matches!(it.status, Some(200..300)));
         let attempt = attempt.map(DeliveryAttempt::describe_failure);
         let how = run.or(attempt).or_else(|| self.judge(|judge| judge.ill_behaved()).map(|it| it.summary))?;
-        let last_lines = self.execution.runs.iter().flat_map(quoted_lines);
+        let last_lines = self.execution.run_ends().flat_map(quoted_lines);
         Some(std::iter::once(how).chain(last_lines).collect::<Vec<_>>().join("\n"))
     }
 

@@ -12,19 +12,19 @@ use crate::{
 /// Returns the tests that replay a token.
 pub(crate) fn write(app: &App, scenario: &Scenario, oracle: Oracle, token: &str) -> Tests {
     let name = rule_name(oracle);
-    let command: Option<Vec<String>> = match app {
-        App::Command { words, .. } => {
-            Some(words.iter().map(|word| word.to_string_lossy().into_owned()).collect())
-        }
-        _ => None,
-    };
     let (function, has_check) = match app {
         App::Piped(functions) => (functions.function.as_deref().unwrap_or("app"), functions.has_check),
         _ => ("app", false),
     };
-    let tested = |literal: fn(&Value) -> String| match &command {
-        Some(words) => literal(&words.as_slice().into()),
-        None => function.to_owned(),
+    let [python_app, typescript_app, rust_app, shell_app] = match app {
+        App::Command { words, .. } => {
+            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let list = Value::from(words.as_slice());
+            let in_shell: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+            let in_rust = format!("Explore::command(scenario, {words:?})");
+            [python_literal(&list), list.to_string(), in_rust, in_shell.join(" ")]
+        }
+        _ => [function, function, "Explore::function(scenario, app)", "COMMAND"].map(str::to_owned),
     };
     let options = |literal: fn(&Value) -> String, assign: &str| {
         let mut options = match &scenario.source {
@@ -40,40 +40,28 @@ pub(crate) fn write(app: &App, scenario: &Scenario, oracle: Oracle, token: &str)
         options.push(format!("replay{assign}{}", literal(&token.into())));
         options.join(", ")
     };
-    let read = match &scenario.source {
-        Source::File(file) => format!("    let scenario = Scenario::from_file({file:?}).unwrap();\n"),
-        _ => String::new(),
+    let (file, read) = match &scenario.source {
+        Source::File(file) => {
+            (file.as_str(), format!("    let scenario = Scenario::from_file({file:?}).unwrap();\n"))
+        }
+        _ => ("scenario.toml", String::new()),
     };
-    let explored = match &command {
-        Some(words) => format!("Explore::command(scenario, {words:?})"),
-        None => "Explore::function(scenario, app)".to_owned(),
-    };
-    let file = match &scenario.source {
-        Source::File(file) => file,
-        _ => "scenario.toml",
-    };
-    let words = command.as_deref().map_or_else(
-        || "COMMAND".to_owned(),
-        |words| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
-    );
     Tests {
         python: format!(
-            "def test_{name}(shared_inbox_explore):\n    shared_inbox_explore({}, {})\n",
-            tested(python_literal),
+            "def test_{name}(shared_inbox_explore):\n    shared_inbox_explore({python_app}, {})\n",
             options(python_literal, "=")
         ),
         typescript: format!(
-            "test('{}', () => explore({}, {{ {} }}));\n",
+            "test('{}', () => explore({typescript_app}, {{ {} }}));\n",
             name.replace('_', " "),
-            tested(Value::to_string),
             options(Value::to_string, ": ")
         ),
         rust: format!(
-            "#[tokio::test]\nasync fn {name}() {{\n{read}    let report = {explored}.replay({token:?}).await.unwrap();\n    \
+            "#[tokio::test]\nasync fn {name}() {{\n{read}    let report = {rust_app}.replay({token:?}).await.unwrap();\n    \
              assert!(report.held(), \"{{report}}\");\n}}\n"
         ),
         shell: format!(
-            "shared-inbox-mock explore --scenario {} --replay {} -- {words}",
+            "shared-inbox-mock explore --scenario {} --replay {} -- {shell_app}",
             shell_word(file),
             shell_word(token),
         ),

@@ -135,10 +135,7 @@ fn event_line(event: &Event, scenario: &Scenario, execution: &Execution) -> Opti
             RunEnd::TimedOut => "app       accepts no connections, and is killed".to_owned(),
         },
         Event::JobStarts => "job       begins".to_owned(),
-        Event::JobEnds(RunEnd::Succeeded) => "job       ends".to_owned(),
-        Event::JobEnds(RunEnd::Failed(how)) => format!("job       fails: {how}"),
-        Event::JobEnds(RunEnd::Killed) => "job       is killed".to_owned(),
-        Event::JobEnds(RunEnd::TimedOut) => "job       takes too long and is killed".to_owned(),
+        Event::JobEnds(end) => format!("job       {}", end_words(end)),
         Event::TurnChanges { conversation, turn } => {
             let end = execution.ends.iter().find(|end| end.id == *conversation)?;
             let turn = if turn == "theirs" { "waits for the customer" } else { "is the team's turn" };
@@ -149,10 +146,7 @@ fn event_line(event: &Event, scenario: &Scenario, execution: &Execution) -> Opti
         }
         Event::Mail { from, text, .. } => format!("customer  {from} writes {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),
-        Event::RunEnds(run, RunEnd::Succeeded) => format!("app       run {run} ends"),
-        Event::RunEnds(run, RunEnd::Failed(how)) => format!("app       run {run} fails: {how}"),
-        Event::RunEnds(run, RunEnd::Killed) => format!("app       run {run} is killed"),
-        Event::RunEnds(run, RunEnd::TimedOut) => format!("app       run {run} takes too long and is killed"),
+        Event::RunEnds(run, end) => format!("app       run {run} {}", end_words(end)),
         Event::Approved(1) => "person    approves a draft".to_owned(),
         Event::Approved(drafts) => format!("person    approves {drafts} drafts"),
         Event::TimePasses(60) => "time      a minute passes".to_owned(),
@@ -166,6 +160,15 @@ fn event_line(event: &Event, scenario: &Scenario, execution: &Execution) -> Opti
         }
         Event::TroubleEnds => "          the trouble ends".to_owned(),
     })
+}
+
+fn end_words(end: &RunEnd) -> String {
+    match end {
+        RunEnd::Succeeded => "ends".to_owned(),
+        RunEnd::Failed(how) => format!("fails: {how}"),
+        RunEnd::Killed => "is killed".to_owned(),
+        RunEnd::TimedOut => "takes too long and is killed".to_owned(),
+    }
 }
 
 fn act_line(act: Act, customer: &str, words: &str) -> String {

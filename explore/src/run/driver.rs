@@ -273,10 +273,8 @@ impl Run<'_> {
         self.note(Event::RunStarts(round + 1)).await?;
         self.context.time = self.world.now().await;
         let ended = self.driver.app.run(&self.context, self.driver.app_timeout, self.kill_is_due()).await?;
-        self.all_requests().await?;
-        self.note(Event::RunEnds(round + 1, ended.clone())).await?;
-        self.record.runs.push(ended);
-        Ok(())
+        self.all_requests().await;
+        self.note(Event::RunEnds(round + 1, ended)).await
     }
 
     /// Runs the job beside a server, and again while it fails, as a supervisor would.
@@ -287,11 +285,10 @@ impl Run<'_> {
             self.note(Event::JobStarts).await?;
             let context = AppContext { time: self.world.now().await, ..self.context.clone() };
             let ended = job.run(&context, self.driver.app_timeout, self.kill_is_due()).await?;
-            self.all_requests().await?;
+            self.all_requests().await;
             let succeeded = ended == RunEnd::Succeeded;
-            self.note(Event::JobEnds(ended.clone())).await?;
+            self.note(Event::JobEnds(ended)).await?;
             self.wait_until_idle().await?;
-            self.record.job_end = Some(ended);
             if succeeded {
                 break;
             }
@@ -310,7 +307,7 @@ impl Run<'_> {
         if self.is_server() {
             !self.has_exited()
         } else {
-            self.record.runs.last() == Some(&RunEnd::Succeeded)
+            self.record.run_ends().next_back() == Some(&RunEnd::Succeeded)
         }
     }
 

@@ -227,9 +227,6 @@ pub(crate) struct Execution {
     pub(crate) server: bool,
     /// What happened beside them, each with its number in the order of everything.
     pub(crate) events: Vec<(u64, Event)>,
-    pub(crate) runs: Vec<RunEnd>,
-    /// How the job beside a server ended last.
-    pub(crate) job_end: Option<RunEnd>,
     pub(crate) ends: Vec<End>,
     /// For each expectation of the scenario, why it was not met.
     pub(crate) expectations: Vec<Option<String>>,
@@ -242,6 +239,22 @@ impl Execution {
     pub(crate) fn acts(&self) -> impl Iterator<Item = (Act, usize, u64)> + '_ {
         self.events.iter().filter_map(|(number, event)| match event {
             Event::Act(act, mail) => Some((*act, *mail, *number)),
+            _ => None,
+        })
+    }
+
+    /// Returns how the runs of the app ended, in order.
+    pub(crate) fn run_ends(&self) -> impl DoubleEndedIterator<Item = &RunEnd> {
+        self.events.iter().filter_map(|(_, event)| match event {
+            Event::RunEnds(_, end) => Some(end),
+            _ => None,
+        })
+    }
+
+    /// Returns how the job beside a server ended last.
+    pub(crate) fn job_end(&self) -> Option<&RunEnd> {
+        self.events.iter().rev().find_map(|(_, event)| match event {
+            Event::JobEnds(end) => Some(end),
             _ => None,
         })
     }

@@ -202,10 +202,10 @@ impl Judge<'_> {
         let at = self.execution.events.iter().rfind(ends).map(|(number, _)| *number);
         let broken = |summary: String| Some(Broken::new(Oracle::WellBehaved, summary).at(at));
         let server = self.execution.server;
-        if let Some(RunEnd::Failed(_) | RunEnd::TimedOut) = &self.execution.job_end {
+        if let Some(RunEnd::Failed(_) | RunEnd::TimedOut) = self.execution.job_end() {
             return broken("The job beside the server failed each time that it was run on a day.".into());
         }
-        match self.execution.runs.last() {
+        match self.execution.run_ends().next_back() {
             _ if self.execution.settled => None,
             Some(RunEnd::Failed(how)) if server => broken(format!("The server ends by itself: {how}.")),
             Some(RunEnd::Succeeded) if server => broken("The server ends by itself: exit status 0.".into()),
