@@ -320,7 +320,10 @@ impl Generator {
             let kind = self.random.choice(Kind::AT_RANDOM)?;
             let is_wanted =
                 |step: &&Step| Kind::of(&[**step]) == kind && self.moved_follow_up(**step).is_none();
-            let steps: Vec<Step> = reached.steps.iter().filter(is_wanted).copied().collect();
+            let mut steps: Vec<Step> = reached.steps.iter().filter(is_wanted).copied().collect();
+            if self.random.bool() && steps.iter().any(creates) {
+                steps.retain(creates);
+            }
             let mut step = self.random.choice(steps)?;
             if let (What::Act(..), Place::Before(request)) = (step.what, step.place)
                 && self.random.u8(..4) == 0

@@ -78,8 +78,8 @@ pub(crate) fn control_call(
     let clock = |seconds: u64| ControlCall::post("/clock", json!({ "advanceSeconds": seconds }));
     let inbound = |fields: Value| {
         let mut body = json!({ "to": inbox, "from": of.from, "text": of.text });
-        if let Some(subject) = &of.subject {
-            body["subject"] = json!(subject);
+        if let Some(subject) = of.more.get("subject") {
+            body["subject"] = subject.clone();
         }
         for (name, value) in fields.as_object().into_iter().flatten() {
             body[name] = value.clone();

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Mail, Scenario};
+use crate::json::text;
 
 /// A mail that begins a conversation.
 #[derive(Clone, Copy)]
@@ -45,13 +46,8 @@ impl Scenario {
         if let Some(mail) = self.mails.get_mut(number) {
             let mut body = std::mem::take(&mut mail.more);
             body.insert("text".to_owned(), Value::String(std::mem::take(&mut mail.text)));
-            body.extend(mail.subject.take().map(|subject| ("subject".to_owned(), Value::String(subject))));
             edit(&mut body);
-            let mut take = |key: &str| match body.remove(key) {
-                Some(Value::String(text)) => Some(text),
-                _ => None,
-            };
-            (mail.text, mail.subject) = (take("text").unwrap_or_default(), take("subject"));
+            mail.text = body.remove("text").as_ref().map(text).unwrap_or_default();
             mail.more = body;
         }
         self
@@ -61,7 +57,7 @@ impl Scenario {
     pub fn follow_up(mut self, number: usize, text: impl Into<String>) -> Self {
         if let Some(mail) = self.mails.get(number) {
             let (from, text) = (mail.from.clone(), text.into());
-            let follow_up = Mail { from, text, subject: None, follow_up: true, more: Map::new(), note: None };
+            let follow_up = Mail { from, text, follow_up: true, more: Map::new(), note: None };
             self.mails.push(follow_up);
         }
         self

@@ -85,11 +85,10 @@ impl fmt::Debug for Scenario {
 #[derive(Clone, PartialEq)]
 pub(crate) struct Mail {
     pub(crate) from: String,
-    pub(crate) subject: Option<String>,
     pub(crate) text: String,
     /// Whether it comes in the conversation of the customer's mail before it, when the app had time to answer that one.
     pub(crate) follow_up: bool,
-    /// What else the control call for a mail takes.
+    /// What else the control call for a mail takes, such as its subject.
     pub(crate) more: Map<String, Value>,
     /// What a colleague notes as soon as it has come.
     pub(crate) note: Option<String>,
@@ -98,7 +97,7 @@ pub(crate) struct Mail {
 impl Mail {
     fn plain(number: usize, text: &str) -> Self {
         let from = format!("customer{}@customer.example", number + 1);
-        Self { from, subject: None, text: text.to_owned(), follow_up: false, more: Map::new(), note: None }
+        Self { from, text: text.to_owned(), follow_up: false, more: Map::new(), note: None }
     }
 
     /// Returns the body of the control call that brings it.
@@ -107,9 +106,6 @@ impl Mail {
         body.insert("to".to_owned(), json!(to));
         body.insert("from".to_owned(), json!(self.from));
         body.insert("text".to_owned(), json!(self.text));
-        if let Some(subject) = &self.subject {
-            body.insert("subject".to_owned(), json!(subject));
-        }
         Value::Object(body)
     }
 }

@@ -39,7 +39,6 @@ enum People {
 #[derive(Deserialize)]
 struct OwnFields {
     from: Option<String>,
-    subject: Option<String>,
     #[serde(default)]
     text: String,
     #[serde(default)]
@@ -205,8 +204,7 @@ impl Reader<'_> {
         fields.retain(|name, _| FIELDS.contains(&name.as_str()));
         let Some(own) = self.read_value::<OwnFields>(&key, Value::Object(fields), "") else { return read };
         read.from = own.from.unwrap_or(read.from);
-        (read.subject, read.text, read.follow_up, read.more) =
-            (own.subject, own.text, own.follow_up, own.more);
+        (read.text, read.follow_up, read.more) = (own.text, own.follow_up, own.more);
         // The control call reads it in the same way.
         let _: Option<InboundMail> = self.read_value(&key, read.inbound("inbox@customer.example"), "");
         read
