@@ -82,13 +82,11 @@ impl Session {
             runs = self.runs(&schedule, MIN_VARYING_RUNS).await?;
         }
         let first_mail_runs = self.first_mail_runs(&schedule).await?;
-        let (variations, all) = (self.variations(), runs.iter().collect::<Vec<_>>());
+        let all: Vec<&Execution> = runs.iter().collect();
         for run in runs.iter() {
-            let judge = |same_texts: &_| {
-                let judge = Judge::new(&self.driver.scenario, run, &all, &variations, same_texts);
-                Judge { first_mail_runs: Some(&first_mail_runs), ..judge }.judge_undisturbed()
-            };
-            if let Some(Broken { oracle, summary, .. }) = self.compared_texts.judge(judge).await? {
+            let broken =
+                self.ask(|judge| judge.judge_undisturbed(), run, &all, &[], Some(&first_mail_runs)).await?;
+            if let Some(Broken { oracle, summary, .. }) = broken {
                 let last_lines = run.run_ends().flat_map(quoted_lines).collect();
                 return Err(ExploreError::BrokenWithoutTrouble { oracle, summary, last_lines });
             }
@@ -147,22 +145,32 @@ impl Session {
 
     /// Says which rule a run breaks. What takes further runs is looked at only when it seems to break one.
     async fn judge(&self, execution: &Execution, undisturbed: &[&Execution]) -> Result<Option<Broken>> {
-        let (scenario, schedule) = (&self.driver.scenario, &execution.schedule);
-        let judge = |first_mail_runs: Option<Vec<(SecondMail, End)>>, quiet_runs: Vec<Execution>| async move {
-            let variations = self.variations();
-            let judge = |same_texts: &_| {
-                let judge = Judge::new(scenario, execution, undisturbed, &variations, same_texts);
-                let first_mail_runs = first_mail_runs.as_deref();
-                Judge { quiet_runs: &quiet_runs, first_mail_runs, ..judge }.judge()
-            };
-            self.compared_texts.judge(judge).await
-        };
-        let broken = judge(None, Vec::new()).await?;
-        let has_follow_up = schedule.mails.iter().any(|mail| scenario.mails[*mail].follow_up);
+        let broken = self.ask(|judge| judge.judge(), execution, undisturbed, &[], None).await?;
+        let schedule = &execution.schedule;
+        let has_follow_up = schedule.mails.iter().any(|mail| self.driver.scenario.mails[*mail].follow_up);
         if broken.is_none() || (schedule.acts().next().is_none() && !has_follow_up) {
             return Ok(broken);
         }
-        judge(Some(self.first_mail_runs(schedule).await?), self.quiet_runs(schedule).await?).await
+        let first_mail_runs = self.first_mail_runs(schedule).await?;
+        let quiet_runs = self.quiet_runs(schedule).await?;
+        self.ask(|judge| judge.judge(), execution, undisturbed, &quiet_runs, Some(&first_mail_runs)).await
+    }
+
+    /// Asks the rules about a run.
+    async fn ask(
+        &self,
+        rules: fn(&Judge<'_>) -> Option<Broken>,
+        execution: &Execution,
+        undisturbed: &[&Execution],
+        quiet_runs: &[Execution],
+        first_mail_runs: Option<&[(SecondMail, End)]>,
+    ) -> Result<Option<Broken>> {
+        let variations = self.variations();
+        let ask = |same_texts: &_| {
+            let judge = Judge::new(&self.driver.scenario, execution, undisturbed, &variations, same_texts);
+            rules(&Judge { quiet_runs, first_mail_runs, ..judge })
+        };
+        self.compared_texts.judge(ask).await
     }
 
     /// Runs each second mail of a schedule as the first and only one of its customer, without trouble: what the app does not answer
