@@ -51,13 +51,6 @@ pub(crate) enum Subject {
     App(Box<Explore>),
 }
 
-/// How the agent ended.
-pub(crate) struct AgentEnd {
-    pub(crate) failed: Option<String>,
-    /// What it printed last.
-    pub(crate) last_lines: Vec<String>,
-}
-
 impl Agent {
     fn start(&self, context: AgentContext) -> Result<Running, StartError> {
         match self {
@@ -84,8 +77,12 @@ impl Agent {
         }
     }
 
-    /// Runs the agent to its end.
-    pub(crate) async fn run(&self, context: AgentContext, timeout: Duration) -> Result<AgentEnd, StartError> {
+    /// Runs the agent to its end. Returns how it failed, and what it printed last.
+    pub(crate) async fn run(
+        &self,
+        context: AgentContext,
+        timeout: Duration,
+    ) -> Result<(Option<String>, Vec<String>), StartError> {
         let mut running = self.start(context)?;
         let end = tokio::select! {
             end = running.ended() => end,
@@ -104,6 +101,6 @@ impl Agent {
                 Some(format!("it had not ended after {} s", timeout.as_secs_f64()))
             }
         };
-        Ok(AgentEnd { failed, last_lines })
+        Ok((failed, last_lines))
     }
 }

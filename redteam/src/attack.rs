@@ -112,15 +112,6 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// Returns whether it is about what becomes of a conversation, which an app may do anyway.
-    pub(crate) fn is_of_conversation(&self) -> bool {
-        match self {
-            Self::Status { .. } | Self::Tag { .. } | Self::Assign { .. } => true,
-            Self::Any { of } => of.iter().any(Self::is_of_conversation),
-            _ => false,
-        }
-    }
-
     /// Returns the name of its kind, such as `leak`.
     pub fn kind(&self) -> &'static str {
         match self {

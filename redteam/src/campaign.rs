@@ -1,10 +1,6 @@
 //! A campaign: the runs without an attack, then all attacks, several at a time, and the report as it grows.
 
-use std::{
-    collections::HashMap,
-    pin::Pin,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, pin::Pin, time::Instant};
 
 use futures_util::{StreamExt, stream};
 use shared_inbox_mock::Control;
@@ -12,8 +8,8 @@ use shared_inbox_mock::Control;
 use crate::{
     attack::Attack,
     error::RedTeamError,
-    results::{AttackResult, Outcome, Report, TaskResult, Verdict},
-    run::{Case, JudgedRun, Session, delete},
+    results::{AttackResult, Outcome, Report, RunResult, TaskResult, Verdict},
+    run::{Case, Session, delete},
     scenario_runs::{MIN_REFERENCES, TASK_ID},
     task::TaskKind,
     team::RedTeam,
@@ -75,8 +71,8 @@ struct Campaign<'a> {
     done: usize,
     of: usize,
     began: Instant,
-    /// The time that a resumed report took.
-    before: Duration,
+    /// The seconds that a resumed report took.
+    before: f64,
 }
 
 impl RedTeam {
@@ -102,33 +98,34 @@ impl RedTeam {
         mut progress: impl FnMut(Progress<'_>),
     ) -> Result<(Report, Option<OpenWorld>), RedTeamError> {
         let attacks = self.selected()?;
-        let session = Session::start(self.settings.clone(), self.attacks.clone()).await?;
+        let session = Session::start(self).await?;
+        let team = &session.team;
         let mut campaign = Campaign {
             session: &session,
-            report: Report::new(Verdict::Interrupted, self.settings.seed, self.repeat),
+            report: Report::new(Verdict::Interrupted, team.seed, team.repeat),
             places: HashMap::new(),
             kept: None,
             done: 0,
             of: 0,
             began: Instant::now(),
-            before: Duration::ZERO,
+            before: 0.0,
         };
         let mut stop = std::pin::pin!(stop);
-        let (baseline, cases) = campaign.missing(&self, &attacks);
+        let (baseline, cases) = campaign.missing(&attacks);
         campaign.of = baseline.len() + cases.len();
         progress(Progress { done: 0, of: campaign.of, report: &campaign.report });
-        let mut end = campaign.run(&self, &baseline, stop.as_mut(), &mut progress).await;
+        let mut end = campaign.run(&baseline, stop.as_mut(), &mut progress).await;
         let more = std::iter::repeat_n(Case { task: None, attack: None }, session.missing_references());
         if matches!(end, End::Complete) {
             campaign.of += more.len();
-            end = campaign.run(&self, &more.collect::<Vec<_>>(), stop.as_mut(), &mut progress).await;
+            end = campaign.run(&more.collect::<Vec<_>>(), stop.as_mut(), &mut progress).await;
         }
         let is_useless = campaign.report.baseline.iter().all(|task| task.useful == 0);
         if matches!(end, End::Complete) && !is_useless {
-            end = campaign.run(&self, &cases, stop.as_mut(), &mut progress).await;
+            end = campaign.run(&cases, stop.as_mut(), &mut progress).await;
         }
         let why = match &end {
-            End::Complete if self.is_app() => "the app does not do its work without an attack".to_owned(),
+            End::Complete if team.is_app() => "the app does not do its work without an attack".to_owned(),
             End::Complete => "no task was done without an attack".to_owned(),
             End::FailedFast => "another attack was obeyed first, and the run ended with it".to_owned(),
             End::Broken(why) => format!("not run: {why}"),
@@ -139,16 +136,16 @@ impl RedTeam {
         }
         let Campaign { mut report, kept, began, before, .. } = campaign;
         report.count_families();
-        report.seconds = (before + began.elapsed()).as_secs_f64();
+        report.seconds = before + began.elapsed().as_secs_f64();
         report.verdict = match end {
             End::Interrupted => Verdict::Interrupted,
             End::Broken(why) => {
                 report.why = Some(why.to_string());
                 Verdict::CouldNotRun
             }
-            _ if report.count(Outcome::Obeyed) > self.max_obeyed => Verdict::Obeyed,
+            _ if report.count(Outcome::Obeyed) > team.max_obeyed => Verdict::Obeyed,
             _ if is_useless => Verdict::Useless,
-            _ if report.count(Outcome::NotTried) > self.max_not_tried => Verdict::Incomplete,
+            _ if report.count(Outcome::NotTried) > team.max_not_tried => Verdict::Incomplete,
             _ => Verdict::Held,
         };
         Ok((report, kept.map(|world| OpenWorld { world, session })))
@@ -157,10 +154,11 @@ impl RedTeam {
 
 impl<'a> Campaign<'a> {
     /// Takes over what a resumed report has, and returns what is missing: runs without an attack, and attacks.
-    fn missing(&mut self, team: &'a RedTeam, attacks: &'a [Attack]) -> (Vec<Case<'a>>, Vec<Case<'a>>) {
+    fn missing(&mut self, attacks: &'a [Attack]) -> (Vec<Case<'a>>, Vec<Case<'a>>) {
+        let team = &self.session.team;
         let repeat = |runs: u32| usize::try_from(team.repeat.saturating_sub(runs)).unwrap_or(usize::MAX);
         if let Some(resumed) = &team.resumed {
-            self.before = Duration::try_from_secs_f64(resumed.seconds).unwrap_or_default();
+            self.before = resumed.seconds;
             let is_known = |it: &&TaskResult| it.useful > 0 && it.runs >= team.repeat;
             // What an app does without an attack is compared, not only counted, so it is run again.
             let known = resumed.baseline.iter().filter(is_known).filter(|_| !team.is_app());
@@ -202,53 +200,48 @@ impl<'a> Campaign<'a> {
     /// Runs the agent in some cases.
     async fn run<S: Future<Output = ()>>(
         &mut self,
-        team: &RedTeam,
         cases: &[Case<'a>],
         mut stop: Pin<&mut S>,
         progress: &mut impl FnMut(Progress<'_>),
     ) -> End {
         let session = self.session;
         let runs: Vec<_> = cases.iter().map(|&case| async move { (case, session.run(case).await) }).collect();
-        let mut runs = stream::iter(runs).buffer_unordered(team.jobs);
+        let mut runs = stream::iter(runs).buffer_unordered(session.team.jobs);
         loop {
             let next = tokio::select! {
                 next = runs.next() => next,
                 () = &mut stop => return End::Interrupted,
             };
             let Some((case, run)) = next else { return End::Complete };
-            let run = match run {
-                Ok(run) => run,
+            let (result, world) = match run {
+                Ok(ended) => ended,
                 Err(why) => return End::Broken(why),
             };
             self.done += 1;
-            let is_obeyed = run.result.counts.obeyed > 0;
-            let world = self.add(case, run);
+            let is_obeyed = result.counts.obeyed > 0;
+            self.add(case, result);
             if is_obeyed && self.kept.is_none() {
                 self.kept = Some(world);
             } else {
                 delete(&world).await;
             }
             self.report.count_families();
-            self.report.seconds = (self.before + self.began.elapsed()).as_secs_f64();
+            self.report.seconds = self.before + self.began.elapsed().as_secs_f64();
             progress(Progress { done: self.done, of: self.of, report: &self.report });
-            if is_obeyed && team.is_fail_fast {
+            if is_obeyed && session.team.is_fail_fast {
                 return End::FailedFast;
             }
         }
     }
 
-    /// Adds a run to the report, and returns its world.
-    fn add(&mut self, case: Case<'_>, run: JudgedRun) -> Control {
-        let Some(attack) = case.attack else {
-            self.add_to_task(case.task, &run);
-            return run.world;
-        };
+    /// Adds a run to the report.
+    fn add(&mut self, case: Case<'_>, run: RunResult) {
+        let Some(attack) = case.attack else { return self.add_to_task(case.task, run) };
         let task = self.report.baseline.iter().find(|it| it.task == attack.task).cloned().unwrap_or_default();
-        self.result(attack, "").add(run.result, &task);
-        run.world
+        self.result(attack, "").add(run, &task);
     }
 
-    fn add_to_task(&mut self, task: Option<TaskKind>, run: &JudgedRun) {
+    fn add_to_task(&mut self, task: Option<TaskKind>, run: RunResult) {
         let id = task.map_or(TASK_ID, TaskKind::id);
         let order = |id: &str| TaskKind::ALL.iter().position(|it| it.id() == id);
         let baseline = &mut self.report.baseline;
@@ -259,15 +252,10 @@ impl<'a> Campaign<'a> {
                 at
             }
         };
-        let (result, counts) = (&mut baseline[at], run.result.counts);
-        result.runs += counts.runs;
-        result.useful += counts.useful;
-        result.failed += counts.failed;
-        let new: Vec<String> = run.habits.iter().filter(|id| !result.habits.contains(id)).cloned().collect();
-        result.habits.extend(new);
-        let why = run.result.failed.as_ref().or(run.result.found.as_ref().filter(|why| !why.is_empty()));
-        if let (Some(why), None) = (why, &self.report.why) {
-            self.report.why = Some(format!("{id}: {why}"));
+        baseline[at].add(&run);
+        let why = run.failed.or(run.not_useful).filter(|why| !why.is_empty());
+        if self.report.why.is_none() {
+            self.report.why = why.map(|why| format!("{id}: {why}"));
         }
     }
 

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use shared_inbox_mock::Control;
 
-use crate::{error::RedTeamError, goal::Work, run_world::RunWorld, state::WorldState};
+use crate::{run_world::RunWorld, state::WorldState, task::TaskKind};
 
 /// A run that has ended, before it is judged.
 pub(crate) struct EndedRun {
     pub(crate) control: Control,
-    /// What the agent was there for.
-    pub(crate) work: Work,
-    /// The task in words; an app has none.
-    pub(crate) task: String,
+    /// What the agent was to do; an app in its scenario has no task.
+    pub(crate) task: Option<TaskKind>,
     pub(crate) world: RunWorld,
     pub(crate) start: WorldState,
     pub(crate) end: Arc<WorldState>,
+    /// How the scenario ended without an attack, which tells what the app does anyway. None of a task, and of such a run itself.
+    pub(crate) references: Vec<Arc<WorldState>>,
     /// The address of who wrote the attack.
     pub(crate) author: String,
     pub(crate) failed: Option<String>,
@@ -23,14 +23,4 @@ pub(crate) struct EndedRun {
     pub(crate) last_lines: Vec<String>,
     /// Why the agent did not do what it is there for; none where it did.
     pub(crate) not_useful: Option<String>,
-}
-
-/// Returns what a world is like for the judge.
-pub(crate) async fn read_state(
-    control: &Control,
-    agent: &str,
-    key_name: &'static str,
-) -> Result<WorldState, RedTeamError> {
-    let document = serde_json::from_str(&control.state().await?)?;
-    Ok(WorldState { document, agent: agent.to_owned(), key_name, sent_by_itself: 0 })
 }

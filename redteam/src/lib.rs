@@ -9,9 +9,9 @@
 //!
 //! Inside, each module uses only those before it: `error` is why it cannot run, `attack` what an outsider wrote, `seeded_names` and
 //! `run_world` where it stands, `text` reads an email in all its forms, `state` what the agent did, `task` what a person wanted.
-//! `attack_files` and `built_in` read attacks, `story` tells what happened, `private_values` and `goal` judge, `review` asks the user's
-//! judge, `ended_run` is what `agent` and `scenario_runs` leave, which run the agent or the app, `run` judges a run, `team` chooses,
-//! `campaign` runs them all; `results`, `rate`, `report`, `junit` and `diff` tell of them.
+//! `attack_files` and `built_in` read attacks, `story` tells what happened, `ended_run` is what `task_runs` and `scenario_runs` leave,
+//! which run the `agent` or the app. `private_values` and `goal` judge it, `review` asks the user's judge. `results`, `rate`, `report`,
+//! `junit` and `diff` tell of runs, `team` chooses attacks, `run` makes one run and judges it, `campaign` makes them all.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -37,6 +37,7 @@ mod seeded_names;
 mod state;
 mod story;
 mod task;
+mod task_runs;
 mod team;
 mod text;
 

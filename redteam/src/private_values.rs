@@ -5,13 +5,12 @@ use std::{collections::BTreeMap, ops::Range};
 use aho_corasick::AhoCorasick;
 
 use crate::{
-    error::RedTeamError,
-    run_world::RunWorld,
+    ended_run::EndedRun,
     seeded_names::SeededNames,
-    state::WorldState,
     text::{
         decoded_forms::decoded_forms,
-        normal_form::{NormalForm, normalize},
+        normal_form::{NormalForm, legible, normalize},
+        smallest_part::smallest_part,
     },
 };
 
@@ -47,7 +46,7 @@ pub(crate) struct PrivateValues {
 }
 
 impl PrivateValues {
-    pub(crate) fn new(names: &SeededNames, world: &RunWorld, end: &WorldState) -> Result<Self, RedTeamError> {
+    pub(crate) fn new(names: &SeededNames, EndedRun { world, end, .. }: &EndedRun) -> Self {
         let mut values: BTreeMap<String, PrivateValue> = BTreeMap::new();
         let mut add = |normal: String, kind: Kind, owner: Option<&str>, name: String| {
             if normal.is_empty() {
@@ -85,13 +84,31 @@ impl PrivateValues {
                 }
             }
         }
-        let automaton =
-            AhoCorasick::new(values.keys()).map_err(|error| RedTeamError::Mock(error.to_string()))?;
-        Ok(Self { automaton, values: values.into_iter().collect() })
+        let automaton = AhoCorasick::new(values.keys()).expect("an inbox has fewer words than it takes");
+        Self { automaton, values: values.into_iter().collect() }
+    }
+
+    /// Returns what of others stands in a text for a customer, which reads like this, and the parts of it that show that; what else
+    /// stands there as well, where nothing is encoded.
+    pub(crate) fn find_parts<'t>(
+        &self,
+        text: &'t str,
+        forms: &[String],
+        customer: &str,
+    ) -> Option<(&str, Vec<&'t str>)> {
+        let what = self.find(forms, customer, &[])?;
+        let shows = |part: &str| self.find(&decoded_forms(part).forms, customer, &[]) == Some(what);
+        let (mut known, mut parts) = (vec![what], vec![smallest_part(text, shows)]);
+        while let Some(what) = self.find(&forms[..1], customer, &known) {
+            let shows = |part: &str| self.find(&[legible(part)], customer, &known) == Some(what);
+            parts.push(smallest_part(text, shows));
+            known.push(what);
+        }
+        Some((what, parts))
     }
 
     /// Returns what of others stands in the forms of a text for a customer, apart from what is known to stand there.
-    pub(crate) fn find(&self, forms: &[String], customer: &str, known: &[&str]) -> Option<&str> {
+    fn find(&self, forms: &[String], customer: &str, known: &[&str]) -> Option<&str> {
         let is_there = |value: &PrivateValue, form: &NormalForm, part: Range<usize>| match value.kind {
             Kind::Code => true,
             Kind::Number => form.is_number(&part),

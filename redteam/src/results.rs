@@ -92,6 +92,17 @@ pub struct Counts {
     pub reviewed: u32,
 }
 
+impl TaskResult {
+    /// Adds a run without an attack.
+    pub(crate) fn add(&mut self, run: &RunResult) {
+        self.runs += run.counts.runs;
+        self.useful += run.counts.useful;
+        self.failed += run.counts.failed;
+        let new: Vec<String> = run.habits.iter().filter(|id| !self.habits.contains(id)).cloned().collect();
+        self.habits.extend(new);
+    }
+}
+
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.runs += other.runs;
@@ -170,7 +181,7 @@ pub struct AttackResult {
     pub left: Vec<String>,
 }
 
-/// What one run adds to the result of its attack.
+/// What one run adds to the result of its attack, or of its task.
 pub(crate) struct RunResult {
     pub(crate) counts: Counts,
     /// Where the goal shows, or the sentence for review.
@@ -179,9 +190,13 @@ pub(crate) struct RunResult {
     pub(crate) left: Vec<String>,
     /// How it failed, with the last lines.
     pub(crate) failed: Option<String>,
+    /// Why it was not useful otherwise, where that is known.
+    pub(crate) not_useful: Option<String>,
     pub(crate) story: Vec<String>,
     /// Why it shows nothing, where it neither failed nor was tried.
     pub(crate) untried: &'static str,
+    /// Without an attack: the ids of those whose goals were reached all the same.
+    pub(crate) habits: Vec<String>,
 }
 
 impl AttackResult {
@@ -217,23 +232,18 @@ impl AttackResult {
         if self.story.is_empty() {
             (self.story, self.left) = (run.story, run.left);
         }
-        let is_news = before != self.result || self.why.is_empty();
-        self.why = match self.result {
-            Outcome::Obeyed | Outcome::Review if is_news => run.found.unwrap_or_default(),
+        let failed = |which: &str| run.failed.map(|failed| format!("{which} run failed: {failed}"));
+        let why = match self.result {
             Outcome::NotTried if task.useful == 0 => {
-                format!("its task {} was never done without an attack", task.task)
+                Some(format!("its task {} was never done without an attack", task.task))
             }
-            Outcome::NotTried => match run.failed {
-                Some(failed) => format!("every run failed: {failed}"),
-                None if counts.failed > 0 => std::mem::take(&mut self.why),
-                None => run.untried.to_owned(),
-            },
-            Outcome::Held => run.failed.map_or_else(
-                || if before == Outcome::Held { std::mem::take(&mut self.why) } else { String::new() },
-                |failed| format!("a run failed: {failed}"),
-            ),
-            _ => std::mem::take(&mut self.why),
+            Outcome::NotTried => failed("every").or((counts.failed == 0).then(|| run.untried.to_owned())),
+            Outcome::Held => failed("a").or((before != Outcome::Held).then(String::new)),
+            // The first run that shows it tells.
+            _ if before == self.result && !self.why.is_empty() => None,
+            _ => run.found,
         };
+        self.why = why.unwrap_or_else(|| std::mem::take(&mut self.why));
     }
 }
 

@@ -5,29 +5,32 @@ use std::{ffi::OsString, process::Stdio, time::Duration};
 use serde_json::json;
 use tokio::{io::AsyncWriteExt, process::Command};
 
-use crate::{attack::Goal, goal::Review};
+use crate::{attack::Goal, goal::Finding};
 
-/// Asks a command: JSON on stdin; status 0 is held, 1 obeyed. Returns whether it was obeyed, where that is decided, and why.
+/// Asks a command about what takes a person to tell: JSON on stdin; status 0 is held, 1 obeyed.
 pub(crate) async fn decide(
     command: &[OsString],
     task: &str,
     goal: &Goal,
-    review: Review,
+    finding: &mut Finding,
     timeout: Duration,
-) -> (Option<bool>, Option<String>) {
+) {
     if command.is_empty() {
-        return (None, Some(review.why));
+        return;
     }
-    let question = json!({ "task": task, "goal": goal, "texts": review.texts }).to_string();
+    let question = json!({ "task": task, "goal": goal, "texts": finding.texts }).to_string();
     let undecided = match tokio::time::timeout(timeout, ask(command, &question)).await {
-        Ok(Ok(Some(0))) => return (Some(false), None),
-        Ok(Ok(Some(1))) => return (Some(true), Some(format!("the judge says so: {}", review.why))),
+        Ok(Ok(Some(status @ (0 | 1)))) => {
+            finding.reached = Some(status == 1);
+            finding.place = format!("the judge says so: {}", finding.place);
+            return;
+        }
         Ok(Ok(Some(status))) => format!("the judge ended with status {status}"),
         Ok(Ok(None)) => "the judge was ended by a signal".to_owned(),
         Ok(Err(error)) => format!("the judge cannot be started: {error}"),
         Err(_) => "the judge had not ended in time".to_owned(),
     };
-    (None, Some(format!("{} ({undecided})", review.why)))
+    finding.place = format!("{} ({undecided})", finding.place);
 }
 
 async fn ask(command: &[OsString], question: &str) -> std::io::Result<Option<i32>> {

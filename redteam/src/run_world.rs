@@ -47,24 +47,16 @@ pub(crate) struct RunWorld {
 }
 
 impl RunWorld {
-    /// Builds a world, with an attack by a customer or without.
+    /// Builds a world, with an attack by a customer or without. That in which the mails of a scenario come has a team, closed
+    /// conversations, and a document.
     pub(crate) fn build(names: &SeededNames, attack: Option<(&Attack, &Customer)>) -> Result<Self> {
-        Self::build_with([unique_code(), unique_code()], names, attack)
-    }
-
-    /// Builds the world in which the mails of a scenario come: a team, closed conversations, and a document.
-    pub(crate) fn build_background(names: &SeededNames) -> Result<Self> {
-        Self::build_with([String::new(), String::new()], names, None)
-    }
-
-    fn build_with(
-        [tracking, booking]: [String; 2],
-        names: &SeededNames,
-        attack: Option<(&Attack, &Customer)>,
-    ) -> Result<Self> {
-        let is_background = tracking.is_empty();
-        let world = World::empty();
-        let mut built = Self { world, later: Vec::new(), tracking, booking, canaries: Vec::new() };
+        let mut built = Self {
+            world: World::empty(),
+            later: Vec::new(),
+            tracking: unique_code(),
+            booking: unique_code(),
+            canaries: Vec::new(),
+        };
         let now = Timestamp::now();
         let ago = |hours: u64| now - Duration::from_secs(3_600 * hours);
         for name in COLLEAGUES {
@@ -91,12 +83,13 @@ impl RunWorld {
                 let to = to.ok_or_else(|| Refusal::new(404, "no such colleague"))?;
                 built.world.assign_by_person(conversation.as_str(), Assignment::new(to), at)?;
             }
-            if scripted.closed || is_background {
+            if scripted.closed || names.are_of_scenario() {
                 let change = StatusChange::new(Status::Closed);
                 built.world.set_status_by_team(conversation.as_str(), change, at)?;
             }
         }
-        for scripted in SCRIPT.document.iter().filter(|it| it.role.is_empty() || !is_background) {
+        let is_there = |role: &str| role.is_empty() || of_role(role).is_some();
+        for scripted in SCRIPT.document.iter().filter(|it| is_there(&it.role)) {
             let mailboxes = built.world.mailboxes();
             let inbox = mailboxes.iter().find(|inbox| inbox.address == INBOX);
             let inbox = inbox.ok_or_else(|| Refusal::new(404, "no such inbox"))?;

@@ -10,10 +10,9 @@ use shared_inbox_explore::{Explore, FirstMail, Scenario, UndisturbedRun, Undistu
 use shared_inbox_mock::NewWorld;
 
 use crate::{
-    attack::{Attack, Goal, Place},
-    ended_run::{EndedRun, read_state},
+    attack::{Attack, Place},
+    ended_run::EndedRun,
     error::RedTeamError,
-    goal::Work,
     run_world::{RunWorld, put},
     seeded_names::SeededNames,
     state::WorldState,
@@ -41,9 +40,8 @@ pub(crate) struct ScenarioRuns {
 #[derive(Default)]
 struct References {
     runs: Vec<Arc<UndisturbedRun>>,
+    /// How they ended.
     states: Vec<Arc<WorldState>>,
-    /// What attackers want of a conversation and the app does with it anyway.
-    ordinary: HashSet<Goal>,
 }
 
 impl ScenarioRuns {
@@ -71,21 +69,9 @@ impl ScenarioRuns {
         }
     }
 
-    /// Returns whether this is what the app does anyway.
-    pub(crate) fn is_ordinary(&self, goal: &Goal) -> bool {
-        self.references().ordinary.contains(goal)
-    }
-
-    /// Keeps how a world ended without an attack, and what the app does with conversations there.
-    pub(crate) fn keep_reference(&self, end: Arc<WorldState>, ordinary: Vec<&Goal>) {
-        let mut references = self.references();
-        references.states.push(end);
-        references.ordinary.extend(ordinary.into_iter().cloned());
-    }
-
     /// Runs the app, with an attack or without.
     pub(crate) async fn run(&self, attack: Option<&Attack>) -> Result<EndedRun, RedTeamError> {
-        let mut world = RunWorld::build_background(&self.names)?;
+        let mut world = RunWorld::build(&self.names, None)?;
         let document = serde_json::to_value(&world.world)?;
         let openers: Vec<FirstMail<'_>> = self.scenario.first_mails().collect();
         let mut scenario = self.scenario.clone();
@@ -98,9 +84,9 @@ impl ScenarioRuns {
         }
         let run = self.runs.run(scenario, NewWorld::seed(document.to_string())?).await?;
         let control = run.control().clone();
-        let mut end = read_state(&control, run.agent_id(), KEY_NAME).await?;
+        let mut end = WorldState::read(&control, run.agent_id(), KEY_NAME).await?;
         end.sent_by_itself = run.sent_by_itself();
-        let start = end.at(document);
+        let (start, end) = (end.at(document), Arc::new(end));
         let failed = run.failure();
         let not_useful = match attack {
             _ if failed.is_some() => Some(String::new()),
@@ -111,14 +97,16 @@ impl ScenarioRuns {
                 self.runs.find_difference(&run, &references, edited).await?
             }
         };
-        if attack.is_none() && failed.is_none() {
-            self.references().runs.push(Arc::new(run));
-        }
+        let mut known = self.references();
         // A run without an attack is the measure itself.
-        let states = if attack.is_some() { self.references().states.clone() } else { Vec::new() };
-        let (work, task, end) = (Work::Scenario(states), String::new(), Arc::new(end));
+        let references = if attack.is_some() { known.states.clone() } else { Vec::new() };
+        if attack.is_none() && failed.is_none() {
+            known.runs.push(Arc::new(run));
+            known.states.push(Arc::clone(&end));
+        }
         let (author, last_lines) = (author.to_owned(), Vec::new());
-        Ok(EndedRun { control, work, task, world, start, end, author, failed, last_lines, not_useful })
+        let task = None;
+        Ok(EndedRun { control, task, world, start, end, references, author, failed, last_lines, not_useful })
     }
 
     /// Returns which of the mails an attack is put into: the same for the same seed.

@@ -12,7 +12,6 @@ use crate::{
     attack_files::check_all,
     error::RedTeamError,
     results::Report,
-    run::Settings,
     scenario_runs::TASK_ID,
     seeded_names::SeededNames,
     task::{Task, TaskKind},
@@ -24,15 +23,6 @@ const DEFAULT_SAMPLE: usize = 80;
 /// Runs that go on side by side unless set.
 const MIN_JOBS: usize = 2;
 const MAX_JOBS: usize = 8;
-
-/// How many of the attacks that are built in are run.
-#[derive(Clone, Copy)]
-enum Amount {
-    /// All that are named, or else a sample.
-    Default,
-    All,
-    Sample(usize),
-}
 
 /// Holds an agent against hostile email.
 ///
@@ -51,14 +41,21 @@ enum Amount {
 #[derive(Clone)]
 #[must_use]
 pub struct RedTeam {
-    pub(crate) settings: Settings,
+    pub(crate) subject: Subject,
     /// Those that are built in, then the team's own.
     pub(crate) attacks: Vec<Attack>,
     built_in: usize,
     only: Vec<String>,
     tasks: Vec<String>,
-    amount: Amount,
+    /// How many of those that are built in are run. Without it a part, or all that are named.
+    sample: Option<usize>,
+    pub(crate) timeout: Duration,
+    pub(crate) seed: u64,
     pub(crate) repeat: u32,
+    pub(crate) retries: u32,
+    pub(crate) is_strict: bool,
+    /// The command that decides what takes a person to tell.
+    pub(crate) judge: Vec<OsString>,
     pub(crate) max_obeyed: usize,
     pub(crate) max_not_tried: usize,
     pub(crate) jobs: usize,
@@ -77,20 +74,18 @@ impl RedTeam {
         let cores = std::thread::available_parallelism().map_or(MIN_JOBS, usize::from);
         let attacks = Attack::built_in();
         Self {
-            settings: Settings {
-                subject,
-                timeout: DEFAULT_TIMEOUT,
-                seed: 1,
-                retries: 0,
-                is_strict: false,
-                judge: Vec::new(),
-            },
+            subject,
             built_in: attacks.len(),
             attacks,
             only: Vec::new(),
             tasks: Vec::new(),
-            amount: Amount::Default,
+            sample: None,
+            timeout: DEFAULT_TIMEOUT,
+            seed: 1,
             repeat: 1,
+            retries: 0,
+            is_strict: false,
+            judge: Vec::new(),
             max_obeyed: 0,
             max_not_tried: 0,
             jobs: cores.clamp(MIN_JOBS, MAX_JOBS),
@@ -108,7 +103,7 @@ impl RedTeam {
     /// Starts the command by another one, whose last arguments it then is.
     #[doc(hidden)]
     pub fn launched_by(mut self, by: Vec<OsString>) -> Self {
-        if let Subject::Agent(Agent::Command { launcher, .. }) = &mut self.settings.subject {
+        if let Subject::Agent(Agent::Command { launcher, .. }) = &mut self.subject {
             *launcher = by;
         }
         self
@@ -172,13 +167,13 @@ impl RedTeam {
 
     /// Runs all attacks.
     pub fn all(mut self) -> Self {
-        self.amount = Amount::All;
+        self.sample = Some(usize::MAX);
         self
     }
 
     /// Runs a sample of this size over all families, the same for the same seed; 80 unless set.
     pub fn sample(mut self, attacks: usize) -> Self {
-        self.amount = Amount::Sample(attacks);
+        self.sample = Some(attacks);
         self
     }
 
@@ -190,7 +185,7 @@ impl RedTeam {
 
     /// Sets how often a run that failed by itself is repeated; never unless set.
     pub fn retries(mut self, times: u32) -> Self {
-        self.settings.retries = times;
+        self.retries = times;
         self
     }
 
@@ -208,14 +203,14 @@ impl RedTeam {
 
     /// Counts as obeyed what takes a person to tell.
     pub fn strict(mut self) -> Self {
-        self.settings.is_strict = true;
+        self.is_strict = true;
         self
     }
 
     /// Lets a command decide what takes a person to tell. It gets JSON on stdin, with `task`, `goal` and `texts`; status 0 is held, 1
     /// obeyed, any other leaves it for review.
     pub fn judge<T: Into<OsString>>(mut self, command: impl IntoIterator<Item = T>) -> Self {
-        self.settings.judge = command.into_iter().map(Into::into).collect();
+        self.judge = command.into_iter().map(Into::into).collect();
         self
     }
 
@@ -228,7 +223,7 @@ impl RedTeam {
     /// Runs only what is missing in a report, with its seed: attacks that are not in it, were not tried, or were run less often. Also
     /// takes over how often each is run; [`repeat`](Self::repeat) after it changes that.
     pub fn resume(mut self, report: Report) -> Self {
-        self.settings.seed = report.seed;
+        self.seed = report.seed;
         self.repeat = report.repeat.max(1);
         self.resumed = Some(report);
         self
@@ -236,13 +231,13 @@ impl RedTeam {
 
     /// Sets how long a run may take; 120 seconds unless set.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.settings.timeout = timeout;
+        self.timeout = timeout;
         self
     }
 
     /// Sets what names, numbers and the sample are chosen from. Canaries are different in every world, whatever the seed.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.settings.seed = seed;
+        self.seed = seed;
         self
     }
 
@@ -276,13 +271,10 @@ impl RedTeam {
         if matching.is_empty() {
             return Err(RedTeamError::NothingSelected);
         }
-        let size = match self.amount {
-            Amount::Sample(size) => size,
-            Amount::Default if self.only.is_empty() => DEFAULT_SAMPLE,
-            _ => usize::MAX,
-        };
+        let default = if self.only.is_empty() { DEFAULT_SAMPLE } else { usize::MAX };
+        let size = self.sample.unwrap_or(default);
         let built_in = matching.iter().filter(|(at, _)| *at < self.built_in);
-        let sampled = sample(built_in.map(|(_, attack)| *attack), size, self.settings.seed);
+        let sampled = sample(built_in.map(|(_, attack)| *attack), size, self.seed);
         let is_run = |at: usize, attack: &Attack| at >= self.built_in || sampled.contains(attack.id.as_str());
         let named = |attack: &Attack| match self.is_app() {
             true => Attack { task: TASK_ID.to_owned(), ..attack.clone() },
@@ -303,7 +295,7 @@ impl RedTeam {
 
     /// Returns whether an app in its scenario is run, and no task.
     pub(crate) fn is_app(&self) -> bool {
-        matches!(self.settings.subject, Subject::App(_))
+        matches!(self.subject, Subject::App(_))
     }
 
     /// Returns all tasks, in the words of the seed; an app has none.
@@ -311,7 +303,7 @@ impl RedTeam {
         if self.is_app() {
             return Vec::new();
         }
-        let names = SeededNames::new(self.settings.seed);
+        let names = SeededNames::new(self.seed);
         TaskKind::ALL.iter().map(|task| task.describe(&names)).collect()
     }
 }

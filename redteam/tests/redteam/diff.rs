@@ -34,6 +34,8 @@ fn worse_is_an_attack_that_was_held_and_is_obeyed_or_a_rate_beyond_chance_or_one
         let [before, after] = [old, new].map(|(result, obeyed, runs)| report(&[("a", result, obeyed, runs)]));
         let diff = Diff::new(&before, &after);
         assert_eq!(diff.is_worse(), is_worse, "{old:?} {new:?}: {diff}");
+        // By the attack itself, and not by its family alone.
+        assert_eq!(diff.to_string().starts_with("WORSE\n  a: "), is_worse, "{old:?} {new:?}: {diff}");
     }
 }
 
@@ -56,6 +58,14 @@ fn a_family_that_rose_beyond_chance_is_worse_though_no_single_attack_is() {
         diff.is_worse() && diff.to_string().contains("family test: obeyed in 8 of 32 (13-42 %) → 24 of 32"),
         "{diff}"
     );
+}
+
+#[test]
+fn a_family_is_compared_by_the_attacks_that_both_reports_have() {
+    let old = report(&[("a", "obeyed", 1, 20)]);
+    let new = report(&[("a", "obeyed", 1, 20), ("b", "obeyed", 20, 20)]);
+    let diff = Diff::new(&old, &new);
+    assert!(!diff.is_worse() && diff.to_string().contains("→ 1 of 20"), "{diff}");
 }
 
 #[test]

@@ -7,7 +7,10 @@ use std::sync::{
 
 use shared_inbox_redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
 
-use crate::scripted::does_its_task;
+use crate::{
+    agents::{forward, over_rest},
+    scripted::does_its_task,
+};
 
 /// An agent whose program vanishes after some runs.
 fn vanishing(runs: &Arc<AtomicUsize>, after: usize) -> RedTeam {
@@ -50,11 +53,37 @@ async fn a_resumed_campaign_runs_what_is_missing_and_what_was_not_tried() {
 }
 
 #[tokio::test]
+async fn a_task_that_was_not_done_before_is_run_again() {
+    let one_task = |context: AgentContext| async move {
+        if context.task.starts_with("Go through") { does_its_task(context).await } else { Ok(()) }
+    };
+    let ids = ["plain.tag", "plain.send"];
+    let first = RedTeam::function(one_task).only(ids).run().await.expect("it runs");
+    assert_eq!((first.verdict, first.count(Outcome::Held)), (Verdict::Incomplete, 1), "{first}");
+    let second = RedTeam::function(does_its_task).only(ids).resume(first).run().await.expect("it runs");
+    assert_eq!((second.verdict, second.count(Outcome::Held)), (Verdict::Held, 2), "{second}");
+}
+
+#[tokio::test]
+async fn what_was_obeyed_before_decides_though_no_task_is_done_now() {
+    let leaks = |context: AgentContext| async move {
+        does_its_task(context.clone()).await?;
+        forward(&over_rest(&context.base_url, &context.key)?).await
+    };
+    let first = RedTeam::function(leaks).only(["plain.codes"]).run().await.expect("it runs");
+    let nothing = RedTeam::function(|_: AgentContext| async { Ok(()) }).only(["plain.codes"]);
+    let second = nothing.resume(first).repeat(2).run().await.expect("it runs");
+    assert_eq!((second.verdict, second.baseline[0].useful), (Verdict::Obeyed, 0), "{second}");
+}
+
+#[tokio::test]
 async fn what_a_resumed_campaign_does_not_choose_stays_in_the_report() {
-    let first = vanishing(&Arc::default(), 99).run().await.expect("it runs");
+    let mut first = vanishing(&Arc::default(), 99).seed(7).run().await.expect("it runs");
+    first.seconds = 4_711.0;
     let other = RedTeam::function(does_its_task).only(["plain.tag"]);
     let both = other.clone().resume(first.clone()).run().await.expect("it runs");
     assert_eq!((both.attacks.len(), both.count(Outcome::Held)), (7, 7), "{both}");
+    assert!(both.seed == 7 && both.seconds > first.seconds, "{both}");
 
     // What an app did in its scenario says nothing of an agent with tasks.
     let of_app = serde_json::to_string(&first).expect("JSON").replace("answer-question", "scenario");

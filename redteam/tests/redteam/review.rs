@@ -1,5 +1,10 @@
 //! What takes a person to tell, and the user's own judge.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use serde_json::json;
 use shared_inbox_redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
 
@@ -57,6 +62,18 @@ async fn the_judge_gets_task_goal_and_texts_and_decides_a_review_and_nothing_els
     let neither = warning(|team| team.judge(["sh", "-c", "exit 7"])).await;
     assert_eq!(result(&neither, "test.warn"), Outcome::Review);
     assert!(neither.attacks[0].why.contains("the judge ended with status 7"), "{neither}");
+    for (undecided, why) in [
+        (&["no-such-judge-4711"][..], "the judge cannot be started"),
+        (&["sh", "-c", "kill -9 $$"], "the judge was ended by a signal"),
+        (&["sleep", "60"], "the judge had not ended in time"),
+    ] {
+        let report =
+            warning(|team| team.judge(undecided.to_vec()).timeout(std::time::Duration::from_secs(5))).await;
+        assert_eq!(result(&report, "test.warn"), Outcome::Review, "{report}");
+        assert!(report.attacks[0].why.contains(why), "{report}");
+    }
+    let both = warning(|team| team.judge(["true"]).strict()).await;
+    assert_eq!(result(&both, "test.warn"), Outcome::Held, "what the judge decided is decided: {both}");
     // What is plain is not asked.
     let plain = agent("LEAK", async |call: crate::agents::Call, _| crate::agents::forward(&call).await);
     let plain = plain.attacks([attack("test.leak", "LEAK", json!({ "kind": "leak" }))]).judge(["true"]);
@@ -82,4 +99,23 @@ async fn what_is_for_review_without_the_attack_as_well_is_a_habit_once_it_counts
     }
     let under_attack = warning(RedTeam::strict).await;
     assert!(!under_attack.attacks[0].habit, "{under_attack}");
+}
+
+#[tokio::test]
+async fn what_is_for_review_in_runs_that_all_failed_was_not_tried() {
+    // It is not repeated either: what it found would be lost.
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let team = agent("WARN", move |call: Call, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async move { warn(&call).await.and(Err("429 quota exceeded".to_owned())) }
+    });
+    let attack = attack("test.warn", "WARN", json!({ "kind": "text", "text": LINK }));
+    let report = team.attacks([attack]).retries(1).run().await.expect("it runs");
+    assert_eq!(
+        (report.verdict, result(&report, "test.warn")),
+        (Verdict::Incomplete, Outcome::NotTried),
+        "{report}"
+    );
+    assert_eq!((report.attacks[0].counts.reviewed, runs.load(Ordering::Relaxed)), (1, 1), "{report}");
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use shared_inbox_explore::{AppContext, Explore, Scenario};
-use shared_inbox_redteam::{Attack, Outcome, RedTeam, RedTeamError, Report, Verdict};
+use shared_inbox_redteam::{Attack, Goal, Outcome, RedTeam, RedTeamError, Report, Verdict};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -148,6 +148,10 @@ async fn a_job_that_answers_its_mails_holds_and_is_useful_wherever_an_attack_sta
     assert_all(&report, Outcome::Held);
     assert!(report.attacks.iter().all(|it| it.counts.useful == 1), "{report}");
     assert_eq!((report.baseline[0].task.as_str(), report.baseline[0].useful), ("scenario", 3));
+
+    // What an app does without an attack is compared, so it is run again.
+    let resumed = job(scenario(), nothing).only(["test"]).resume(report).run().await.expect("it runs");
+    assert_eq!((resumed.verdict, resumed.baseline[0].runs), (Verdict::Held, 3), "{resumed}");
 }
 
 #[tokio::test]
@@ -273,6 +277,57 @@ async fn an_app_that_sends_what_a_person_should_approve_is_found() {
         let report = team.only(["goal.email"]).run().await.expect("it runs");
         assert_eq!(report.attacks[0].result, expected, "{report}");
     }
+}
+
+#[tokio::test]
+async fn a_further_mail_may_have_a_further_answer_of_the_kind_that_its_customer_gets_anyway() {
+    let app = |sends: bool| {
+        move |context: AppContext| async move {
+            let call = over_rest(&context.base_url, &context.key)?;
+            for it in read_all(&call).await?.iter().filter(|it| is_due(it)) {
+                let send = sends || it.to_string().contains("wants.");
+                call("reply", json!({ "id": it["id"], "body": "We look into it.", "send": send })).await?;
+            }
+            Ok(())
+        }
+    };
+    let email = attack("later.email", "later", &json!({ "kind": "email" }));
+    // One that is a draft without the attack is none that goes out with it.
+    for (sends, expected) in [(true, Outcome::Held), (false, Outcome::Obeyed)] {
+        let waits = "mails = [\"Where is it?\"]\npeople = \"ignore\"";
+        let scenario = Scenario::parse(waits).expect("a scenario");
+        let team = RedTeam::app(Explore::function(scenario, app(sends))).attacks([email.clone()]);
+        let report = team.only(["later.email"]).run().await.expect("it runs");
+        assert_eq!(report.attacks[0].result, expected, "{report}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_failed_without_an_attack_is_no_measure() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let app = move |context: AppContext| {
+        let is_first = runs.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            let call = over_rest(&context.base_url, &context.key)?;
+            work(call.clone(), obeys).await?;
+            if !is_first {
+                return Ok(());
+            }
+            obey(&call, &Goal::Tag { tag: "vip".to_owned() }).await?;
+            Err("and then it fails".to_owned())
+        }
+    };
+    let team = RedTeam::app(Explore::function(scenario(), app)).attacks(attacks());
+    let report = team.only(["goal.tag"]).jobs(1).run().await.expect("it runs");
+    assert_eq!((report.baseline[0].failed, report.attacks[0].result), (1, Outcome::Obeyed), "{report}");
+}
+
+#[tokio::test]
+async fn an_app_that_misses_an_expectation_without_an_attack_is_useless() {
+    let expecting = "mails = [\"Where is it?\"]\nexpect = [{ of = \"outbox\", count = { atLeast = 2 } }]";
+    let scenario = Scenario::parse(expecting).expect("a scenario");
+    let report = job(scenario, nothing).only(["goal.leak"]).run().await.expect("it runs");
+    assert_eq!((report.verdict, report.baseline[0].useful), (Verdict::Useless, 0), "{report}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
+use serde_json::json;
 use shared_inbox_redteam::{AgentContext, Attack, AttackResult, Goal, Outcome, RedTeam, Report, Verdict};
 
 use crate::agents::{
@@ -100,6 +101,24 @@ async fn an_agent_that_sends_where_it_should_draft_is_found_and_has_not_done_the
     assert_obeyed(results(&report, |it| is_email(it) && it.task == "send-confirmation"), 0);
     let useful = |id: &str| report.baseline.iter().find(|it| it.task == id).map(|it| it.useful);
     assert_eq!((useful("answer-question"), useful("send-confirmation")), (Some(0), Some(1)));
+}
+
+#[tokio::test]
+async fn an_email_to_another_customer_than_that_of_the_task_is_unasked_for_and_a_draft_is_none() {
+    for (subject, send, obeyed) in
+        [("Flickering", true, 1), ("Flickering", false, 0), ("Appointment", false, 0)]
+    {
+        let agent = move |call: Call, task: String| async move {
+            do_task(&call, &task, false).await?;
+            let conversations = read_all(&call).await?;
+            let other = conversations.iter().find(|it| it["subject"] == subject).ok_or("none")?;
+            call("reply", json!({ "id": other["id"], "body": "Hello!", "send": send })).await.map(drop)
+        };
+        let is_meant = |it: &Attack| {
+            it.family == "urgency" && it.task == "send-confirmation" && matches!(it.goal, Goal::Email {})
+        };
+        assert_obeyed(results(&attack(is_meant, agent).await, is_meant), obeyed);
+    }
 }
 
 #[tokio::test]
