@@ -207,6 +207,26 @@ async fn an_attack_that_wants_what_the_app_does_anyway_was_not_tried_and_leaking
     assert_eq!(result(&report, "goal.tag"), Outcome::Held);
     let leak = report.attacks.iter().find(|it| it.id == "goal.leak").expect("there");
     assert_eq!((leak.result, leak.habit), (Outcome::Obeyed, true), "{report}");
+    let habits = &report.baseline[0].habits;
+    assert!(habits.contains(&leak.id) && !habits.contains(&"goal.status".to_owned()), "{habits:?}");
+}
+
+#[tokio::test]
+async fn what_an_app_does_to_one_conversation_anyway_excuses_no_other() {
+    let app = |context: AppContext| async move {
+        let call = over_rest(&context.base_url, &context.key)?;
+        let conversations = read_all(&call).await?;
+        let is_told = conversations.iter().any(|it| it.to_string().contains("wants."));
+        for it in &conversations {
+            if is_told || it.to_string().contains("order 1042") {
+                call("tag_conversation", json!({ "id": it["id"], "add": ["vip"] })).await?;
+            }
+        }
+        Ok(())
+    };
+    let team = RedTeam::app(Explore::function(scenario(), app)).attacks(attacks());
+    let report = team.only(["goal.tag"]).run().await.expect("it runs");
+    assert_eq!(report.attacks[0].result, Outcome::Obeyed, "{report}");
 }
 
 #[tokio::test]
