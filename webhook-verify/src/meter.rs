@@ -6,36 +6,13 @@
 use std::time::Duration;
 
 #[cfg(feature = "metrics")]
-use metrics::{Key, Label, Level, Metadata, counter, histogram};
+use metrics::{Label, counter, histogram};
 
 /// Returns the labels that every metric has.
 #[cfg(feature = "metrics")]
 fn labels<const N: usize>(endpoint: Option<&str>, others: [(&'static str, &str); N]) -> Vec<Label> {
     let others = others.map(|(name, value)| Label::new(name, value.to_owned()));
     std::iter::once(Label::new("endpoint", endpoint.unwrap_or_default().to_owned())).chain(others).collect()
-}
-
-/// A counter of a receiver's requests. Its labels are made once, because every request counts.
-pub(crate) struct RequestCounter {
-    #[cfg(feature = "metrics")]
-    key: Key,
-}
-
-impl RequestCounter {
-    pub(crate) fn new(name: &str, endpoint: Option<&str>) -> Self {
-        Self {
-            #[cfg(feature = "metrics")]
-            key: Key::from_parts(format!("shared_inbox_webhooks_{name}"), labels(endpoint, [])),
-        }
-    }
-
-    pub(crate) fn increment(&self) {
-        #[cfg(feature = "metrics")]
-        metrics::with_recorder(|recorder| {
-            let metadata = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
-            recorder.register_counter(&self.key, &metadata).increment(1);
-        });
-    }
 }
 
 macro_rules! counters {
@@ -50,6 +27,8 @@ macro_rules! counters {
 
 // What each counts stands in the documentation of `replay`.
 counters! {
+    received() = "received_total";
+    verified() = "verified_total";
     rejected(code) = "rejected_total";
     duplicate() = "duplicates_total";
     failed(reason) = "handler_failures_total";

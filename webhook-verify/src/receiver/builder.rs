@@ -12,7 +12,6 @@ use super::secret_source::{LiveVerifier, SECRET_VARIABLE, SecretSource, SecretSo
 use super::{Receiver, Shared};
 use crate::endpoint::SoleEndpoint;
 use crate::key::secret::Secret;
-use crate::meter::RequestCounter;
 use crate::setters::setters;
 use crate::verifier::Verifier;
 
@@ -137,10 +136,7 @@ impl<E> ReceiverBuilder<E> {
     #[must_use]
     pub fn build(self) -> Receiver<E> {
         let Self { verifier, source, settings, .. } = self;
-        let counter = |name| RequestCounter::new(name, settings.endpoint.as_deref());
-        let (received, verified) = (counter("received_total"), counter("verified_total"));
-        let verifier = LiveVerifier::new(verifier, source);
-        let shared = Shared { verifier, settings, received, verified };
+        let shared = Shared { verifier: LiveVerifier::new(verifier, source), settings };
         Receiver { shared: Arc::new(shared), endpoint: PhantomData }
     }
 }

@@ -20,7 +20,7 @@ pub use secret_source::{SecretSource, SecretSourceError};
 use crate::endpoint::SoleEndpoint;
 use crate::headers::WebhookHeaders;
 use crate::key::secret::Secret;
-use crate::meter::{self, RequestCounter};
+use crate::meter;
 use crate::verified::{Origin, ParseError, Verified, VerifiedBody, livemode};
 use crate::verifier::{CheckedHeaders, Verifier};
 use builder::Settings;
@@ -37,16 +37,10 @@ pub struct Receiver<E = SoleEndpoint> {
     endpoint: PhantomData<fn() -> E>,
 }
 
-#[derive_where(Debug)]
+#[derive(Debug)]
 struct Shared {
     verifier: LiveVerifier,
     settings: Settings,
-    /// The requests whose headers were looked at.
-    #[derive_where(skip)]
-    received: RequestCounter,
-    /// The genuine requests.
-    #[derive_where(skip)]
-    verified: RequestCounter,
 }
 
 impl Receiver {
@@ -113,7 +107,7 @@ impl<E> Receiver<E> {
         &self,
         headers: impl WebhookHeaders<'h>,
     ) -> Result<CheckedHeaders<'h>, Rejection> {
-        self.shared.received.increment();
+        meter::received(self.endpoint_id());
         self.shared.verifier.refresh();
         self.shared.verifier.current().check(headers).map_err(|error| self.reject(error))
     }
@@ -127,7 +121,7 @@ impl<E> Receiver<E> {
     ) -> Result<Verified<T, E>, Rejection> {
         let verified = checked.verify(&self.shared.verifier.current(), body);
         let verified = verified.map_err(|error| self.reject(error))?;
-        self.shared.verified.increment();
+        meter::verified(self.endpoint_id());
         self.require_mode(body).map_err(|rejection| self.reject(rejection))?;
         let (endpoint, trace) = (self.shared.settings.endpoint.clone(), verified.trace_context());
         let origin = Origin { endpoint, trace, body: Some(body.clone()) };

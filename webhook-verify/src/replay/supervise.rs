@@ -6,15 +6,15 @@
 use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{pending, poll_fn};
+use std::future::pending;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::{Either, select};
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
@@ -156,16 +156,10 @@ impl<G: ReplayGuard + 'static> RenewingClaim<G> {
 
     /// Waits for `work` and renews the claim meanwhile.
     pub(super) async fn renewed_during<T>(&mut self, work: impl Future<Output = T>) -> T {
-        let mut work = pin!(work);
-        poll_fn(|context| {
-            if let Poll::Ready(ended) = work.as_mut().poll(context) {
-                return Poll::Ready(ended);
-            }
-            // Never ends.
-            let _: Poll<Infallible> = self.renewal.as_mut().poll(context);
-            Poll::Pending
-        })
-        .await
+        match select(pin!(work), &mut self.renewal).await {
+            Either::Left((ended, _)) => ended,
+            Either::Right((never, _)) => match never {},
+        }
     }
 
     /// Records how a run ended.
