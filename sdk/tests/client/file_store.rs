@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shared_inbox::once::FileStore;
-use shared_inbox::{Client, ErrorKind};
+use shared_inbox::{Certainty, Client, ErrorKind};
 
 use crate::support::{Outcome, Service, conversation_id};
 
@@ -133,8 +133,9 @@ async fn a_damaged_record_is_a_clear_error_and_nothing_is_lost() {
         let client = process(&service, directory.path());
         for error in [note(&client).await.unwrap_err(), client.once_records().await.unwrap_err()] {
             assert_eq!(error.kind(), ErrorKind::OnceStore);
-            assert!(error.to_string().contains("damaged"), "{error}");
+            assert!(error.to_string().contains("damaged") && !error.is_retryable(), "{error}");
         }
+        assert_eq!(note(&client).await.unwrap_err().certainty(), Certainty::Unknown);
         client.purge_once_records().await.unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), damage, "it is left as it is");
         let thread = client.conversation(&conversation_id());
@@ -164,7 +165,23 @@ async fn a_crash_that_takes_the_result_of_a_purged_record_leaves_it_to_a_person(
     fs::remove_file(files(directory.path(), "result").remove(0)).unwrap();
     let error = note(&process(&service, directory.path())).await.unwrap_err();
     assert!(error.to_string().contains("may have been sent"), "{error}");
-    assert_eq!(service.stored(), 1);
+    assert_eq!((service.stored(), error.certainty()), (1, Certainty::Unknown));
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_read_does_not_say_that_nothing_was_sent() {
+    let (service, directory) = (Service::start().await, tempfile::tempdir().unwrap());
+    let client = process(&service, directory.path());
+    let thread = client.conversation(&conversation_id());
+    thread.reply(TEXT).and_send().once("key").await.unwrap();
+    let file = files(directory.path(), "result").remove(0);
+    let result = fs::read_to_string(&file).unwrap();
+    assert!(result.contains("\"messageId\""));
+    fs::write(&file, result.replace("\"messageId\"", "\"id\"")).unwrap();
+    let error = thread.reply(TEXT).and_send().once("key").await.unwrap_err();
+    assert_eq!((error.kind(), error.certainty()), (ErrorKind::OnceStore, Certainty::Unknown));
+    assert!(error.to_string().contains("it was created") && !error.is_retryable(), "{error}");
+    assert_eq!(service.sent(), 1);
 }
 
 #[tokio::test]

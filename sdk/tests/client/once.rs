@@ -123,6 +123,8 @@ enum Fault {
     FinishFails,
     /// Another owner has taken the key over.
     LeaseIsLost,
+    /// The disk stalls while a lease is renewed.
+    RenewsSlowly(Arc<LeapClock>),
 }
 
 struct Faulty(Arc<MemoryStore>, Fault);
@@ -161,6 +163,11 @@ impl OnceStore for Faulty {
             Fault::NeverFinishes if is_result => Box::pin(std::future::pending()),
             Fault::FinishFails if is_result => away(),
             Fault::LeaseIsLost if !is_result => Box::pin(async { Ok(LeaseStatus::Lost) }),
+            Fault::RenewsSlowly(clock) if !is_result => Box::pin(async move {
+                let status = self.0.update(key, fence, record, time).await;
+                clock.leap(Duration::from_secs(40));
+                status
+            }),
             Fault::StandsStill(_) | Fault::FinishFails => self.0.update(key, fence, record, time),
             // A process that is killed does not end its lease either.
             _ if !is_result => Box::pin(std::future::pending()),
@@ -343,6 +350,25 @@ async fn an_owner_whose_lease_has_ended_does_not_send() {
     wake.notify_one();
     assert!(task.await.unwrap().unwrap(), "it found its lease over, and took the result of the other");
     assert_eq!((service.sent(), service.stored()), (1, 1));
+}
+
+#[tokio::test]
+async fn an_owner_whose_lease_was_renewed_too_slowly_for_a_request_does_not_send() {
+    let (service, store) = start().await;
+    let gate = Arc::new(Notify::new());
+    let slow = Faulty(Arc::clone(&store), Fault::RenewsSlowly(Arc::clone(&service.clock)));
+    let client = service.builder().once_store(slow).rate_limiter(Gate(Arc::clone(&gate))).build().unwrap();
+    gate.notify_one();
+    client.conversation(&conversation_id()).get().await.unwrap();
+    let task = tokio::spawn(async move { note(&client, KEY).await.map(|_| ()) });
+    while store.list().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    service.clock.leap(Duration::from_secs(40));
+    gate.notify_one();
+    let error = task.await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.certainty()), (ErrorKind::OnceStore, Certainty::NotSent));
+    assert_eq!(service.sent(), 0);
 }
 
 /// A record under the key "second" whose process was killed before its request.

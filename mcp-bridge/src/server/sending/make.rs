@@ -236,6 +236,8 @@ fn request_call(
 /// Returns why it is not known whether something was made, if it is not.
 fn doubt(error: &Error) -> Option<Doubt> {
     match error.kind() {
+        // A record that an earlier call has left cannot be read.
+        ErrorKind::OnceStore if error.unconfirmed().is_none() => Some(Doubt::Elsewhere),
         _ if error.certainty() == Certainty::Unknown => Some(Doubt::Lost),
         // Another bridge is at it, has just made it with another summary, or nobody can say whether one was.
         ErrorKind::OnceInProgress | ErrorKind::OnceKeyTaken | ErrorKind::OnceStore => Some(Doubt::Elsewhere),

@@ -69,12 +69,25 @@ impl Lease {
         if self.is_over.load(Ordering::Relaxed) {
             return Err(Error::new(Cause::LeaseLost, Certainty::NotSent));
         }
+        // Less than the whole, whatever the time of a request.
+        let time = time.min(self.length / 2);
+        if self.left() > time {
+            return Ok(());
+        }
+        self.renew(None).await?;
+        // The store can have been slow.
+        let late = || store_failed(OnceStoreError::new("it took too long to renew a lease"));
+        if self.left() > time { Ok(()) } else { Err(late()) }
+    }
+
+    /// Returns how long the lease runs for sure.
+    fn left(&self) -> Duration {
         let (since, since_local) = *self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, now_local) = lease_time(&self.core);
         let passed = now.saturating_duration_since(since);
         // A clock that was set back says nothing.
         let passed = passed.max(now_local.duration_since(since_local).unwrap_or(self.length));
-        if self.length.saturating_sub(passed) > time { Ok(()) } else { self.renew(None).await }
+        self.length.saturating_sub(passed)
     }
 
     pub(super) async fn renew(&self, record: Option<&OnceRecord>) -> Result<()> {

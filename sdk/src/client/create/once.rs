@@ -47,7 +47,12 @@ impl<I: CreateInput> CreateRequest<I> {
             };
             let (length, since) = (timeout * 2 + LEASE_MARGIN, lease_time(&self.core));
             let begun = once.store.begin(&record, length).await;
-            let found = match begun.map_err(|error| store_failed(error).at_least(certainty))? {
+            let begun = begun.map_err(|error| {
+                // What an earlier call has left there cannot be read.
+                let certainty = if error.is_damaged { Certainty::Unknown } else { certainty };
+                store_failed(error).at_least(certainty)
+            });
+            let found = match begun? {
                 Begun::Granted { fence, previous } => {
                     let lease = Lease::new(once, &self.core, record.clone(), fence, length, since);
                     let create = self.create_as_owner(&lease, record.clone(), previous, out, budget);
@@ -90,7 +95,10 @@ impl<I: CreateInput> CreateRequest<I> {
         let is_new = previous.is_none();
         if let Some(create) = previous.and_then(|previous| previous.create) {
             record.create = Some(create.clone());
-            lease.renew(Some(&record)).await?;
+            lease.renew(Some(&record)).await.map_err(|error| match error.cause() {
+                Cause::LeaseLost => error,
+                _ => error.at_least(Certainty::Unknown).with_unconfirmed(create.clone()),
+            })?;
             let lookup = find_unconfirmed(&self.core, &create, &self.options, Some(lease)).await;
             let found = match &lookup {
                 Ok(Lookup::Found(item)) => I::Output::recover(item).map(|value| (item, value)),
@@ -141,8 +149,11 @@ fn replay<O: Created>(record: OnceRecord) -> Result<Response<O>> {
     let response = record.result.map(|result| result.response).unwrap_or_default();
     match serde_json::from_value(response) {
         Ok(value) => Ok(Response::replayed_from_record(value)),
-        // It was created.
-        Err(error) => Err(store_failed(OnceStoreError::new(error)).at_least(Certainty::Unknown)),
+        // An error of `serde_json` can quote the response.
+        Err(_) => {
+            let error = OnceStoreError::damaged("it was created, and the result cannot be read");
+            Err(store_failed(error).at_least(Certainty::Unknown))
+        }
     }
 }
 

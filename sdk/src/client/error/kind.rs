@@ -123,6 +123,7 @@ impl Error {
     fn can_pass(&self) -> bool {
         match &self.0.cause {
             Cause::Status(response) => response.can_pass(),
+            Cause::OnceStore(error) => !error.is_damaged,
             _ => matches!(
                 self.kind(),
                 ErrorKind::RateLimitedLocally
@@ -131,7 +132,6 @@ impl Error {
                     | ErrorKind::Timeout
                     | ErrorKind::Dropped
                     | ErrorKind::OnceInProgress
-                    | ErrorKind::OnceStore
             ),
         }
     }
@@ -145,7 +145,8 @@ impl Error {
             Cause::Connect(..) => "connect".into(),
             Cause::Timeout(..) => "timeout".into(),
             Cause::Dropped(..) => "connection_dropped".into(),
-            Cause::Limit(_) | Cause::Deadline | Cause::OnceStore(_) | Cause::LeaseLost => "not_sent".into(),
+            Cause::OnceStore(_) => "once_store".into(),
+            Cause::Limit(_) | Cause::Deadline | Cause::LeaseLost => "not_sent".into(),
             _ => "unreadable".into(),
         }
     }

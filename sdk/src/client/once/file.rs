@@ -108,7 +108,10 @@ impl FileStore {
                 step(&directory, &time)
             };
             let done = tokio::task::spawn_blocking(step).await.map_err(OnceStoreError::new)?;
-            done.map_err(OnceStoreError::new)
+            done.map_err(|error| match error {
+                FileStoreError::Damaged(_) => OnceStoreError::damaged(error),
+                error => OnceStoreError::new(error),
+            })
         })
     }
 }

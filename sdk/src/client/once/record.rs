@@ -108,6 +108,12 @@ impl OnceRecord {
         self.result.is_some()
     }
 
+    /// Returns the service's response, if there is a result.
+    #[must_use]
+    pub fn response(&self) -> Option<&Value> {
+        Some(&self.result.as_ref()?.response)
+    }
+
     /// Returns whether an update may replace it by this one, or extend its lease: a result stays one.
     pub(super) fn can_become(&self, record: Option<&Self>) -> bool {
         !self.is_finished() || record.is_some_and(Self::is_finished)

@@ -1,5 +1,5 @@
 -- One step of a store, on the key of one record.
--- ARGV: the step, the fence, a time in milliseconds, the record, its fingerprint. For a list: a pattern as key, the cursor.
+-- ARGV: the step, the fence, a time in milliseconds, the record, its fingerprint. For a list, without a key: the cursor, a pattern.
 local key, step, fence, time, record = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -10,7 +10,7 @@ local read = function(key)
 end
 
 if step == 'list' then
-  local page, list = redis.call('SCAN', ARGV[2], 'MATCH', key, 'COUNT', 1000), {}
+  local page, list = redis.call('SCAN', ARGV[2], 'MATCH', ARGV[3], 'COUNT', 1000), {}
   for _, name in ipairs(page[2]) do
     local found, held = read(name)
     if found[1] then list[#list + 1] = {name, found[1], found[2], held and 1 or 0} end

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redis::{FromRedisValue, Script, ScriptInvocation};
+use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
 
 use super::record::{OnceRecord, key_hash};
 use super::store::{
@@ -52,7 +52,7 @@ impl RedisStore {
             let connection = RedisConnection::new(&[url], false, None, STEP_TIMEOUT);
             let connection = Arc::new(connection.map_err(OnceStoreError::new)?);
             let store = Self { connection, namespace: "shared-inbox:once".into() };
-            store.page(0).await?;
+            store.in_time(store.connection.connect()).await?;
             Ok(store)
         })
     }
@@ -66,11 +66,25 @@ impl RedisStore {
 
     /// Runs the script. Where the connection has broken, perhaps since the last step, it is made anew and the step repeated.
     async fn run<T: FromRedisValue>(&self, step: &ScriptInvocation<'_>) -> Result<T, OnceStoreError> {
-        let result = match self.connection.run(step).await {
-            Err(error) if is_broken(&error) => self.connection.run(step).await,
-            result => result,
+        let twice = async {
+            match self.connection.run(step).await {
+                Err(error) if is_broken(&error) => self.connection.run(step).await,
+                result => result,
+            }
         };
-        result.map_err(OnceStoreError::new)
+        self.in_time(twice).await
+    }
+
+    /// Fails when it takes too long: it may wait behind all others that want a connection.
+    async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, RedisError>>,
+    ) -> Result<T, OnceStoreError> {
+        let limit = STEP_TIMEOUT * 2;
+        match tokio::time::timeout(limit, work).await {
+            Ok(result) => result.map_err(OnceStoreError::new),
+            Err(_) => Err(OnceStoreError::new(format!("no response within {limit:?}"))),
+        }
     }
 
     async fn step(
@@ -107,8 +121,8 @@ impl RedisStore {
     async fn page(&self, cursor: u64) -> Result<(u64, Vec<(String, String, u64, bool)>), OnceStoreError> {
         // A pattern's own characters in the name stand for themselves.
         let name: String = self.namespace.chars().flat_map(|c| ['\\', c]).collect();
-        let mut call = STEP.key(format!("{name}:{}", "?".repeat(32)));
-        self.run(call.arg(("list", cursor))).await
+        let pattern = format!("{name}:{}", "?".repeat(32));
+        self.run(&STEP.arg(("list", cursor, pattern))).await
     }
 }
 

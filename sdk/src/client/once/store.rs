@@ -45,7 +45,7 @@ impl Begun {
 pub enum LeaseStatus {
     /// It is; the step was done.
     Held,
-    /// Another owner has taken the key over, or the record is gone. Nothing was changed.
+    /// Another owner has taken the key over, the record is gone, or it has a result and the step none. Nothing was changed.
     Lost,
 }
 
@@ -148,19 +148,27 @@ impl<S: OnceStore + ?Sized> OnceStore for Arc<S> {
 
 /// An error returned when a store could not be reached, or what it holds cannot be read.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the store of `once` keys failed: {0}")]
-pub struct OnceStoreError(Arc<dyn Error + Send + Sync>);
+#[error("the store of `once` keys failed: {cause}")]
+pub struct OnceStoreError {
+    cause: Arc<dyn Error + Send + Sync>,
+    pub(crate) is_damaged: bool,
+}
 
 impl OnceStoreError {
     /// Wraps the error of the store's client.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(Arc::from(cause.into()))
+        Self { cause: Arc::from(cause.into()), is_damaged: false }
+    }
+
+    /// Wraps the error of a record that is there and cannot be read: what its key stands for may have been created.
+    pub fn damaged(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { is_damaged: true, ..Self::new(cause) }
     }
 
     /// Returns the error of the store's client, if it has this type.
     #[must_use]
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
-        self.0.downcast_ref()
+        self.cause.downcast_ref()
     }
 }
 
@@ -177,8 +185,9 @@ pub(super) fn to_json(record: &OnceRecord) -> Result<String, OnceStoreError> {
 #[cfg(any(feature = "sqlx", feature = "redis"))]
 pub(super) fn from_json(json: &str) -> Result<OnceRecord, OnceStoreError> {
     // An error of `serde_json` can quote the text.
-    serde_json::from_str(json)
-        .map_err(|_| OnceStoreError::new("a record is damaged: what its key stands for may have been sent"))
+    serde_json::from_str(json).map_err(|_| {
+        OnceStoreError::damaged("a record is damaged: what its key stands for may have been sent")
+    })
 }
 
 /// Returns whether a step was done.

@@ -75,8 +75,21 @@ fn a_store_in_redis_outlives_its_connections_and_the_runtimes_that_it_is_called_
     let once = runtime().block_on(open(store.url()));
     for _ in 0..3 {
         assert!(runtime().block_on(once.list()).expect("a step").is_empty());
-        store.command("CLIENT KILL TYPE normal");
+        let killed = store.command("CLIENT KILL TYPE normal");
+        assert!(killed.starts_with(':') && !killed.starts_with(":0"), "{killed}");
     }
+}
+
+#[tokio::test]
+async fn a_store_in_redis_uses_no_key_outside_of_its_namespace() {
+    let Some(store) = stores::valkey() else { return };
+    let user = "ACL SETUSER app on >open-sesame ~shared-inbox:once:* +@all";
+    assert!(store.command(user).starts_with("+OK"));
+    let url = store.url().replace("//", "//app:open-sesame@");
+    let once = RedisStore::connect(url).await.expect("a store");
+    let begun = once.begin(&record("one"), LEASE).await.expect("a step");
+    assert!(matches!(begun, Begun::Granted { previous: None, .. }));
+    assert_eq!(once.list().await.expect("a step").len(), 1);
 }
 
 #[tokio::test]

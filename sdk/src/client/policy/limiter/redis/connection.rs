@@ -146,6 +146,11 @@ impl Connection {
         self.timeout
     }
 
+    /// Opens the connection, unless it is open.
+    pub(crate) async fn connect(&self) -> Result<(), RedisError> {
+        self.get().await.map(drop)
+    }
+
     /// Runs a script in the store. After a failure the next call reconnects.
     pub(crate) async fn run<T: FromRedisValue>(
         &self,
