@@ -420,6 +420,21 @@ async fn another_summary_makes_no_other_email_for_a_second_bridge_or_after_a_res
     }
 }
 
+#[tokio::test]
+async fn what_another_bridge_made_a_minute_ago_with_another_summary_is_known() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let people = [Person::who(Answer::Yes), Person::who(Answer::Yes)];
+    for (number, person) in people.iter().enumerate() {
+        let client = remembering(&fixture, person, folder.path(), &["--send=allow"]).await;
+        let mut reply = fixture.reply("Once");
+        reply["summary"] = format!("By bridge {number}").into();
+        let result = client.call("reply", reply).await;
+        assert!(!is_error(&result), "{}", text(&result));
+        assert_eq!(text(&result).contains("repeats a call"), number == 1, "{}", text(&result));
+    }
+    assert_eq!(fixture.mails().await, Mails::sent("Once"));
+}
+
 /// The customer writes again.
 async fn write_again(fixture: &Fixture) {
     let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "And?");

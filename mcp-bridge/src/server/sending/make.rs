@@ -239,7 +239,7 @@ fn doubt(error: &Error) -> Option<Doubt> {
         // A record that an earlier call has left cannot be read.
         ErrorKind::OnceStore if error.unconfirmed().is_none() => Some(Doubt::Elsewhere),
         _ if error.certainty() == Certainty::Unknown => Some(Doubt::Lost),
-        // Another bridge is at it, has just made it with another summary, or nobody can say whether one was.
+        // Another bridge is at it, or nobody can say whether one was.
         ErrorKind::OnceInProgress | ErrorKind::OnceKeyTaken | ErrorKind::OnceStore => Some(Doubt::Elsewhere),
         _ => None,
     }
@@ -280,17 +280,28 @@ impl Making<'_> {
                 self.owner.made(made.clone());
                 Ok(Outcome::Made(made))
             }
-            Err(error) => {
-                match error.unconfirmed() {
-                    Some(unconfirmed) => _ = self.owner.step(Event::Lost(unconfirmed.clone())),
-                    // What is looked for stays as it was before the request.
-                    None if doubt(&error).is_some() => {}
-                    None => _ = self.owner.step(Event::Retracted),
-                }
-                Err(error)
-            }
+            Err(error) => record_failure(self.owner, error),
         }
     }
+}
+
+/// Records what a create that failed may have left. What was made already with another summary, by another bridge or before a
+/// restart, is its outcome.
+fn record_failure(owner: &Owner, error: Error) -> Result<Outcome, Error> {
+    let record = error.once_record();
+    if let Some((record, response)) = record.and_then(|record| Some((record, record.response()?))) {
+        let made = Made { age: Some(age_of(record.since())), ..Made::new(response.clone(), false) };
+        owner.made(made.clone());
+        return Ok(Outcome::Made(made));
+    }
+    // What another bridge is making is looked for as its record says.
+    match error.unconfirmed().or_else(|| record?.unconfirmed()) {
+        Some(unconfirmed) => _ = owner.step(Event::Lost(unconfirmed.clone())),
+        // What is looked for stays as it was before the request.
+        None if doubt(&error).is_some() => {}
+        None => _ = owner.step(Event::Retracted),
+    }
+    Err(error)
 }
 
 fn age_of(at: Timestamp) -> Duration {
