@@ -105,21 +105,26 @@ impl Clock for ManualClock {
 
 /// A clock that waits by moving its own hands, so that the client's retries and looks take no time.
 #[derive(Debug)]
-pub(crate) struct LeapingClock(Mutex<Instant>);
+pub(crate) struct LeapingClock(Arc<ManualClock>);
 
 impl LeapingClock {
     pub(crate) fn new() -> Self {
-        Self(Instant::now().into())
+        Self::over(&Arc::new(ManualClock(watch::Sender::new(Instant::now()))))
+    }
+
+    /// A clock whose hands are those of another, so that what waits by that one is late by as much.
+    pub(crate) fn over(clock: &Arc<ManualClock>) -> Self {
+        Self(clock.clone())
     }
 }
 
 impl Clock for LeapingClock {
     fn now(&self) -> Instant {
-        *self.0.lock().unwrap()
+        self.0.now()
     }
 
     fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(async move { *self.0.lock().unwrap() += wait })
+        Box::pin(async move { self.0.forward(wait) })
     }
 }
 

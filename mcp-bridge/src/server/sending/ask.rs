@@ -11,7 +11,7 @@ use rmcp::{
     },
     service::RequestContext,
 };
-use shared_inbox::Conversation;
+use shared_inbox::{Conversation, create::UnconfirmedCreate};
 
 use super::{
     Create, Sender,
@@ -46,6 +46,8 @@ pub(super) struct ConsentRequest {
     terms: Arc<Terms>,
     /// The client's name.
     client: Option<String>,
+    /// What to look for if another bridge may have sent it since it was asked.
+    lost: Option<UnconfirmedCreate>,
 }
 
 impl ConsentRequest {
@@ -60,7 +62,7 @@ impl ConsentRequest {
             preview: create.preview(&conversation),
             answers: last_inbound(&conversation).map(|message| message.id.to_string()),
         };
-        Self { connection: connection.clone(), create, conversation, terms: terms.into(), client }
+        Self { connection: connection.clone(), create, conversation, terms: terms.into(), client, lost: None }
     }
 }
 
@@ -68,11 +70,13 @@ impl Sender {
     /// Asks, unless the same is being asked already, and waits for the answer.
     pub(super) async fn ask(
         self: &Arc<Self>,
-        request: ConsentRequest,
+        mut request: ConsentRequest,
         method: AskMethod,
         newer: bool,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
+        // Whatever another bridge sends from now on is new, however late the yes comes.
+        request.lost = to_look_for(&request.connection, &request.create, &request.conversation).await.ok();
         let record = record::current();
         if let Some(record) = &record {
             record.ask(method);
@@ -206,11 +210,10 @@ impl Sender {
             request.connection = connection;
             sent = self.send_once(owner, request).await;
         }
-        let ConsentRequest { connection, create, conversation, .. } = request;
         match sent {
             Ok(outcome) => outcome,
             Err(_) => {
-                if let Ok(lost) = to_look_for(connection, create, conversation).await {
+                if let Some(lost) = request.lost.take() {
                     owner.step(Event::Lost(lost));
                 }
                 Outcome::Unknown(Doubt::Elsewhere)
