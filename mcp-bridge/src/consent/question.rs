@@ -11,7 +11,7 @@
 //! | `Sending` | a request may be at the service | `Sent`; `Answered` or `Open` if it was refused and nothing happened; `Unknown` |
 //! | `Sent` | it was made; the same call gets this result for two minutes | |
 //! | `Refused` | the person said no; the same is not asked for two minutes | |
-//! | `Unknown` | it may have been made; stays until that is found out | `Sent` if it is found, `Open` if it is not there |
+//! | `Unknown` | it may have been made; stays until that is found out | `Sent` if it is found, `Closed` if it is not there |
 //! | `Closed` | nothing was made; the same call begins anew | |
 //!
 //! At most one entry with the same digest holds at a time. Whoever works on an entry owns it; the same call
@@ -116,7 +116,7 @@ impl State {
             (Sending(_), Event::Retracted) => Open,
             (Sending(_) | Unknown(_), Event::Made(made)) => Sent(made),
             (Sending(_) | Answered(Decision::Yes), Event::Lost(create)) => Unknown(create),
-            (Unknown(_), Event::NotThere) => Open,
+            (Unknown(_), Event::NotThere) => Closed,
             (Sending(create), Event::GivenUp) => Unknown(create.clone()),
             (Open | Shown(_) | Answered(_), Event::GivenUp) => Closed,
             _ => return None,
@@ -240,9 +240,11 @@ impl Questions {
                 }
             })
         });
-        if let Some(found) = found {
-            return found;
-        }
+        found.unwrap_or_else(|| Entry::New(self.add(&mut table, now, digest, conversation)))
+    }
+
+    /// Adds an entry, which is the caller's.
+    fn add(&self, table: &mut Table, now: Instant, digest: Digest, conversation: &str) -> Owner {
         let progress = Progress {
             state: State::Open,
             since: now,
@@ -264,7 +266,7 @@ impl Questions {
             progress: watch::Sender::new(progress),
         });
         table.all.push(question.clone());
-        Entry::New(Owner { questions: self.clone(), question })
+        Owner { questions: self.clone(), question }
     }
 
     /// Takes the question whose answer a call brings back with this handle, and how long it was open. It works once, whatever
@@ -353,10 +355,8 @@ impl Progress {
     /// Changes the state, if the event has a way from it. Returns whether it has.
     fn step(&mut self, now: Instant, event: Event<'_>) -> bool {
         let Some(next) = self.state.after(event, self.terms.as_deref()) else { return false };
-        match next {
-            State::Answered(_) => _ = self.decided.get_or_insert_with(Timestamp::now),
-            State::Open => self.terms = None,
-            _ => {}
+        if let State::Answered(_) = next {
+            self.decided.get_or_insert_with(Timestamp::now);
         }
         (self.state, self.since) = (next, now);
         true
@@ -508,6 +508,20 @@ impl Owner {
             progress.closing.iter_mut().for_each(|closing| *closing = page.clone());
             progress.step(self.now(), Event::Made(made));
         });
+    }
+
+    /// Records that what may have been made is not there. If it may have been, the caller begins anew in an entry of its own,
+    /// which has nothing of this one: neither its time, nor its answer, nor its last page.
+    pub(crate) fn not_there(self) -> Self {
+        if !self.step(Event::NotThere) {
+            return self;
+        }
+        self.question.edit(|progress| {
+            // A window that says that it is not known learns better.
+            progress.closing.iter_mut().for_each(|closing| *closing = ClosingPage::ended_early());
+        });
+        let (mut table, now) = self.questions.lock();
+        self.questions.add(&mut table, now, self.question.digest, &self.question.conversation)
     }
 
     /// Returns how long it is in its state.

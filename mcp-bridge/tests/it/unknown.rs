@@ -525,6 +525,63 @@ async fn an_answer_that_is_brought_too_late_or_twice_is_not_told_that_nothing_wa
     assert_eq!(fixture.mails().await, Mails::sent("Once"));
 }
 
+/// The handle of a question that travels as a form.
+fn form(response: CallToolResponse) -> String {
+    let CallToolResponse::InputRequired(question) = response else { panic!("a question, not {response:?}") };
+    question.request_state.unwrap()
+}
+
+#[tokio::test]
+async fn a_form_that_is_asked_anew_is_not_answered_within_a_second_either() {
+    let fixture = Fixture::new().await;
+    let person = Person::who(Answer::Yes);
+    let client = fixture.start_over(Some(service(&fixture)), &person, Newer, &[]).await;
+    let call = || params("reply", fixture.reply("Once"));
+    let agree = async |handle: String| {
+        let yes: InputResponses =
+            [("consent".to_owned(), json!({ "action": "accept", "content": { "send": true } }))].into();
+        client.call_once(call().with_request_state(handle).with_input_responses(yes)).await
+    };
+    let first = form(client.service.call_tool_once(call()).await.unwrap());
+    person.clock.forward(Duration::from_secs(2));
+    lose(&fixture, Effect::drop_before(), Effect::status(503)).await;
+    assert_says_how_to_look(&agree(first).await);
+    fixture.mock.control().clear_faults().await;
+    person.clock.forward(Duration::from_secs(60));
+    let again = form(client.service.call_tool_once(call()).await.unwrap());
+    let result = agree(again).await;
+    assert!(!is_error(&result) && structured(&result)["status"] == "draft", "{}", text(&result));
+    assert_eq!(fixture.mails().await, Mails::draft("Once"));
+}
+
+#[tokio::test]
+async fn a_page_that_asks_anew_tells_of_its_own_question_alone() {
+    let fixture = Fixture::new().await;
+    let person = Person::who_follows_links(Answer::Yes);
+    let client = fixture.start_over(Some(service(&fixture)), &person, Newer, &[]).await;
+    let ask = async || {
+        let call = params("reply", fixture.reply("Once"));
+        Window::open(&link(client.service.call_tool_once(call).await.unwrap()).1).await
+    };
+    let first = ask().await;
+    person.clock.forward(Duration::from_secs(2));
+    lose(&fixture, Effect::drop_before(), Effect::status(503)).await;
+    first.press("send").await;
+    assert!(first.again().await.contains("not known whether the email was sent"));
+    fixture.mock.control().clear_faults().await;
+    person.clock.forward(Duration::from_secs(400));
+    let second = ask().await;
+    let page = second.again().await;
+    assert!(page.contains("5 minutes"), "{page}");
+    let page = first.again().await;
+    assert!(page.contains("Nothing was sent by this question"), "the first window learns it: {page}");
+    person.clock.forward(Duration::from_secs(2));
+    second.press("refuse").await;
+    let page = second.again().await;
+    assert!(page.contains("You said no") && !page.contains("You agreed"), "{page}");
+    assert_eq!(fixture.mails().await, Mails::none());
+}
+
 #[tokio::test]
 async fn the_words_of_what_was_made_do_not_stay_in_the_state_folder() {
     let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());

@@ -76,10 +76,7 @@ impl Sender {
         };
         let found: BoxFuture<'_, _> = Box::pin(look_up(connection, create, known));
         match found.await {
-            None => {
-                owner.step(Event::NotThere);
-                Ok(owner)
-            }
+            None => Ok(owner.not_there()),
             Some(outcome) => {
                 if let Outcome::Made(made) = &outcome {
                     owner.made(made.clone());
