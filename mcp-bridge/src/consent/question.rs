@@ -604,6 +604,11 @@ impl Waiter {
         self.question.progress.borrow().terms.is_some()
     }
 
+    /// Returns whether the person has not answered.
+    pub(crate) fn is_open(&self) -> bool {
+        self.question.is_open()
+    }
+
     /// Waits until nobody works on it. `None`: it was given up without a word.
     pub(crate) async fn ended(&self) -> Option<Ending> {
         let mut progress = self.question.progress.subscribe();

@@ -3,13 +3,16 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use rmcp::model::CallToolResponse;
+use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::{
+    audit::AuditFile,
     consent::{BODY, reply},
     fixture::{
         Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, is_error, params,
         structured, text, until,
     },
+    wire::under_way,
 };
 
 #[tokio::test]
@@ -141,6 +144,27 @@ async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts()
     assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
     assert_eq!(person.questions().len(), 1);
     assert_eq!(fixture.mails().await, Mails::sent(BODY));
+}
+
+#[tokio::test]
+async fn a_call_that_ends_while_a_yes_is_acted_upon_does_not_say_that_nobody_answered() {
+    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+    let person = Person::who_takes_time(Answer::Yes);
+    let client = fixture.start_in_process(&person, Older, &[&file.option()]).await;
+    let later = async {
+        until(async || person.clock.waiting() == 4).await;
+        let hanging = Effect::delay(Duration::ZERO).delayed(Duration::from_secs(60));
+        let hanging = FaultRule::new(hanging).method("GET").path("/conversations/*");
+        fixture.mock.control().add_fault(hanging).await.unwrap();
+        person.answers.add_permits(1);
+        under_way(&fixture.mock).await;
+        person.clock.forward(Duration::from_secs(45));
+    };
+    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), later);
+    assert_refused(&result, "question is over");
+    assert!(text(&result).contains("may be on its way"), "{}", text(&result));
+    let line = file.lines().pop().unwrap();
+    assert_eq!((&line["outcome"], &line["answer"]), (&"unknown".into(), &"yes".into()), "{line}");
 }
 
 #[tokio::test]

@@ -284,8 +284,12 @@ impl Sender {
                 result.map(Into::into)
             }
             () = self.clock.sleep(CALL_WAIT_TIMEOUT) => {
-                note(Consent::Open(method));
-                Err(sentences::still_open())
+                if waiter.is_open() {
+                    note(Consent::Open(method));
+                    Err(sentences::still_open())
+                } else {
+                    Err(sentences::under_way())
+                }
             }
         };
         waiter.leave();

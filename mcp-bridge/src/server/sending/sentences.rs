@@ -46,6 +46,13 @@ pub(super) fn still_open() -> Failure {
     ))
 }
 
+/// Returns what is known of a question that is over while what follows from it is being done.
+pub(super) fn under_way() -> Failure {
+    const UNDER_WAY: &str = "The question is over, and what came of it is not known yet: after a yes, the email may be on its way. \
+        To learn it, make the same call again in a while; do not change the email.";
+    Failure { kind: FailureKind::Unknown, ..failed(UNDER_WAY) }
+}
+
 pub(super) fn cannot_ask(why: CannotAsk) -> Failure {
     failed(match why {
         CannotAsk::Refused => REFUSED,
