@@ -5,7 +5,7 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use rmcp::{
@@ -23,6 +23,7 @@ use crate::{
     audit::{Audit, AuditOutcome, AuditRecord},
     consent::{AskMethod, Consent, secret},
     outcome::{Failure, FailureKind, Outcome},
+    stdio::QueueWait,
 };
 
 tokio::task_local! {
@@ -48,6 +49,8 @@ pub(super) struct CallRecord {
     client: Option<String>,
     tool: &'static str,
     conversation: Option<String>,
+    /// How long it was queued before it began.
+    queued: Duration,
     begun: Instant,
     state: Mutex<State>,
 }
@@ -82,6 +85,7 @@ impl CallRecord {
             client: client_name(ctx),
             tool,
             conversation,
+            queued: ctx.extensions.get::<QueueWait>().copied().unwrap_or_default().0,
             begun: clock.now(),
             state: Mutex::default(),
         })
@@ -90,6 +94,15 @@ impl CallRecord {
     /// Runs the call, or what continues after it, under this record.
     pub(super) async fn scope<T>(self: &Arc<Self>, call: impl Future<Output = T>) -> T {
         CURRENT.scope(self.clone(), call).await
+    }
+
+    /// Returns how long the client waits by now.
+    pub(super) fn age(&self) -> Duration {
+        self.queued + self.took()
+    }
+
+    fn took(&self) -> Duration {
+        self.clock.now().saturating_duration_since(self.begun)
     }
 
     pub(super) fn ask(&self, method: AskMethod) {
@@ -183,7 +196,6 @@ impl CallRecord {
     fn write(&self, outcome: AuditOutcome, message: Option<&str>) -> std::io::Result<()> {
         let Some(audit) = &self.audit else { return Ok(()) };
         let (asked, answer) = self.lock().consent.map_or((None, None), Consent::names);
-        let took = self.clock.now().saturating_duration_since(self.begun);
         audit.write(&AuditRecord {
             at: Timestamp::now(),
             call: &self.call,
@@ -195,7 +207,7 @@ impl CallRecord {
             asked,
             answer,
             ms: (outcome != AuditOutcome::Intent)
-                .then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+                .then(|| u64::try_from(self.took().as_millis()).unwrap_or(u64::MAX)),
         })
     }
 

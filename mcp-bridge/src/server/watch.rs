@@ -7,7 +7,7 @@ use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext
 use shared_inbox::clock::Clock;
 
 use super::{record::CallRecord, results::failed};
-use crate::{audit::AuditOutcome, consent::AskMethod, outcome::Failure, stdio::QueueWait};
+use crate::{audit::AuditOutcome, consent::AskMethod, outcome::Failure};
 
 /// How often a long call reports progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -56,8 +56,7 @@ pub(super) async fn watch<T>(
     let token = ctx.meta.get_progress_token();
     let mut progress_due = clock.sleep(PROGRESS_INTERVAL);
     let mut seconds = 0.0;
-    let waited = ctx.extensions.get::<QueueWait>().copied().unwrap_or_default();
-    let mut too_long = clock.sleep(CLIENT_TIMEOUT.saturating_sub(waited.0));
+    let mut too_long = clock.sleep(CLIENT_TIMEOUT.saturating_sub(record.age()));
     loop {
         tokio::select! {
             biased;

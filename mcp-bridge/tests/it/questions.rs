@@ -3,14 +3,16 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use rmcp::model::CallToolResponse;
+use serde_json::json;
+use shared_inbox::clock::Clock as _;
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::{
     audit::AuditFile,
     consent::{BODY, reply},
     fixture::{
-        Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, is_error, params,
-        structured, text, until,
+        Answer, ERAS, Fixture, LeapingClock, Mails, Newer, Older, Person, assert_done, assert_refused,
+        is_error, params, structured, text, until,
     },
     wire::under_way,
 };
@@ -165,6 +167,32 @@ async fn a_call_that_ends_while_a_yes_is_acted_upon_does_not_say_that_nobody_ans
     assert!(text(&result).contains("may be on its way"), "{}", text(&result));
     let line = file.lines().pop().unwrap();
     assert_eq!((&line["outcome"], &line["answer"]), (&"unknown".into(), &"yes".into()), "{line}");
+}
+
+#[tokio::test]
+async fn a_question_that_was_asked_late_outlives_its_call_too() {
+    let fixture = Fixture::new().await;
+    let person = Person::who_takes_time(Answer::Yes);
+    let service = fixture.client().visibility_timeout(Duration::ZERO).deadline(Duration::from_secs(60));
+    let service = service.clock(LeapingClock::over(&person.clock)).build().unwrap();
+    let client = fixture.start_over(Some(service), &person, Older, &[]).await;
+    client.call("list_mailboxes", json!({})).await;
+    let busy = Effect::status(503).header("retry-after", "20");
+    let busy = FaultRule::new(busy).method("GET").path("/conversations/*");
+    fixture.mock.control().add_fault(busy).await.unwrap();
+    let begun = person.clock.now();
+    let later = async {
+        until(async || person.clock.waiting() == 4).await;
+        let spent = person.clock.now() - begun;
+        assert!((20..30).contains(&spent.as_secs()), "{spent:?}");
+        // Until the client gives up.
+        person.clock.forward(Duration::from_secs(55) - spent);
+    };
+    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), later);
+    assert_refused(&result, "has not answered");
+    person.answers.add_permits(1);
+    until(async || !fixture.mock.control().jobs().await.is_empty()).await;
+    assert_eq!(fixture.mails().await, Mails::sent(BODY));
 }
 
 #[tokio::test]

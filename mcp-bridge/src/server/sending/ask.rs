@@ -30,7 +30,7 @@ use crate::{
 
 /// How long the program that opens a browser is watched: it may fail late.
 const BROWSER_OPEN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a call waits for a person before it returns that the question is still open.
+/// How old a call becomes that waits for a person, before it returns that the question is still open.
 const CALL_WAIT_TIMEOUT: Duration = Duration::from_secs(45);
 /// The name under which the question travels in the newer protocol.
 const QUESTION: &str = "consent";
@@ -276,6 +276,7 @@ impl Sender {
     /// Waits for the answer to a question. `None`: nobody is asking, since the call that was about to was cancelled before its
     /// question was out. For a call whose own question is out, this can only mean that the bridge failed.
     async fn wait(&self, waiter: Waiter, method: AskMethod) -> Option<Result<CallToolResponse>> {
+        let spent = record::current().map_or(Duration::ZERO, |record| record.age());
         let waited = tokio::select! {
             biased;
             ending = waiter.ended() => {
@@ -283,7 +284,7 @@ impl Sender {
                 consent.into_iter().for_each(note);
                 result.map(Into::into)
             }
-            () = self.clock.sleep(CALL_WAIT_TIMEOUT) => {
+            () = self.clock.sleep(CALL_WAIT_TIMEOUT.saturating_sub(spent)) => {
                 if waiter.is_open() {
                     note(Consent::Open(method));
                     Err(sentences::still_open())
