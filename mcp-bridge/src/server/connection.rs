@@ -104,6 +104,11 @@ async fn connect(OpenedAccess { client, key }: OpenedAccess) -> Result<Arc<Conne
     }
     // A folder that cannot be read is no reason to do without one: what it holds may be what is about to be made.
     let remembers = !unresolved.is_err_and(|error| error.is_config());
+    if remembers {
+        // A bridge that was killed may have left words of what was made.
+        let client = client.clone();
+        tokio::spawn(async move { client.purge_once_records().await });
+    }
     Ok(Arc::new(Connection { client, me, key, remembers }))
 }
 

@@ -95,7 +95,7 @@ impl Sender {
         permission: Permission<'_>,
         conversation: Option<&Conversation>,
     ) -> Outcome {
-        let (_in_flight, intent) = match self.begin(create.sends()).await {
+        let (in_flight, intent) = match self.begin(create.sends()).await {
             Ok(begun) => begun,
             Err(failure) => return Outcome::Refused(failure),
         };
@@ -120,9 +120,12 @@ impl Sender {
         });
         intent.into_iter().for_each(|intent| intent.end(&outcome));
         if connection.remembers {
-            // A record of what was made, and is known, needs no words any more.
+            // A record of what was made, and is known, needs no words any more. The program waits for this before it exits.
             let client = connection.client.clone();
-            tokio::spawn(async move { client.purge_once_records().await });
+            tokio::spawn(async move {
+                _ = client.purge_once_records().await;
+                drop(in_flight);
+            });
         }
         outcome
     }
@@ -168,6 +171,7 @@ async fn look_up(
         Ok(Lookup::Found(item)) => {
             if let (Some(record), Some(id)) = (record, item_id(&item)) {
                 _ = record.created(id).await;
+                _ = connection.client.purge_once_records().await;
             }
             Some(Outcome::Made(Made { age: Some(age), ..Made::new(response_in(&item), true) }))
         }
