@@ -65,7 +65,8 @@ pub(super) fn merge(
         Some(key) => _ = env.insert(API_KEY.into(), key.into()),
         None => {}
     }
-    if !env.is_empty() {
+    // Variables that are there and not in the entry would stay.
+    if !env.is_empty() || old.is_some_and(|old| old.contains_key("env")) {
         entry.insert("env".into(), env.into());
     }
     Ok(entry.into())

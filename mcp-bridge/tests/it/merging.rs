@@ -89,6 +89,20 @@ fn settings_and_comments_of_the_owner_in_our_entry_stay() {
 }
 
 #[test]
+fn a_key_that_is_taken_out_is_gone_also_when_it_was_the_only_variable() {
+    let entry =
+        json!({ "command": "old", "args": [ADDRESS], "env": { "SHARED_INBOX_API_KEY": "rk_live_old" } });
+    let before = json!({ "mcpServers": { "shared-inbox": entry } }).to_string();
+    let after = merge("cursor", &before, &["--api-key-file=/k"]).unwrap();
+    assert!(after.contains("--api-key-file=/k") && !after.contains("rk_live_old"), "{after}");
+    let before = format!(
+        "[mcp_servers.shared-inbox]\ncommand = \"old\"\nargs = [\"{ADDRESS}\"]\nenv = {{ SHARED_INBOX_API_KEY = \"rk_live_old\" }}\n"
+    );
+    let after = merge("codex", &before, &["--api-key-file=/k"]).unwrap();
+    assert!(after.contains("--api-key-file=/k") && !after.contains("rk_live_old"), "{after}");
+}
+
+#[test]
 fn a_file_with_a_mistake_is_refused_and_the_place_named() {
     let wrong = |text: &str| sandbox("cursor", text).unwrap_err();
     assert!(wrong("{\n\"a\" 1}").contains("line 2"), "{}", wrong("{\n\"a\" 1}"));
