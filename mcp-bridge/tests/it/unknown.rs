@@ -582,6 +582,25 @@ async fn a_page_that_asks_anew_tells_of_its_own_question_alone() {
     assert_eq!(fixture.mails().await, Mails::none());
 }
 
+#[tokio::test]
+async fn an_answer_that_is_brought_after_another_call_found_the_email_is_told_of_it() {
+    let fixture = Fixture::new().await;
+    let person = Person::who_follows_links(Answer::Yes);
+    let client = fixture.start_over(Some(service(&fixture)), &person, Newer, &[]).await;
+    let call = params("reply", fixture.reply("Once"));
+    let (handle, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
+    let window = Window::open(&url).await;
+    person.clock.forward(Duration::from_secs(2));
+    lose(&fixture, Effect::drop_after(), Effect::status(503)).await;
+    window.press("send").await;
+    assert!(window.again().await.contains("not known whether the email was sent"));
+    fixture.mock.control().clear_faults().await;
+    let found = client.call_once(call).await;
+    assert!(text(&found).contains("repeats a call"), "{}", text(&found));
+    let brought = collect(&fixture, &client, &handle.unwrap()).await;
+    assert!(text(&brought).contains("repeats a call"), "{}", text(&brought));
+}
+
 /// The content of all files in a state folder.
 fn state_of(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());

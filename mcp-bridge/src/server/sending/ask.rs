@@ -274,7 +274,8 @@ impl Sender {
     }
 
     /// Waits for the answer to a question. `None`: nobody is asking, since the call that was about to was cancelled before its
-    /// question was out. For a call whose own question is out, this can only mean that the bridge failed.
+    /// question was out, or another one has looked up since what came of it. For a call whose own question is out, this can only
+    /// mean that the bridge failed.
     async fn wait(&self, waiter: Waiter, method: AskMethod) -> Option<Result<CallToolResponse>> {
         let spent = record::current().map_or(Duration::ZERO, |record| record.age());
         let waited = tokio::select! {
@@ -367,7 +368,12 @@ impl Sender {
         let took = match open_for {
             // It is still open, and the person did not follow the link.
             Some(took) if action != Some(ElicitationAction::Accept) => took,
-            _ => return self.wait(waiter, AskMethod::Link).await.unwrap_or_else(sentences::nobody),
+            _ => {
+                return match self.wait(waiter, AskMethod::Link).await {
+                    Some(response) => response,
+                    None => self.without_consent(connection, create, ConsentError::Unknown).await,
+                };
+            }
         };
         waiter.withdraw();
         _ = self.wait(waiter, AskMethod::Link).await;
