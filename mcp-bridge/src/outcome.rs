@@ -52,7 +52,7 @@ pub(crate) enum Doubt {
     Lost,
     /// It is not clear what became of the same call, this long ago.
     Before(Duration),
-    /// This call made nothing, and whether another bridge did cannot be seen.
+    /// This call made nothing, and whether another call or bridge did cannot be seen.
     Elsewhere,
 }
 

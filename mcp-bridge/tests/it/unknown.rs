@@ -601,6 +601,23 @@ async fn an_answer_that_is_brought_after_another_call_found_the_email_is_told_of
     assert!(text(&brought).contains("repeats a call"), "{}", text(&brought));
 }
 
+#[tokio::test]
+async fn an_answer_that_belongs_to_no_question_is_not_told_that_nothing_was_done_while_the_email_leaves() {
+    let fixture = Fixture::new().await;
+    let person = Person::who_follows_links(Answer::Yes);
+    let client = fixture.start_in_process(&person, Newer, &[]).await;
+    let call = params("reply", fixture.reply("Once"));
+    let (_, url) = link(client.service.call_tool_once(call).await.unwrap());
+    let window = Window::open(&url).await;
+    person.clock.forward(Duration::from_secs(2));
+    let hanging = Effect::delay(Duration::ZERO).delayed(Duration::from_secs(60));
+    let hanging = FaultRule::new(hanging).method("POST").path("/conversations/*/*");
+    fixture.mock.control().add_fault(hanging).await.unwrap();
+    window.press("send").await;
+    crate::wire::under_way(&fixture.mock).await;
+    assert_says_how_to_look(&collect(&fixture, &client, "0").await);
+}
+
 /// The content of all files in a state folder.
 fn state_of(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());

@@ -63,9 +63,7 @@ impl Sender {
         let (owner, known) = match entry {
             Entry::Made(made) => return Err(Outcome::Made(made)),
             Entry::Refused => return Err(Outcome::Refused(failed(sentences::REFUSED))),
-            Entry::Busy(_) => {
-                return Err(Outcome::Refused(failed("Nothing was done: the same call is being made.")));
-            }
+            Entry::Busy(_) => return Err(Outcome::Unknown(Doubt::Elsewhere)),
             // What reaches no customer is looked for when it is made.
             Entry::New(owner) if !create.sends() => return Ok(owner),
             Entry::New(owner) => (owner, None),

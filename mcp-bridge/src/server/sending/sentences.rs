@@ -147,7 +147,7 @@ fn unknown(create: &Create, doubt: Doubt, why: Option<&str>) -> Failure {
             ago(age)
         ),
         Doubt::Elsewhere => format!(
-            "It is not known whether {what}: this call did nothing, but another program may have, and that cannot be seen now."
+            "It is not known whether {what}: this call did nothing, but another call or program may have, and that cannot be seen now."
         ),
     });
     message.push_str(
