@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
-/// The longest line that is read. The largest call of the service's own needs less than one of these.
+/// The longest line that is read, without its end. The largest call of the service's own needs less than one of these.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 /// A buffer that has grown beyond this is given back.
 const MAX_KEPT_BYTES: usize = 64 << 10;
@@ -25,10 +25,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let read = (&mut self.reader).take(room as u64).read_until(b'\n', &mut self.line).await;
             // A last line may lack its mark.
             let is_last = read.is_err() || read.is_ok_and(|bytes| bytes == 0);
-            if self.line.len() > MAX_LINE_BYTES {
+            let is_whole = self.line.ends_with(b"\n");
+            if self.line.len() > MAX_LINE_BYTES && !is_whole {
                 self.line = Vec::new();
                 self.too_long = true;
-            } else if is_last || self.line.ends_with(b"\n") {
+            } else if is_last || is_whole {
                 if !self.line.trim_ascii().is_empty() || self.too_long {
                     return true;
                 }

@@ -162,6 +162,23 @@ async fn a_line_of_20_mib_gets_an_error_and_does_nothing() {
 }
 
 #[tokio::test]
+async fn a_line_of_exactly_16_mib_is_read_and_one_byte_more_is_not_and_the_next_is_in_both_cases() {
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
+    raw.greet().await;
+    for more in [0, 1] {
+        let request = json!({ "jsonrpc": "2.0", "id": 10 + more, "method": "tools/list" }).to_string();
+        let padding = " ".repeat((16 << 20) + more - request.len());
+        raw.line((request + &padding).as_bytes()).await;
+        raw.call(2, "list_mailboxes", json!({})).await;
+        let answers = [raw.next_line().await, raw.next_line().await];
+        let is_refused = answers.iter().any(|answer| is_error_of(answer, "null", -32600));
+        assert_eq!(is_refused, more == 1, "{more}");
+        assert!(answers.iter().any(|answer| answer.contains("Orders")), "{more}: the next one is read");
+    }
+}
+
+#[tokio::test]
 #[cfg(target_os = "linux")]
 async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing() {
     let fixture = Fixture::new().await;
