@@ -5,9 +5,9 @@
 //!
 //! | state | what holds | next |
 //! |---|---|---|
-//! | `Open` | nothing has left; a person is asked, or nobody has to be | `Shown`, `Answered`, `Closed`; `Sending` if nobody has to be asked |
+//! | `Open` | nothing has left; a person is asked, or nobody has to be | `Shown`, `Answered`, `Closed`; `Sending` if nobody has to be asked; `Sent` if it is found |
 //! | `Shown` | a browser shows the question | `Answered`, `Closed` |
-//! | `Answered` | an answer came, and no other counts | after a yes `Sending` while its terms hold, or `Unknown` when another bridge may have sent it; after a no `Refused`; `Closed` |
+//! | `Answered` | an answer came, and no other counts | after a yes `Sending` while its terms hold, or `Sent` or `Unknown` when another bridge has sent it or may have; after a no `Refused`; `Closed` |
 //! | `Sending` | a request may be at the service | `Sent`; `Answered` or `Open` if it was refused and nothing happened; `Unknown` |
 //! | `Sent` | it was made; the same call gets this result for two minutes | |
 //! | `Refused` | the person said no; the same is not asked for two minutes | |
@@ -114,7 +114,7 @@ impl State {
             }
             (Sending(_), Event::Retracted) if agreed.is_some() => Answered(Decision::Yes),
             (Sending(_), Event::Retracted) => Open,
-            (Sending(_) | Unknown(_), Event::Made(made)) => Sent(made),
+            (Open | Answered(Decision::Yes) | Sending(_) | Unknown(_), Event::Made(made)) => Sent(made),
             (Sending(_) | Answered(Decision::Yes), Event::Lost(create)) => Unknown(create),
             (Unknown(_), Event::NotThere) => Closed,
             (Sending(create), Event::GivenUp) => Unknown(create.clone()),
@@ -229,6 +229,7 @@ impl Questions {
                     }
                     _ if progress.is_owned => Some(Entry::Busy(Waiter::count(question, progress))),
                     State::Sent(made) if age < RESULT_TTL => {
+                        let age = age + made.age.unwrap_or_default();
                         Some(Entry::Made(Made { age: Some(age), ..made.clone() }))
                     }
                     State::Refused if age < RESULT_TTL => Some(Entry::Refused),

@@ -268,12 +268,14 @@ async fn two_questions_open_at_once_and_two_yeses_make_one_email_and_no_page_cal
         // The second yes comes after another email of the customer, behind which the first answer is.
         write_again(&fixture).await;
     }
+    let again = asked[1].0.call_once(params("reply", fixture.reply("Once"))).await;
+    assert!(text(&again).contains("repeats a call"), "nobody is asked again: {}", text(&again));
     let outcomes = files.map(|file| {
         let outcome = |line: Value| line["outcome"].as_str().unwrap().to_owned();
         file.lines().into_iter().map(outcome).collect::<Vec<_>>()
     });
     assert_eq!(outcomes[0], ["asked", "intent", "scheduled", "repeat"]);
-    assert_eq!(outcomes[1], ["asked", "repeat", "repeat"]);
+    assert_eq!(outcomes[1], ["asked", "repeat", "repeat", "repeat"]);
     assert_eq!(fixture.mails().await, Mails::sent("Once"));
 }
 
