@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     digest::Digest,
-    outcome::{Doubt, Failure, Made},
+    outcome::{Doubt, Failure, Made, Outcome},
 };
 
 /// How long the same call gets the first result, and a refusal holds.
@@ -501,14 +501,15 @@ impl Owner {
         self.step(Event::Left(permission, to_look_for))
     }
 
-    /// Records that it was made, or found.
-    pub(crate) fn made(&self, made: Made) {
+    /// Records that it was made, or found, which is its outcome.
+    pub(crate) fn made(&self, made: Made) -> Outcome {
         self.question.edit(|progress| {
             // A window that says that it is not known learns better.
             let page = ClosingPage::made(&Made { age: None, ..made.clone() });
             progress.closing.iter_mut().for_each(|closing| *closing = page.clone());
-            progress.step(self.now(), Event::Made(made));
+            progress.step(self.now(), Event::Made(made.clone()));
         });
+        Outcome::Made(made)
     }
 
     /// Records that what may have been made is not there. If it may have been, the caller begins anew in an entry of its own,

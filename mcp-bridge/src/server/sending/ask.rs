@@ -232,13 +232,8 @@ impl Sender {
             let permission = Permission::Yes(&now.terms);
             self.make(connection, create, owner, permission, Some(&now.conversation)).await
         } else {
-            match terms.preview.made_since(&request.conversation, &now.conversation) {
-                Some(made) => {
-                    owner.made(made.clone());
-                    Outcome::Made(made)
-                }
-                None => Outcome::Refused(failed(sentences::CHANGED)),
-            }
+            let made = terms.preview.made_since(&request.conversation, &now.conversation);
+            made.map_or_else(|| Outcome::Refused(failed(sentences::CHANGED)), |made| owner.made(made))
         };
         match outcome {
             Outcome::Refused(why) if may_be_made_elsewhere(connection, create).await => Err(why),

@@ -75,12 +75,8 @@ impl Sender {
         let found: BoxFuture<'_, _> = Box::pin(look_up(connection, create, known));
         match found.await {
             None => Ok(owner.not_there()),
-            Some(outcome) => {
-                if let Outcome::Made(made) = &outcome {
-                    owner.made(made.clone());
-                }
-                Err(outcome)
-            }
+            Some(Outcome::Made(made)) => Err(owner.made(made)),
+            Some(outcome) => Err(outcome),
         }
     }
 
@@ -275,9 +271,7 @@ impl Making<'_> {
         match call.await {
             Ok(created) => {
                 let age = created.replayed().then_some(Duration::ZERO);
-                let made = Made { age, ..Made::new(response(&created), created.recovered()) };
-                self.owner.made(made.clone());
-                Ok(Outcome::Made(made))
+                Ok(self.owner.made(Made { age, ..Made::new(response(&created), created.recovered()) }))
             }
             Err(error) => record_failure(self.owner, error),
         }
@@ -289,9 +283,8 @@ impl Making<'_> {
 fn record_failure(owner: &Owner, error: Error) -> Result<Outcome, Error> {
     let record = error.once_record();
     if let Some((record, response)) = record.and_then(|record| Some((record, record.response()?))) {
-        let made = Made { age: Some(age_of(record.since())), ..Made::new(response.clone(), false) };
-        owner.made(made.clone());
-        return Ok(Outcome::Made(made));
+        let age = Some(age_of(record.since()));
+        return Ok(owner.made(Made { age, ..Made::new(response.clone(), false) }));
     }
     // What another bridge is making is looked for as its record says.
     match error.unconfirmed().or_else(|| record?.unconfirmed()) {
