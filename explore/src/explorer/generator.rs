@@ -1,4 +1,4 @@
-//! The step generator: single steps first, those at reads in turn with pairs around a create, then other pairs, then at random.
+//! The step generator: single steps first, those at reads after the pairs around a create, then other pairs, then at random.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -104,8 +104,9 @@ impl Kind {
         match self {
             Self::Failure | Self::Delivery | Self::Quiet | Self::Between => 1,
             Self::Slow => 2,
-            Self::CreatePair | Self::AtRead => 3,
-            Self::Pair => 4,
+            Self::CreatePair => 3,
+            Self::AtRead => 4,
+            Self::Pair => 5,
         }
     }
 }
