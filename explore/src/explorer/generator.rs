@@ -83,8 +83,9 @@ enum Kind {
 }
 
 impl Kind {
-    /// Kinds of the steps at random.
-    const AT_RANDOM: [Self; 5] = [Self::Failure, Self::Delivery, Self::Quiet, Self::Between, Self::AtRead];
+    /// Kinds of the steps at random: failures, also of reads, at least as often as all else.
+    const AT_RANDOM: [Self; 6] =
+        [Self::Failure, Self::Failure, Self::Failure, Self::Delivery, Self::Quiet, Self::Between];
 
     fn of(steps: &[Step]) -> Self {
         let [step] = steps else {
@@ -307,19 +308,26 @@ impl Generator {
         None
     }
 
-    /// Returns a schedule that reached something new with one or two steps more, unless there is no step of the kind that chance
-    /// chose.
+    /// Returns a schedule that reached something new with one or two steps more, unless there is nowhere to take one.
     fn next_random(&self, random: &mut impl Rng) -> Option<Schedule> {
         let reached = self.corpus.choose(random)?.clone();
         let mut schedule = reached.schedule;
         if schedule.steps.len() >= MAX_STEPS {
             schedule.steps.remove(random.random_range(..MAX_STEPS));
         }
-        for _ in 0..random.random_range(1..=2) {
-            let kind = *Kind::AT_RANDOM.choose(random)?;
+        let kind_of = |step: Step| match Kind::of(&[step]) {
+            Kind::AtRead => Kind::Failure,
+            kind => kind,
+        };
+        let of_kind = |kind: Kind| {
             let is_wanted =
-                |step: &&Step| Kind::of(&[**step]) == kind && self.moved_follow_up(**step).is_none();
-            let mut steps: Vec<Step> = reached.steps.iter().filter(is_wanted).copied().collect();
+                move |step: &Step| kind_of(*step) == kind && self.moved_follow_up(*step).is_none();
+            reached.steps.iter().copied().filter(is_wanted)
+        };
+        let kinds = Kind::AT_RANDOM.into_iter().filter(|kind| of_kind(*kind).next().is_some());
+        let kinds: Vec<Kind> = kinds.collect();
+        for _ in 0..random.random_range(1..=2) {
+            let mut steps: Vec<Step> = of_kind(*kinds.choose(random)?).collect();
             if random.random() && steps.iter().any(creates) {
                 steps.retain(creates);
             }
