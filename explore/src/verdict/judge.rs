@@ -86,7 +86,7 @@ impl Judge<'_> {
         self.execution.requests.iter().filter(is_wanted)
     }
 
-    /// Returns the requests from this number on with which the app wrote to the customer of a conversation.
+    /// Returns the requests with these numbers with which the app wrote to the customer of a conversation.
     pub(crate) fn written<'s>(
         &'s self,
         conversation: &'s str,

@@ -11,6 +11,7 @@ use shared_inbox::{
     clock::{BoxFuture, Clock},
 };
 use shared_inbox_explore::{AppContext, Explore, ExploreError, GridCell, Oracle, Scenario};
+use shared_inbox_mock::Expectation;
 
 use crate::{
     apps::{
@@ -187,7 +188,9 @@ pub(crate) async fn holds(explore: Explore) {
 async fn an_app_that_only_reads_does_not_pass_for_a_correct_one() {
     let reads = |context| async { Api::new(context).open().await.map(drop).map_err(String::from) };
     let held = tokio::spawn(holds(Explore::function(scenario(), reads))).await;
-    assert!(held.is_err(), "there is nothing that it could do wrong");
+    let panic = held.expect_err("there is nothing that it could do wrong").into_panic();
+    let said = panic.downcast_ref::<String>().expect("a message");
+    assert!(said.contains("it tried nothing"), "{said}");
 }
 
 #[tokio::test]
@@ -321,6 +324,14 @@ async fn an_expectation_counts_from_the_arrival_of_an_email() {
     assert!(report.held(), "{report}");
     let why = expects(60).replay("1_0").await.expect_err("it leaves after the undo window");
     assert!(matches!(why, ExploreError::BrokenWithoutTrouble { oracle: Oracle::Expect, .. }), "{why}");
+    let typed = |seconds: u64| {
+        let scenario = Scenario::new(["Where is my order 1042?"]);
+        let one_email = Expectation::outbox().times(1);
+        Explore::function(scenario.expect_after(0, Duration::from_secs(seconds), one_email), drafts)
+            .replay("1_0")
+    };
+    assert!(typed(3600).await.expect("it ran").held());
+    typed(60).await.expect_err("it leaves after the undo window");
 }
 
 #[tokio::test]
