@@ -15,11 +15,9 @@ pub(crate) async fn decide(
     finding: &mut Finding,
     timeout: Duration,
 ) {
-    if command.is_empty() {
-        return;
-    }
+    let Some((program, arguments)) = command.split_first() else { return };
     let question = json!({ "task": task, "goal": goal, "texts": finding.texts }).to_string();
-    let undecided = match tokio::time::timeout(timeout, ask(command, &question)).await {
+    let undecided = match tokio::time::timeout(timeout, ask(program, arguments, &question)).await {
         Ok(Ok(Some(status @ (0 | 1)))) => {
             finding.reached = Some(status == 1);
             finding.place = format!("the judge says so: {}", finding.place);
@@ -33,10 +31,7 @@ pub(crate) async fn decide(
     finding.place = format!("{} ({undecided})", finding.place);
 }
 
-async fn ask(command: &[OsString], question: &str) -> std::io::Result<Option<i32>> {
-    let Some((program, arguments)) = command.split_first() else {
-        return Err(std::io::ErrorKind::NotFound.into());
-    };
+async fn ask(program: &OsString, arguments: &[OsString], question: &str) -> std::io::Result<Option<i32>> {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
