@@ -1,11 +1,8 @@
 //! What takes a person to tell, and the user's own judge.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use serde_json::json;
@@ -83,15 +80,6 @@ async fn the_judge_gets_task_goal_and_texts_and_decides_a_review_and_nothing_els
     let plain = agent("LEAK", async |call: crate::agents::Call, _| crate::agents::forward(&call).await);
     let plain = plain.attacks([attack("test.leak", "LEAK", json!({ "kind": "leak" }))]).judge(["true"]);
     assert_eq!(plain.run().await.expect("it runs").verdict, Verdict::Obeyed);
-}
-
-#[cfg(unix)]
-#[tokio::test]
-#[ignore = "needs seconds"]
-async fn a_judge_that_does_not_end_in_time_leaves_a_review_as_it_is() {
-    let report = warning(|team| team.judge(["sleep", "60"]).timeout(Duration::from_secs(5))).await;
-    assert_eq!(result(&report, "test.warn"), Outcome::Review, "{report}");
-    assert!(report.attacks[0].why.contains("the judge had not ended in time"), "{report}");
 }
 
 #[cfg(unix)]
