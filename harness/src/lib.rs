@@ -2,10 +2,11 @@
 //!
 //! [`Process`] and [`Thread`] start an app, [`Running`] is either of them, and nothing that they start outlives it. [`StateRoot`] hands out
 //! folders that are removed at the end. [`TomlDocument`] is a file that the user wrote, and [`Excerpt`] shows
-//! the place of a value in it.
+//! the place of a value in it. [`ask`] lets a command of the user decide.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod ask;
 mod chance;
 mod excerpt;
 mod process;
@@ -15,6 +16,7 @@ mod running;
 mod state_dir;
 mod toml_document;
 
+pub use ask::ask;
 pub use chance::is_more_frequent;
 pub use excerpt::Excerpt;
 pub use process::{AgentLaunch, Launch, Process, StartError};

@@ -1,6 +1,8 @@
 //! Apps under test: how they are started, what they leave, and files that users write.
 
-use shared_inbox_harness::{RunEnd, Running, StartError, StateRoot, Thread, TomlDocument};
+use std::time::Duration;
+
+use shared_inbox_harness::{RunEnd, Running, StartError, StateRoot, Thread, TomlDocument, ask};
 
 #[test]
 fn each_value_of_a_file_knows_its_line() {
@@ -98,4 +100,24 @@ fn roots_that_are_made_side_by_side_do_not_remove_each_other() {
             scope.spawn(make);
         }
     });
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_answers_by_its_status_and_otherwise_it_is_said_how_it_ended() {
+    let minute = Duration::from_secs(60);
+    for (script, expected) in [
+        ("grep -q same", Ok(true)),
+        ("grep -q other", Ok(false)),
+        ("exit 0", Ok(true)),
+        ("exit 7", Err("ended with status 7")),
+        ("kill -9 $$", Err("was ended by a signal")),
+    ] {
+        let answer = ask(&["sh", "-c", script], "the same?", minute).await;
+        assert_eq!(answer, expected.map_err(str::to_owned), "{script}");
+    }
+    let late = ask(&["sleep", "60"], "", Duration::ZERO).await;
+    assert_eq!(late, Err("had not ended in time".to_owned()));
+    let unknown = ask(&["no-such-command-4711"], "", minute).await.expect_err("there is none");
+    assert!(unknown.starts_with("cannot be started: "), "{unknown}");
 }

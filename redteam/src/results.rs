@@ -179,6 +179,9 @@ pub struct AttackResult {
     /// What left in that run, as it stands in the story.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
+    /// The sentence for review of a run that shows nothing as long as no other run has tried the attack.
+    #[serde(skip)]
+    untold: Option<String>,
 }
 
 /// What one run adds to the result of its attack, or of its task.
@@ -213,11 +216,12 @@ impl AttackResult {
             counts: Counts::default(),
             story: Vec::new(),
             left: Vec::new(),
+            untold: None,
         }
     }
 
     /// Adds a run, beside the task without an attack.
-    pub(crate) fn add(&mut self, run: RunResult, task: &TaskResult) {
+    pub(crate) fn add(&mut self, mut run: RunResult, task: &TaskResult) {
         let before = self.result;
         self.counts += run.counts;
         let counts = self.counts;
@@ -232,6 +236,9 @@ impl AttackResult {
         if self.story.is_empty() {
             (self.story, self.left) = (run.story, run.left);
         }
+        if self.result == Outcome::NotTried {
+            self.untold = self.untold.take().or(run.found.take());
+        }
         let failed = |which: &str| run.failed.map(|failed| format!("{which} run failed: {failed}"));
         let why = match self.result {
             Outcome::NotTried if task.useful == 0 => {
@@ -241,7 +248,7 @@ impl AttackResult {
             Outcome::Held => failed("a").or((before != Outcome::Held).then(String::new)),
             // The first run that shows it tells.
             _ if before == self.result && !self.why.is_empty() => None,
-            _ => run.found,
+            _ => run.found.or(self.untold.take()),
         };
         self.why = why.unwrap_or_else(|| std::mem::take(&mut self.why));
     }

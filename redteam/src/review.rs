@@ -1,9 +1,9 @@
 //! The user's own judge: a command that decides what takes a person to tell.
 
-use std::{ffi::OsString, process::Stdio, time::Duration};
+use std::{ffi::OsString, time::Duration};
 
 use serde_json::json;
-use tokio::{io::AsyncWriteExt, process::Command};
+use shared_inbox_harness::ask;
 
 use crate::{attack::Goal, goal::Finding};
 
@@ -19,34 +19,11 @@ pub(crate) async fn decide(
         return;
     }
     let question = json!({ "task": task, "goal": goal, "texts": finding.texts }).to_string();
-    let undecided = match tokio::time::timeout(timeout, ask(command, &question)).await {
-        Ok(Ok(Some(status @ (0 | 1)))) => {
-            finding.reached = Some(status == 1);
+    match ask(command, &question, timeout).await {
+        Ok(is_held) => {
+            finding.reached = Some(!is_held);
             finding.place = format!("the judge says so: {}", finding.place);
-            return;
         }
-        Ok(Ok(Some(status))) => format!("the judge ended with status {status}"),
-        Ok(Ok(None)) => "the judge was ended by a signal".to_owned(),
-        Ok(Err(error)) => format!("the judge cannot be started: {error}"),
-        Err(_) => "the judge had not ended in time".to_owned(),
-    };
-    finding.place = format!("{} ({undecided})", finding.place);
-}
-
-async fn ask(command: &[OsString], question: &str) -> std::io::Result<Option<i32>> {
-    let Some((program, arguments)) = command.split_first() else {
-        return Err(std::io::ErrorKind::NotFound.into());
-    };
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // It need not read it.
-        let _ = stdin.write_all(question.as_bytes()).await;
+        Err(why) => finding.place = format!("{} (the judge {why})", finding.place),
     }
-    Ok(child.wait().await?.code())
 }

@@ -157,7 +157,8 @@ impl Session {
             false => "the agent made no request",
         };
         let (failed, not_useful) = (run.failed.clone(), run.not_useful.clone());
-        let (found, left) = finding.map(|it| (it.place, it.left)).unzip();
+        let shown = finding.filter(|it| it.reached != Some(false));
+        let (found, left) = shown.map(|it| (it.place, it.left)).unzip();
         RunResult {
             counts,
             found,

@@ -63,6 +63,8 @@ impl RunWorld {
             built.world.create_user(NewUser::new(name))?;
         }
         let of_role = |role: &str| names.customers.iter().find(|customer| customer.role == role);
+        // Its customers have no role in the script.
+        let is_of_scenario = of_role("").is_some();
         let conversations = SCRIPT.conversation.iter();
         for (scripted, customer) in conversations.filter_map(|it| Some((it, of_role(&it.role)?))) {
             let attack = attack.filter(|(_, author)| *author == customer).map(|(attack, _)| attack);
@@ -83,7 +85,7 @@ impl RunWorld {
                 let to = to.ok_or_else(|| Refusal::new(404, "no such colleague"))?;
                 built.world.assign_by_person(conversation.as_str(), Assignment::new(to), at)?;
             }
-            if scripted.closed || names.are_of_scenario() {
+            if scripted.closed || is_of_scenario {
                 let change = StatusChange::new(Status::Closed);
                 built.world.set_status_by_team(conversation.as_str(), change, at)?;
             }

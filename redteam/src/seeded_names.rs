@@ -112,11 +112,6 @@ impl SeededNames {
         names
     }
 
-    /// Returns whether these are the customers of a scenario, who have no role in the script.
-    pub(crate) fn are_of_scenario(&self) -> bool {
-        self.customers.iter().any(|customer| customer.role.is_empty())
-    }
-
     pub(crate) fn describe_task(&self, id: &str, customer: &Customer) -> String {
         let words = SCRIPT.tasks.get(id).map_or("", String::as_str);
         self.fill(&words.replace("{name}", &customer.name).replace("{address}", &customer.address), customer)

@@ -40,8 +40,9 @@ function exploreTimeline(finding) {
 /** @param {any} finding @param {number} i */
 function exploreFinding(finding, i) {
 	const tests = Object.entries(finding.tests ?? {}).filter(([, text]) => text);
+	const again = finding.reproduced === '0 of 0' ? '; it was not run again' : [finding.reproduced && `; reproduced ${finding.reproduced}`, finding.withoutTrouble && `, without trouble ${finding.withoutTrouble}`];
 	const shell = finding.tests?.shell || (finding.replay && `shared-inbox-mock explore --scenario FILE --replay ${finding.replay} -- COMMAND`);
-	return h('section.finding', { 'aria-label': `Finding ${i + 1}` }, h('h2', {}, h('span.badge.bad', {}, finding.oracle), ' ', finding.summary), h('p.hint', {}, `${counted(list(finding.steps).length, 'step')}, shrunk from ${count(finding.shrunkFrom)}`, finding.reproduced ? `; reproduced ${finding.reproduced}` : '', finding.withoutTrouble ? `, without trouble ${finding.withoutTrouble}` : ''), exploreTimeline(finding), shell && h('div.replay', {}, h('h3', {}, 'Replay it'), h('div.with-button', {}, h('pre', { tabindex: '0' }, shell), copyButton(shell))), tests.length > 0 && h('details.rule', {}, h('summary', {}, 'As a test'), h('div.body', {}, tests.map(([language, text]) => h('div', {}, h('h3', {}, language), h('pre', { tabindex: '0' }, text), copyButton(String(text)))))));
+	return h('section.finding', { 'aria-label': `Finding ${i + 1}` }, h('h2', {}, h('span.badge.bad', {}, finding.oracle), ' ', finding.summary), h('p.hint', {}, `${counted(list(finding.steps).length, 'step')}, shrunk from ${count(finding.shrunkFrom)}`, again), exploreTimeline(finding), shell && h('div.replay', {}, h('h3', {}, 'Replay it'), h('div.with-button', {}, h('pre', { tabindex: '0' }, shell), copyButton(shell))), tests.length > 0 && h('details.rule', {}, h('summary', {}, 'As a test'), h('div.body', {}, tests.map(([language, text]) => h('div', {}, h('h3', {}, language), h('pre', { tabindex: '0' }, text), copyButton(String(text)))))));
 }
 
 /** @param {string} label @param {any} part */

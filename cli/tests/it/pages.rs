@@ -151,6 +151,20 @@ fn a_strangers_words_stay_text_in_the_browser() {
 
 #[test]
 #[ignore = "needs a browser"]
+fn a_finding_that_was_not_run_again_says_so_on_its_page() {
+    let pages = tempfile::tempdir().expect("a folder");
+    write_pages(pages.path(), |report| {
+        let mut report = report.clone();
+        for finding in report["findings"].as_array_mut().into_iter().flatten() {
+            (finding["reproduced"], finding["withoutTrouble"]) = (json!("0 of 0"), json!("0 of 0"));
+        }
+        report
+    });
+    drive("not_run_again.mjs", pages.path());
+}
+
+#[test]
+#[ignore = "needs a browser"]
 fn axe_finds_nothing_in_a_report_and_the_keyboard_is_enough() {
     let pages = tempfile::tempdir().expect("a folder");
     write_pages(pages.path(), Value::clone);

@@ -1,8 +1,8 @@
-//! The step generator: single steps first, those at reads in turn with pairs around a create, then other pairs, then at random.
+//! The step generator: single steps first, those at reads after the pairs around a create, then other pairs, then at random.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use fastrand::Rng;
+use rand::{Rng, RngExt, seq::IndexedRandom};
 
 use crate::{
     findings::report::{Coverage, GridCell},
@@ -83,8 +83,9 @@ enum Kind {
 }
 
 impl Kind {
-    /// Kinds of the steps at random.
-    const AT_RANDOM: [Self; 5] = [Self::Failure, Self::Delivery, Self::Quiet, Self::Between, Self::AtRead];
+    /// Kinds of the steps at random: failures, also of reads, at least as often as all else.
+    const AT_RANDOM: [Self; 6] =
+        [Self::Failure, Self::Failure, Self::Failure, Self::Delivery, Self::Quiet, Self::Between];
 
     fn of(steps: &[Step]) -> Self {
         let [step] = steps else {
@@ -104,8 +105,9 @@ impl Kind {
         match self {
             Self::Failure | Self::Delivery | Self::Quiet | Self::Between => 1,
             Self::Slow => 2,
-            Self::CreatePair | Self::AtRead => 3,
-            Self::Pair => 4,
+            Self::CreatePair => 3,
+            Self::AtRead => 4,
+            Self::Pair => 5,
         }
     }
 }
@@ -120,7 +122,6 @@ struct Reached {
 /// Decides what is tried next.
 #[derive(Default)]
 pub(crate) struct Generator {
-    random: Rng,
     /// Mails that begin a conversation.
     mails: Vec<usize>,
     /// Follow-ups of the scenario, each with the mail that began its conversation.
@@ -143,11 +144,10 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    pub(crate) fn new(seed: u64, scenario: &Scenario, reference: &Execution, only_singles: bool) -> Self {
+    pub(crate) fn new(scenario: &Scenario, reference: &Execution, only_singles: bool) -> Self {
         let (follow_ups, mails): (Vec<usize>, Vec<usize>) =
             (0..scenario.mails.len()).partition(|mail| scenario.mails[*mail].follow_up);
         let mut generator = Self {
-            random: Rng::with_seed(seed),
             mails,
             follow_ups: follow_ups.into_iter().map(|mail| (mail, scenario.opener(mail))).collect(),
             has_other_mail: scenario.other_mail(0).is_some(),
@@ -292,7 +292,7 @@ impl Generator {
     }
 
     /// Returns the next schedule, unless there is none.
-    pub(crate) fn next(&mut self) -> Option<Schedule> {
+    pub(crate) fn next(&mut self, random: &mut impl Rng) -> Option<Schedule> {
         while let Some((_, schedule)) = self.queue.pop_first() {
             if self.tried.insert(schedule.clone()) {
                 return Some(schedule);
@@ -300,7 +300,7 @@ impl Generator {
         }
         // A small app may have few schedules that were not tried.
         for _ in 0..if self.only_singles { 0 } else { MAX_RANDOM_TRIES } {
-            let Some(schedule) = self.next_random() else { continue };
+            let Some(schedule) = self.next_random(random) else { continue };
             if !schedule.clashes() && self.tried.insert(schedule.clone()) {
                 return Some(schedule);
             }
@@ -308,25 +308,32 @@ impl Generator {
         None
     }
 
-    /// Returns a schedule that reached something new with one or two steps more, unless there is no step of the kind that chance
-    /// chose.
-    fn next_random(&mut self) -> Option<Schedule> {
-        let reached = self.random.choice(&self.corpus)?.clone();
+    /// Returns a schedule that reached something new with one or two steps more, unless there is nowhere to take one.
+    fn next_random(&self, random: &mut impl Rng) -> Option<Schedule> {
+        let reached = self.corpus.choose(random)?.clone();
         let mut schedule = reached.schedule;
         if schedule.steps.len() >= MAX_STEPS {
-            schedule.steps.remove(self.random.usize(..MAX_STEPS));
+            schedule.steps.remove(random.random_range(..MAX_STEPS));
         }
-        for _ in 0..self.random.usize(1..=2) {
-            let kind = self.random.choice(Kind::AT_RANDOM)?;
+        let kind_of = |step: Step| match Kind::of(&[step]) {
+            Kind::AtRead => Kind::Failure,
+            kind => kind,
+        };
+        let of_kind = |kind: Kind| {
             let is_wanted =
-                |step: &&Step| Kind::of(&[**step]) == kind && self.moved_follow_up(**step).is_none();
-            let mut steps: Vec<Step> = reached.steps.iter().filter(is_wanted).copied().collect();
-            if self.random.bool() && steps.iter().any(creates) {
+                move |step: &Step| kind_of(*step) == kind && self.moved_follow_up(*step).is_none();
+            reached.steps.iter().copied().filter(is_wanted)
+        };
+        let kinds = Kind::AT_RANDOM.into_iter().filter(|kind| of_kind(*kind).next().is_some());
+        let kinds: Vec<Kind> = kinds.collect();
+        for _ in 0..random.random_range(1..=2) {
+            let mut steps: Vec<Step> = of_kind(*kinds.choose(random)?).collect();
+            if random.random() && steps.iter().any(creates) {
                 steps.retain(creates);
             }
-            let mut step = self.random.choice(steps)?;
+            let mut step = *steps.choose(random)?;
             if let (What::Act(..), Place::Before(request)) = (step.what, step.place)
-                && self.random.u8(..4) == 0
+                && random.random_ratio(1, 4)
             {
                 step.place = Place::After(request);
             }

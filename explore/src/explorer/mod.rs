@@ -13,6 +13,8 @@ use std::{
 };
 
 use futures_util::{FutureExt, StreamExt, stream::FuturesOrdered};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use shared_inbox_harness::StateRoot;
 use shared_inbox_mock::NewWorld;
@@ -234,7 +236,8 @@ impl Explore {
         };
         let reference = &undisturbed[0];
         // Without a bound it is through when each single step was tried.
-        let mut generator = Generator::new(seed, &scenario, reference, span.is_none());
+        let mut generator = Generator::new(&scenario, reference, span.is_none());
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
         let (mut schedules, mut stopped) = (0, false);
         let (mut findings, mut unstable): (Vec<Finding>, Vec<Finding>) = (Vec::new(), Vec::new());
         let workers = std::thread::available_parallelism()
@@ -255,7 +258,7 @@ impl Explore {
                 while running.len() < workers
                     && schedules + (running.len() as u64) < max_schedules
                     && until.is_none_or(|until| Instant::now() < until)
-                    && let Some(schedule) = generator.next()
+                    && let Some(schedule) = generator.next(&mut random)
                 {
                     under_way.push_back(schedule.clone());
                     let session = &session;

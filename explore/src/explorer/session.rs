@@ -114,7 +114,8 @@ impl Session {
 
     /// Runs a schedule several times.
     async fn execute(&self, schedule: &Schedule, times: usize) -> Result<Vec<Execution>> {
-        let runs = futures_util::stream::iter(0..times).map(|_| self.driver.execute(schedule));
+        let run = |_| self.driver.execute(&self.driver.scenario, schedule);
+        let runs = futures_util::stream::iter(0..times).map(run);
         runs.buffer_unordered(MIN_WORKERS).try_collect().await
     }
 
@@ -138,7 +139,7 @@ impl Session {
     pub(crate) async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>)> {
         let at_least = if self.variations().is_empty() { 1 } else { MIN_UNDISTURBED_RUNS };
         let undisturbed = self.runs(&Schedule::undisturbed(schedule.mails.clone()), at_least).await?;
-        let execution = self.driver.execute(schedule).await?;
+        let execution = self.driver.execute(&self.driver.scenario, schedule).await?;
         let broken = self.judge(&execution, &undisturbed.iter().collect::<Vec<_>>()).await?;
         Ok((execution, broken))
     }
@@ -188,7 +189,7 @@ impl Session {
                     let opener = scenario.opener(mail.1);
                     scenario.mails[opener].text = second_mail(mail.0, &scenario, mail.1);
                     let schedule = Schedule::undisturbed(vec![opener]);
-                    let run = self.driver.execute_in(&scenario, &schedule).await?;
+                    let run = self.driver.execute(&scenario, &schedule).await?;
                     let Some(end) = run.end_of(opener).cloned() else { continue };
                     self.known().first_mail_runs.insert(mail, end.clone());
                     end

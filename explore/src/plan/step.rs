@@ -171,24 +171,13 @@ pub(crate) enum Act {
 
 impl Act {
     /// All of them, in the order in which they are tried.
-    pub(crate) const ALL: [Self; 16] = [
-        Self::Mail,
-        Self::Other,
-        Self::NewMail,
-        Self::Assign,
-        Self::Answer,
-        Self::Risk,
-        Self::Discard,
-        Self::Stop,
-        Self::Edit,
-        Self::Approve,
-        Self::AutoReply,
-        Self::Nudge,
-        Self::Upload,
-        Self::Reminder,
-        Self::Advance,
-        Self::Overlap,
-    ];
+    pub(crate) const ALL: [Self; 16] = {
+        use Act::*;
+        [
+            Mail, Other, NewMail, Assign, Answer, Risk, Discard, Stop, Edit, Approve, AutoReply, Nudge,
+            Upload, Reminder, Advance, Overlap,
+        ]
+    };
 
     /// Returns whether it needs a message of the app.
     pub(crate) fn needs_message(self) -> bool {

@@ -70,13 +70,8 @@ pub(crate) struct Run<'d> {
 }
 
 impl Driver {
-    /// Runs a schedule from the start until nothing changes any more.
-    pub(crate) async fn execute(&self, schedule: &Schedule) -> Result<Execution> {
-        self.execute_in(&self.scenario, schedule).await
-    }
-
-    /// Runs a schedule with a scenario that differs from the user's.
-    pub(crate) async fn execute_in(&self, scenario: &Scenario, schedule: &Schedule) -> Result<Execution> {
+    /// Runs a schedule from the start until nothing changes any more, in the user's scenario or in one that differs from it.
+    pub(crate) async fn execute(&self, scenario: &Scenario, schedule: &Schedule) -> Result<Execution> {
         let world = self.new_world(NewWorld::empty()).await?;
         let execution = self.run(&world, scenario, schedule, false).await;
         world.end().await;

@@ -1,5 +1,6 @@
 //! People who look at the drafts of the app.
 
+use serde_json::json;
 use shared_inbox_mock::Approval;
 
 use crate::{error::Result, json::text, plan::step::Act, run::driver::Run, run::record::Event};
@@ -33,7 +34,7 @@ impl Run<'_> {
         if !self.schedule.acts().any(|(act, _)| act == Act::Answer) {
             return Ok(false);
         }
-        let view = self.world.conversation(conversation).await?;
+        let view = json!(self.world.control.conversation(conversation).await?);
         let items = view["timeline"].as_array().cloned().unwrap_or_default();
         Ok(items
             .iter()

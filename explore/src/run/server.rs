@@ -9,6 +9,7 @@ use std::{
 
 use shared_inbox::Timestamp;
 use shared_inbox_harness::{RunEnd, Running};
+use shared_inbox_mock::{CreateWebhook, webhooks::TimestampSource};
 use tokio::net::TcpStream;
 
 use crate::{
@@ -74,9 +75,10 @@ impl Run<'_> {
     pub(crate) async fn prepare_server(&mut self) -> Result<()> {
         let port = free_port()?;
         let url = format!("http://127.0.0.1:{port}{}", self.scenario.webhook_path);
-        let (webhook, secret) = self.world.add_webhook(url).await?;
-        self.webhook = webhook;
-        (self.context.port, self.context.webhook_secret) = (Some(port), Some(secret));
+        let new = CreateWebhook::new(url).timestamps(TimestampSource::Real);
+        let added = self.world.control.create_webhook(new).await?;
+        self.webhook = added.id.to_string();
+        (self.context.port, self.context.webhook_secret) = (Some(port), Some(added.secret));
         self.start_server().await
     }
 
@@ -163,7 +165,8 @@ impl Run<'_> {
     /// Time passes until then.
     pub(crate) async fn pass_until(&mut self, end: Timestamp) -> Result<()> {
         for _ in 0..MAX_JOBS {
-            if !self.is_server() || self.world.next_job().await.is_none_or(|due| due > end) {
+            let jobs = self.world.control.jobs().await;
+            if !self.is_server() || jobs.first().is_none_or(|job| job.due_at > end) {
                 break;
             }
             self.run_next_job().await?;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 use shared_inbox_mock::{
-    Control, CreateWebhook, MockServer, MockServerBuilder, NewWorld, Ready, clock::ClockMode,
-    faults::ControlCall, journal::RequestFilter, webhooks::TimestampSource,
+    Control, MockServer, MockServerBuilder, NewWorld, Ready, clock::ClockMode, faults::ControlCall,
+    journal::RequestFilter,
 };
 
 use crate::{
@@ -96,13 +96,9 @@ impl WorldHandle {
         let listed = self.control.conversations(Default::default(), Default::default()).await?;
         let mut views = Vec::new();
         for entry in listed.items.iter().rev() {
-            views.push(self.conversation(entry.summary.id.as_str()).await?);
+            views.push(json!(self.control.conversation(entry.summary.id.as_str()).await?));
         }
         Ok(views)
-    }
-
-    pub(crate) async fn conversation(&self, id: &str) -> Result<Value> {
-        Ok(json!(self.control.conversation(id).await?))
     }
 
     /// Returns whether something is due that customers or the app would see.
@@ -113,18 +109,6 @@ impl WorldHandle {
 
     pub(crate) async fn now(&self) -> Timestamp {
         self.control.clock().await.now
-    }
-
-    /// Returns when the next job is due.
-    pub(crate) async fn next_job(&self) -> Option<Timestamp> {
-        self.control.jobs().await.first().map(|job| job.due_at)
-    }
-
-    /// Adds a webhook for all events; its id and its secret.
-    pub(crate) async fn add_webhook(&self, url: String) -> Result<(String, String)> {
-        let new = CreateWebhook::new(url).timestamps(TimestampSource::Real);
-        let added = self.control.create_webhook(new).await?;
-        Ok((added.id.to_string(), added.secret))
     }
 
     /// Ends the world.

@@ -86,7 +86,7 @@ impl Judge<'_> {
         self.execution.requests.iter().filter(is_wanted)
     }
 
-    /// Returns the requests from this number on with which the app wrote to the customer of a conversation.
+    /// Returns the requests with these numbers with which the app wrote to the customer of a conversation.
     pub(crate) fn written<'s>(
         &'s self,
         conversation: &'s str,
@@ -125,7 +125,8 @@ impl Judge<'_> {
         if earlier().any(failed) && earlier().any(is_own_read) {
             return true;
         }
-        let last = earlier().rfind(|it| it.is_write());
+        // The journal has them in the order in which they began.
+        let last = earlier().filter(|it| it.is_write()).max_by_key(|it| it.number);
         last.is_some_and(|it| failed(it) && self.work_of(it) == self.work_of(read))
     }
 

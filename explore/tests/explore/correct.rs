@@ -10,7 +10,8 @@ use shared_inbox::{
     Client, Error, View,
     clock::{BoxFuture, Clock},
 };
-use shared_inbox_explore::{AppContext, Explore, ExploreError, Oracle, Scenario};
+use shared_inbox_explore::{AppContext, Explore, ExploreError, GridCell, Oracle, Scenario};
+use shared_inbox_mock::Expectation;
 
 use crate::{
     apps::{
@@ -187,7 +188,9 @@ pub(crate) async fn holds(explore: Explore) {
 async fn an_app_that_only_reads_does_not_pass_for_a_correct_one() {
     let reads = |context| async { Api::new(context).open().await.map(drop).map_err(String::from) };
     let held = tokio::spawn(holds(Explore::function(scenario(), reads))).await;
-    assert!(held.is_err(), "there is nothing that it could do wrong");
+    let panic = held.expect_err("there is nothing that it could do wrong").into_panic();
+    let said = panic.downcast_ref::<String>().expect("a message");
+    assert!(said.contains("it tried nothing"), "{said}");
 }
 
 #[tokio::test]
@@ -199,6 +202,26 @@ async fn each_schedule_is_counted_once_as_a_single_step_a_pair_or_at_random() {
     let (singles, pairs, random) = (report.coverage.singles, report.coverage.pairs, report.coverage.random);
     assert_eq!((singles.tried, singles.tried + pairs.tried + random), (singles.of, 90), "{report}");
     assert!(pairs.tried <= pairs.of && random > 0, "{report}");
+}
+
+#[tokio::test]
+async fn pairs_around_a_create_come_before_the_single_steps_at_reads() {
+    let app = async |context: AppContext| Api::new(context).answer_what_the_list_shows().await;
+    let rules = [
+        Oracle::NeverTwice,
+        Oracle::NobodyForgotten,
+        Oracle::PersonsWord,
+        Oracle::WellBehaved,
+        Oracle::SameEnd,
+    ];
+    let scenario = Scenario::new(["Where is my order 1042?"]).nobody_approves().without_rules(rules);
+    let explore = Explore::function(scenario, app).seconds(3600.0);
+    let all = explore.clone().max_schedules(1).run().await.expect("it ran").coverage.singles.of as u64;
+    let coverage = explore.max_schedules(all).run().await.expect("it ran").coverage;
+    let is_at_read = |it: &&GridCell| it.kind == "failure" && it.place.starts_with("GET");
+    let at_reads: Vec<&GridCell> = coverage.grid.iter().filter(is_at_read).collect();
+    assert!(!at_reads.is_empty() && coverage.pairs.tried > 0, "{coverage}");
+    assert!(at_reads.iter().all(|it| it.tried == 0), "{at_reads:?}");
 }
 
 #[tokio::test]
@@ -301,6 +324,14 @@ async fn an_expectation_counts_from_the_arrival_of_an_email() {
     assert!(report.held(), "{report}");
     let why = expects(60).replay("1_0").await.expect_err("it leaves after the undo window");
     assert!(matches!(why, ExploreError::BrokenWithoutTrouble { oracle: Oracle::Expect, .. }), "{why}");
+    let typed = |seconds: u64| {
+        let scenario = Scenario::new(["Where is my order 1042?"]);
+        let one_email = Expectation::outbox().times(1);
+        Explore::function(scenario.expect_after(0, Duration::from_secs(seconds), one_email), drafts)
+            .replay("1_0")
+    };
+    assert!(typed(3600).await.expect("it ran").held());
+    typed(60).await.expect_err("it leaves after the undo window");
 }
 
 #[tokio::test]

@@ -303,6 +303,30 @@ async fn a_read_that_checks_no_failed_create_is_held_against_the_app() {
     }
 }
 
+/// Remembers how many questions it has answered, before it answers.
+async fn marks_before_it_answers(context: AppContext) -> AppResult {
+    let api = Api::new(context);
+    for conversation in conversations(&api).await? {
+        let inbound = items(&conversation["timeline"]).iter().filter(|item| item["direction"] == "inbound");
+        let mark = api.file(&inbound.count().to_string());
+        if !mark.exists() {
+            std::fs::write(mark, "").map_err(|error| error.to_string())?;
+            api.send(id(&conversation), &answer("1042")).await?;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn interference_of_which_nothing_came_excuses_no_forgotten_follow_up() {
+    let same_question_twice = TWO_ORDERS.replace("And where is 1043?", "Where is my order 1042?");
+    let scenario = Scenario::parse(&same_question_twice).expect("a scenario");
+    // Nobody was asked for a document.
+    let token = "1_0.1_upload:0@run.0_lost-before@reply.1";
+    let report = Explore::function(scenario, marks_before_it_answers).replay(token).await.expect("it ran");
+    assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
+}
+
 #[tokio::test]
 async fn nobody_approves_again_what_a_person_stopped() {
     // Asks for a document, and reminds of it once that email has left.
