@@ -101,7 +101,7 @@ export class WindowedList extends HTMLElement {
 		if (!this.source) return;
 		// What is under way may have been answered before the change.
 		if (this.asked.has(-1)) this.again = true;
-		else if (this.held && this.total > 0) this.compare();
+		else if (this.total > 0) this.compare();
 		else this.read();
 	}
 
@@ -166,7 +166,7 @@ export class WindowedList extends HTMLElement {
 		this.draw();
 	}
 
-	/** Brings rows up to date without moving them, and counts what came before them. */
+	/** Brings rows up to date: while the list is held without moving them, and counts what came before them. */
 	async compare() {
 		const source = /** @type {Source} */ (this.source);
 		const part = await this.ask(-1, 0);
@@ -176,7 +176,11 @@ export class WindowedList extends HTMLElement {
 		const first = this.items.find((item) => item && places.has(source.key(item)));
 		// Nothing of what is shown is there any more: it was emptied, or the world is another.
 		if (!first && part.total <= this.there && !this.paused) return this.take(part);
-		if (!this.held) return this.take(part);
+		// Only now, because somebody may have aimed at a row while it was asked.
+		if (!this.held) {
+			this.forget();
+			return this.take(part);
+		}
 		if (!this.paused) {
 			const fresh = new Map(part.items.map((item, i) => [keys[i], item]));
 			this.items.forEach((item, i) => item && (this.items[i] = fresh.get(source.key(item)) ?? item));

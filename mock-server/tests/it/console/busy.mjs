@@ -16,17 +16,33 @@ await run(async () => {
 
     // A press takes a tenth of a second; every one opens the row that it began on.
     const list = page.locator('si-list');
-    const press = async (place) => {
+    const press = async (place, between = async () => {}) => {
         const { x, y } = await list.evaluate((it) => it.getBoundingClientRect().toJSON());
         const point = [x + 30, y + 60 + place * 70];
         await page.mouse.move(...point);
         await page.mouse.down();
         const under = await page.evaluate((at) => document.elementFromPoint(...at)?.closest('a')?.getAttribute('href'), point);
         check(under, 'a row is under the pointer');
+        await between();
         await pause(100);
         await page.mouse.up();
         await until(() => page.evaluate((href) => location.hash === href, under), `a click opens ${under}`);
     };
+    // Also where the list was being read when the press began.
+    let answer;
+    const answered = new Promise((resume) => (answer = resume));
+    const asked = new Promise((resume) => page.route('**/requests?*', async (route) => {
+        resume();
+        await answered;
+        await route.continue();
+    }));
+    await asked;
+    const between = async () => {
+        answer();
+        await page.waitForResponse((it) => it.url().includes('/requests?'));
+    };
+    await press(1, between);
+    await page.unrouteAll({ behavior: 'wait' });
     for (let i = 0; i < 10; i += 1) await press(1 + (i % 5));
 
     // The opened request has the focus; Escape gives it back to its row.
