@@ -43,6 +43,11 @@ impl Judge<'_> {
         act == Act::Other || self.scenario.mails[mail].follow_up
     }
 
+    /// Returns whether the customer has sent a second mail more than once: one answer is enough for the same words.
+    fn is_repeated(&self, end: &End, mail: SecondMail) -> bool {
+        self.second_mails(end).iter().filter(|(it, _)| *it == mail).count() > 1
+    }
+
     /// Returns whether the customer has an answer to a second mail. The app wrote after it had read that mail; or it wrote behind it
     /// without having read it, what it writes to such a mail; or it did so before, and writes no second time when nothing goes wrong.
     fn is_answered(&self, end: &End, mail: SecondMail, arrived_at: u64, is_last: bool) -> bool {
@@ -59,7 +64,9 @@ impl Judge<'_> {
         };
         let is_answer = end.messages.iter().any(|text| self.is_answer(mail, text));
         // Words that vary do not tell to which question an answer is.
-        let is_certain = stands_behind && (self.has_fixed_words() || !self.is_another_question(mail));
+        let is_told =
+            self.has_fixed_words() || !self.is_another_question(mail) || self.is_repeated(end, mail);
+        let is_certain = stands_behind && is_told;
         is_answer && (is_certain || !answers_again() || !is_last)
     }
 

@@ -285,6 +285,14 @@ async fn nothing_is_found_in_an_app_whose_drafts_vary() {
 }
 
 #[tokio::test]
+async fn one_answer_is_enough_for_a_question_that_came_twice() {
+    let token = "1_0_other:0@list_conversations.0_other:0@reply.0";
+    let explore = Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Nothing));
+    let report = explore.replay(token).await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
+
+#[tokio::test]
 async fn nothing_is_found_in_an_app_whose_emails_vary() {
     holds(Explore::function(two_mails(), |context| answers(context, |_| true, Extra::Nothing)).seed(22))
         .await;
