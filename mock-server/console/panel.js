@@ -34,7 +34,8 @@ export class Panel extends HTMLElement {
 
 	/** The address has changed, or the panel has just come into the page. @param {Route} route */
 	show(route) {
-		if ((route.more ?? route.id) !== (this.route.more ?? this.route.id)) this.opens = Boolean(document.activeElement?.closest('si-list'));
+		// From a row, or from what another row opened: its heading may have taken the focus while the next was being pressed.
+		if ((route.more ?? route.id) !== (this.route.more ?? this.route.id)) this.opens = Boolean(document.activeElement?.closest('si-list, [tabindex="-1"]:is(h1, h2)'));
 		const moved = JSON.stringify(route) !== JSON.stringify(this.route);
 		this.route = route;
 		return moved ? this.refresh() : this.update();
