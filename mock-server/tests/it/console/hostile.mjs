@@ -26,7 +26,7 @@ await run(async () => {
     const [request] = await get('/requests');
 
     const page = await open();
-    const places = [`inbox/${id}?view=all`, `inbox?q=${encodeURIComponent(HOSTILE)}`, 'approvals', 'documents', 'bookings', 'outbox', 'requests', `requests/${request.id}`, 'webhooks', `webhooks/${hook}`, 'time', 'faults', 'keys', 'worlds', `trace/${id}`, `trace/${encodeURIComponent(HOSTILE)}`];
+    const places = [`inbox/${id}?view=all`, 'approvals', `inbox?q=${encodeURIComponent(HOSTILE)}`, 'documents', 'bookings', 'outbox', 'requests', `requests/${request.id}`, 'webhooks', `webhooks/${hook}`, 'time', `trace/${id}`, 'faults', 'keys', 'worlds', `trace/${encodeURIComponent(HOSTILE)}`];
     for (const place of places) {
         await page.goto(`${page.url().split('#')[0]}#/${place}`);
         await shown(page, place);

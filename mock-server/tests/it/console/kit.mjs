@@ -42,10 +42,14 @@ export async function open(hash = '', options = {}) {
     return page;
 }
 
-/** Waits until the panel of this place is there, and what it shows. A panel's code is loaded when it is first shown. */
+/**
+ * Waits until the panel of this place is there, and what it shows: its code is loaded when it is first shown. What is opened
+ * beside a list leads back to it; the list alone is shown before.
+ */
 export function shown(page, place) {
-    const panel = `main > si-${place.split(/[/?]/)[0]}`;
-    return page.waitForFunction((panel) => document.querySelector(panel) && !document.querySelector('.loading, .skeleton'), panel);
+    const [panel, one] = place.split('?')[0].split('/');
+    const wanted = one && panel !== 'trace' ? 'a.back' : '*';
+    return page.waitForFunction(([panel, wanted]) => document.querySelector(`main > si-${panel}`)?.querySelector(wanted) && !document.querySelector('.loading, .skeleton'), [panel, wanted]);
 }
 
 /**
