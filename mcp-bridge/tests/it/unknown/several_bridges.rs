@@ -1,0 +1,227 @@
+//! Several bridges of one machine that are asked for the same email.
+
+use super::*;
+
+#[tokio::test]
+async fn two_bridges_and_two_yeses_make_one_email_and_the_second_question_says_that_it_is_scheduled() {
+    let fixture = Fixture::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let people = [Person::who(Answer::Yes), Person::who(Answer::Yes)];
+    for (number, person) in people.iter().enumerate() {
+        let client = remembering(&fixture, person, folder.path(), &[]).await;
+        let result = client.call("reply", fixture.reply("Once")).await;
+        assert!(!is_error(&result), "{}", text(&result));
+        assert_eq!(text(&result).contains("repeats a call"), number == 1, "{}", text(&result));
+    }
+    let questions = people.map(|person| person.questions().pop().unwrap());
+    assert!(
+        !questions[0].contains("scheduled already") && questions[1].contains("scheduled already"),
+        "{questions:?}"
+    );
+    assert_eq!(fixture.mails().await, Mails::sent("Once"));
+}
+
+#[tokio::test]
+async fn two_questions_open_at_once_and_two_yeses_make_one_email_and_no_page_calls_it_unsent() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let files = [AuditFile::new(), AuditFile::new()];
+    let asked = asked_by(&fixture, folder.path(), &files).await;
+    for (number, (client, _, state, window)) in asked.iter().enumerate() {
+        window.press("send").await;
+        let page = window.again().await;
+        let result = collect(&fixture, client, state).await;
+        assert!(!is_error(&result), "{number}: {}", text(&result));
+        assert_eq!(text(&result).contains("repeats a call"), number == 1, "{}", text(&result));
+        assert_eq!(page.contains("not sent a second time"), number == 1, "{page}");
+        assert!(!page.contains("The email was not sent"), "{page}");
+        // The second yes comes after another email of the customer, behind which the first answer is.
+        write_again(&fixture).await;
+    }
+    let again = asked[1].0.call_once(params("reply", fixture.reply("Once"))).await;
+    assert!(text(&again).contains("repeats a call"), "nobody is asked again: {}", text(&again));
+    let outcomes = files.map(|file| {
+        let outcome = |line: Value| line["outcome"].as_str().unwrap().to_owned();
+        file.lines().into_iter().map(outcome).collect::<Vec<_>>()
+    });
+    assert_eq!(outcomes[0], ["asked", "intent", "scheduled", "repeat"]);
+    assert_eq!(outcomes[1], ["asked", "repeat", "repeat", "repeat"]);
+    assert_eq!(fixture.mails().await, Mails::sent("Once"));
+}
+
+/// Bridges of one machine, each with a question about the same email open in a window.
+async fn asked_by<const N: usize>(
+    fixture: &Fixture,
+    folder: &Path,
+    files: &[AuditFile; N],
+) -> Vec<(Client, Person, String, Window)> {
+    let mut asked = Vec::new();
+    for file in files {
+        let person = Person::who_follows_links(Answer::Yes);
+        let service = with_store(fixture, folder, LeapingClock::over(&person.clock));
+        let client = fixture.start_over(Some(service), &person, Newer, &[&file.option()]).await;
+        let call = params("reply", fixture.reply("Once"));
+        let (state, url) = link(client.service.call_tool_once(call).await.unwrap());
+        let window = Window::open(&url).await;
+        person.clock.forward(Duration::from_secs(2));
+        asked.push((client, person, state.unwrap(), window));
+    }
+    asked
+}
+
+#[tokio::test]
+async fn a_yes_after_which_nothing_can_be_read_is_not_called_unsent_since_another_bridge_may_have_sent_it() {
+    let failures = [Effect::status(404), Effect::status(503), Effect::status(401), Effect::drop_before()];
+    for reads in failures {
+        let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+        let files = [AuditFile::new(), AuditFile::new()];
+        let asked = asked_by(&fixture, folder.path(), &files).await;
+        let [(_, _, _, first), (client, person, state, second)] = &asked[..] else { panic!("two") };
+        first.press("send").await;
+        assert!(first.again().await.contains("goes out at"));
+        let later = async |seconds| {
+            fixture.mock.control().advance(Duration::from_secs(seconds)).await.unwrap();
+            person.clock.forward(Duration::from_secs(seconds));
+        };
+        // Longer than the clocks of the service and of this machine may differ.
+        later(200).await;
+        let failing = FaultRule::new(reads).method("GET").path("/conversations/*").always();
+        fixture.mock.control().add_fault(failing).await.unwrap();
+        second.press("send").await;
+        let page = second.again().await;
+        for shown in
+            ["not known whether the email was sent", "Look in the app", "kim@customer.example", "Once"]
+        {
+            assert!(page.contains(shown), "{shown} in {page}");
+        }
+        assert!(!page.contains("was not sent") && !page.contains("Nothing was sent"), "{page}");
+        assert_says_how_to_look(&collect(&fixture, client, state).await);
+        assert_eq!(files[1].lines().last().unwrap()["outcome"], "unknown");
+
+        fixture.mock.control().clear_faults().await;
+        later(3600).await;
+        let again = client.call_once(params("reply", fixture.reply("Once"))).await;
+        assert!(
+            text(&again).contains("repeats a call"),
+            "it is looked for, and nobody is asked: {}",
+            text(&again)
+        );
+        let page = second.again().await;
+        assert!(page.contains("has left already"), "the window learns it too: {page}");
+        assert_eq!(fixture.mails().await, Mails::sent("Once"));
+    }
+}
+
+#[tokio::test]
+async fn a_yes_for_what_changed_is_not_called_unsent_while_another_bridge_is_sending() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let files = [AuditFile::new(), AuditFile::new()];
+    let asked = asked_by(&fixture, folder.path(), &files).await;
+    let [(_, _, _, first), (client, _, state, second)] = &asked[..] else { panic!("two") };
+    // Nothing of it can be seen in the conversation yet.
+    let hanging = Effect::drop_before().delayed(Duration::from_secs(60));
+    let hanging = FaultRule::new(hanging).method("POST").path("/conversations/*/*");
+    fixture.mock.control().add_fault(hanging).await.unwrap();
+    first.press("send").await;
+    crate::wire::under_way(&fixture.mock).await;
+    write_again(&fixture).await;
+    second.press("send").await;
+    assert_says_how_to_look(&collect(&fixture, client, state).await);
+    let page = second.again().await;
+    assert!(page.contains("not known whether the email was sent"), "{page}");
+    assert_eq!(files[1].lines().last().unwrap()["outcome"], "unknown");
+}
+
+#[tokio::test]
+async fn what_ends_without_a_yes_speaks_of_its_own_question_since_another_bridge_may_have_sent_the_email() {
+    for answer in ["refuse", "nothing"] {
+        let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+        let files = [AuditFile::new(), AuditFile::new()];
+        let asked = asked_by(&fixture, folder.path(), &files).await;
+        let [(_, _, _, first), (client, person, state, second)] = &asked[..] else { panic!("two") };
+        first.press("send").await;
+        assert!(first.again().await.contains("goes out at"));
+        match answer {
+            "refuse" => _ = second.press("refuse").await,
+            _ => {
+                person.clock.forward(Duration::from_secs(300));
+                until(async || second.again().await.contains("closed")).await;
+            }
+        }
+        let page = second.again().await;
+        assert!(page.contains("Nothing was sent by this question"), "{answer}: {page}");
+        let said = collect(&fixture, client, state).await;
+        assert!(is_error(&said) && text(&said).contains("by this call"), "{answer}: {}", text(&said));
+        assert_eq!(fixture.mails().await, Mails::sent("Once"));
+    }
+}
+
+#[tokio::test]
+async fn another_summary_makes_no_other_email_for_a_second_bridge_or_after_a_restart_either() {
+    for is_found in [true, false] {
+        let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+        let person = Person::who(Answer::Yes);
+        let client = remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+        let lost = if is_found { Effect::drop_after() } else { Effect::drop_before() };
+        lose(&fixture, lost, Effect::status(503)).await;
+        assert_says_how_to_look(&client.call("reply", fixture.reply("Once")).await);
+        fixture.mock.control().clear_faults().await;
+        drop(client);
+
+        let client = remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+        let mut again = fixture.reply("Once");
+        again["summary"] = "Tell Kim".into();
+        let result = client.call("reply", again).await;
+        assert!(!is_error(&result), "{}", text(&result));
+        assert_eq!(text(&result).contains("repeats a call"), is_found, "{}", text(&result));
+        assert_eq!(fixture.mails().await, Mails::sent("Once"));
+    }
+}
+
+#[tokio::test]
+async fn what_another_bridge_made_a_minute_ago_with_another_summary_is_known() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let people = [Person::who(Answer::Yes), Person::who(Answer::Yes)];
+    for (number, person) in people.iter().enumerate() {
+        let client = remembering(&fixture, person, folder.path(), &["--send=allow"]).await;
+        let mut reply = fixture.reply("Once");
+        reply["summary"] = format!("By bridge {number}").into();
+        let result = client.call("reply", reply).await;
+        assert!(!is_error(&result), "{}", text(&result));
+        assert_eq!(text(&result).contains("repeats a call"), number == 1, "{}", text(&result));
+    }
+    assert_eq!(fixture.mails().await, Mails::sent("Once"));
+}
+
+#[tokio::test]
+async fn what_another_bridge_is_sending_is_not_called_unsent() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let people = [Person::who(Answer::Yes), Person::who(Answer::Yes)];
+    let at_it = remembering(&fixture, &people[0], folder.path(), &["--send=allow"]).await;
+    let hanging = Effect::delay(Duration::ZERO).delayed(Duration::from_secs(60));
+    let rule = FaultRule::new(hanging).method("POST").path("/conversations/*/*");
+    fixture.mock.control().add_fault(rule).await.unwrap();
+    let _call = at_it.start(params("reply", fixture.reply("Once"))).await;
+    crate::wire::under_way(&fixture.mock).await;
+    let other = remembering(&fixture, &people[1], folder.path(), &["--send=allow"]).await;
+    assert_says_how_to_look(&other.call("reply", fixture.reply("Once")).await);
+    assert_eq!(fixture.mails().await, Mails::sent("Once"));
+}
+
+#[tokio::test]
+async fn what_was_found_is_unresolved_no_longer_also_when_another_summary_found_it() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let person = Person::who(Answer::Yes);
+    let client = remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+    let unresolved =
+        async || with_store(&fixture, folder.path(), LeapingClock::new()).once_records().await.unwrap().len();
+    lose(&fixture, Effect::drop_after(), Effect::status(503)).await;
+    assert_says_how_to_look(&client.call("reply", fixture.reply("Once")).await);
+    assert_eq!(unresolved().await, 1);
+    fixture.mock.control().clear_faults().await;
+    let mut again = fixture.reply("Once");
+    again["summary"] = "Tell Kim".into();
+    let found = client.call("reply", again).await;
+    assert!(text(&found).contains("repeats a call"), "{}", text(&found));
+    assert_eq!(unresolved().await, 0);
+    assert_eq!(fixture.mails().await, Mails::sent("Once"));
+}
