@@ -198,14 +198,18 @@ async fn a_delayed_answer_does_not_hold_up_the_end() {
     assert_eq!(running.0.wait().expect("it ends").code(), Some(0));
 }
 
+#[cfg(unix)]
 #[tokio::test]
-async fn two_thousand_idle_connections_keep_nobody_out_and_are_told_of() {
-    let (mut running, ready) = start(&["--quiet"]);
+async fn more_idle_connections_than_it_may_open_keep_nobody_out_and_are_told_of() {
+    // A limit of its own, and not that of this process: other tests need their files meanwhile.
+    let mut few = Command::new("sh");
+    few.args(["-c", "ulimit -n 256; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_shared-inbox-mock")]);
+    few.args(["--listen", "127.0.0.1:0", "--json", "--quiet"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (mut running, ready) = start_with(&mut few);
     let address = ready["console_url"].as_str().expect("an address").trim_start_matches("http://");
     let connect = || std::net::TcpStream::connect(address.trim_end_matches('/')).ok();
-    // As many as this process may open, which are then too many for the other one as well.
-    let mut idle: Vec<_> = std::iter::from_fn(connect).take(2_100).collect();
-    idle.truncate(idle.len() - 20);
+    let idle: Vec<_> = std::iter::from_fn(connect).take(400).collect();
+    assert_eq!(idle.len(), 400);
     assert_eq!(ask(&ready, "GET", "/_mock/health", "", "").await.0, 200);
     assert_eq!(ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::LIVE_KEY, "").await.0, 200);
     running.0.kill().expect("it ends");

@@ -32,7 +32,9 @@ fn free_port() -> Result<u16> {
     const FIRST: u16 = 15_000;
     const COUNT: u16 = 16_000;
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = u16::try_from(std::process::id() % u32::from(COUNT)).unwrap_or(0);
+    // Explorers that are started together have ids near each other.
+    let start = std::process::id().wrapping_mul(2_654_435_769) >> 16;
+    let start = u16::try_from(start % u32::from(COUNT)).unwrap_or(0);
     for _ in 0..COUNT {
         let offset = NEXT.fetch_add(1, Ordering::Relaxed) % COUNT;
         let port = FIRST + (start + offset) % COUNT;

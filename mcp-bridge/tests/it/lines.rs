@@ -134,7 +134,7 @@ async fn a_request_that_cannot_be_read_gets_an_error_with_its_id() {
 #[tokio::test]
 async fn an_id_that_is_in_flight_already_gets_an_error_and_the_first_its_answer() {
     let fixture = Fixture::new().await;
-    let slow = FaultRule::new(Effect::delay(Duration::from_millis(500))).path("/tags").times(1);
+    let slow = FaultRule::new(Effect::delay(Duration::from_secs(3))).path("/tags").times(1);
     fixture.mock.control().add_fault(slow).await.unwrap();
     let mut raw = Raw::start(&fixture, &[]);
     raw.greet().await;
@@ -190,8 +190,7 @@ async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing()
     loop {
         let request = json!({ "jsonrpc": "2.0", "id": 100 + sent, "method": "tools/list", "params": long });
         let request = request.to_string() + "\n";
-        let written =
-            tokio::time::timeout(Duration::from_millis(300), raw.stdin.write_all(request.as_bytes()));
+        let written = tokio::time::timeout(Duration::from_secs(2), raw.stdin.write_all(request.as_bytes()));
         match written.await {
             Ok(written) => written.unwrap(),
             Err(_) => break,

@@ -169,7 +169,7 @@ async fn another_user_who_holds_connections_open_does_not_keep_the_person_out() 
         let mut held = String::new();
         BufReader::new(holder.stdout.take().unwrap()).read_line(&mut held).unwrap();
         assert_eq!(held, "held\n");
-        let window = tokio::time::timeout(Duration::from_secs(5), Window::from_file(&argument)).await;
+        let window = tokio::time::timeout(Duration::from_secs(60), Window::from_file(&argument)).await;
         let window = window.expect("the person's browser is served").expect("and let in");
         window.wait_a_second().await;
         window.press("refuse").await;

@@ -142,7 +142,7 @@ async fn the_error_of_a_read_does_not_speak_of_effects() {
 async fn no_error_in_the_chain_shows_the_words_of_a_search() {
     let service = Service::start().await;
     service.next_gets([Outcome::LostBefore, Outcome::Truncated, Outcome::Hangs]);
-    let nobody = Client::builder(unreachable_url().await, key()).build().unwrap();
+    let nobody = Client::builder(unreachable_url(), key()).build().unwrap();
     for client in [service.client(), service.client(), service.client(), nobody] {
         let search = client.conversations().search("kim@example.com").retry(RetryPolicy::never());
         let error = search.timeout(Duration::from_millis(300)).await.unwrap_err();

@@ -30,14 +30,14 @@ fn resolved_by(resolver: Resolver) -> reqwest::Client {
 }
 
 async fn unreachable(clock: &Arc<LeapClock>) -> ClientBuilder {
-    Client::builder(unreachable_url().await, key()).clock(clock.clone())
+    Client::builder(unreachable_url(), key()).clock(clock.clone())
 }
 
 #[tokio::test]
 async fn a_service_that_was_never_reached_is_given_up_after_three_seconds_and_nothing_was_sent() {
     let unknown = || "https://inbox.example/api/v1".to_owned();
     for (url, http) in [
-        (unreachable_url().await, reqwest::Client::new()),
+        (unreachable_url(), reqwest::Client::new()),
         (unknown(), resolved_by(Resolver { responds: true })),
         (unknown(), resolved_by(Resolver { responds: false })),
     ] {

@@ -172,7 +172,7 @@ async fn only_a_permit_that_is_still_held_keeps_a_process_waiting_for_longer_wit
         return;
     };
     // 106 seconds of a minute, and a moment for the machine.
-    assert!(ended < MINUTE * 110 / 60, "{ended:?}");
+    assert!(ended < MINUTE * 130 / 60, "{ended:?}");
     assert!(held >= SPAN + long - MINUTE / 10, "{held:?}");
 }
 

@@ -39,7 +39,7 @@ async fn requests_retries_429s_waits_and_creates_are_counted() {
     service.next_posts([Outcome::LostAfter]);
     let unknown = thread.add_note("Other words").verification(Verification::Never).await;
     unknown.unwrap_err();
-    let nobody = Client::builder(super::support::unreachable_url().await, key());
+    let nobody = Client::builder(super::support::unreachable_url(), key());
     nobody.first_connection_timeout(Duration::ZERO).build().unwrap().tags().await.unwrap_err();
     drop(recording);
 

@@ -134,7 +134,7 @@ async fn the_span_of_a_call_says_how_it_ended_and_a_long_wait_is_an_event() {
 #[tokio::test]
 async fn the_first_failed_connection_is_a_warning_with_host_and_port() {
     let (log, guard) = Log::of_this_thread();
-    let url = support::unreachable_url().await;
+    let url = support::unreachable_url();
     let address = url.split('/').nth(2).unwrap();
     let client = shared_inbox::Client::builder(&url, key()).clock(support::LeapClock::new()).build().unwrap();
     for _ in 0..2 {

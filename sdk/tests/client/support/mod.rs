@@ -102,9 +102,13 @@ pub async fn responding(response: impl Respond + 'static) -> (MockServer, Client
 }
 
 /// The base URL of a service to which nobody can connect.
-pub async fn unreachable_url() -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    format!("http://{}/api/v1", listener.local_addr().unwrap())
+pub fn unreachable_url() -> String {
+    // Bound and not listened on: whoever connects is refused, and nobody else is given the port.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let url = format!("http://{}/api/v1", socket.local_addr().unwrap());
+    std::mem::forget(socket);
+    url
 }
 
 /// A conversation as lists show it.

@@ -13,7 +13,7 @@ use shared_inbox_tests::stores::{self, Store};
 use sqlx::PgPool;
 
 /// Long enough for a busy machine.
-const LEASE: Duration = Duration::from_secs(2);
+const LEASE: Duration = Duration::from_secs(3);
 
 fn open(url: String) -> BoxFuture<'static, Arc<dyn OnceStore>> {
     Box::pin(async move {

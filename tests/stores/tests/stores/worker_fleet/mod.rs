@@ -105,7 +105,7 @@ async fn a_fleet_uses_what_there_is(store: Option<Store>, minute: Duration) {
     let requests = within_the_limit(&mock, minute).await;
     // On a busy machine a process sleeps past some of its slots: they are so short here.
     let used = percentage_used(&requests, minute);
-    assert!(used >= 80, "{used}%");
+    assert!(used >= 70, "{used}%");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
