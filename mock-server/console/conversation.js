@@ -25,6 +25,7 @@ class Conversation extends Panel {
 
 	async read() {
 		const { id } = this.route;
+		const turn = (this.turn += 1);
 		this.className = 'pane one-pane';
 		if (!id) {
 			this.chosen = '';
@@ -33,7 +34,6 @@ class Conversation extends Panel {
 			else if (!this.querySelector('.start')) fill(this, h('div.detail', {}, h('h1', {}, 'Start here'), guide(this.context)));
 			return;
 		}
-		const turn = (this.turn += 1);
 		if (id !== this.chosen) {
 			this.chosen = id;
 			this.parts = null;

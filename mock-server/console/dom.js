@@ -48,9 +48,10 @@ export function fill(parent, ...children) {
  * @param {string} key
  * @param {unknown} data
  * @param {() => Element} build
+ * @param {boolean} [inPlace] whether its element stays, with the listeners that it has: so that a press on it is no click lost
  */
-export function part(key, data, build) {
-	return { key, seen: JSON.stringify(data) ?? '', build };
+export function part(key, data, build, inPlace = false) {
+	return { key, seen: JSON.stringify(data) ?? '', build, inPlace };
 }
 
 /**
@@ -66,7 +67,9 @@ export function patch(parent, wanted) {
 		if (!it) return [];
 		const there = old.get(it.key);
 		if (there && parts.get(there)?.seen === it.seen) return [there];
-		const built = it.build();
+		const fresh = it.build();
+		const built = there && it.inPlace ? there : fresh;
+		if (built === there) morph(built, fresh);
 		parts.set(built, { key: it.key, seen: it.seen });
 		return [built];
 	});

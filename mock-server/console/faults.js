@@ -33,7 +33,7 @@ class Faults extends Panel {
 		const { id } = this.route;
 		const title = (/** @type {string} */ name) => bundles.find((it) => it.name === name)?.title ?? name;
 		this.table.fill(faults.map((it) => part(it.id, [it, over(it), it.id === id], () => h(`tr${it.id === id ? '.this' : ''}${over(it) ? '.over' : ''}`, {}, h('td', {}, words(inWords(it), 'span'), h('p.hint', {}, h('code', {}, it.id), it.bundle ? ` · part of “${title(it.bundle)}”` : '')), h('td', {}, over(it) ? badge(over(it), 'kind') : badge('active', 'failed')), h('td', {}, it.fired && !it.webhook ? h('a', { href: at('requests', null, { fault: it.id }) }, times(it.fired)) : it.fired ? times(it.fired) : ['never', h('p.hint', {}, it.matched ? `${it.matched} matched` : 'nothing matched it')]),
-			h('td.end', {}, button('Remove', () => attempt(() => this.api.remove(`/faults/${it.id}`), 'Removed'), { kind: 'small', 'data-focus': `remove-${it.id}` }))))));
+			h('td.end', {}, button('Remove', () => attempt(() => this.api.remove(`/faults/${it.id}`), 'Removed'), { kind: 'small', 'data-focus': `remove-${it.id}` }))), true)));
 	}
 
 	async make() {

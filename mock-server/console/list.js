@@ -70,6 +70,7 @@ export class WindowedList extends HTMLElement {
 		removeEventListener('pointerup', this.released);
 		removeEventListener('pointercancel', this.released);
 		clearInterval(this.check);
+		this.pressed = false;
 		this.forget();
 	}
 
@@ -175,7 +176,7 @@ export class WindowedList extends HTMLElement {
 		const places = new Map(keys.map((key, i) => [key, i]));
 		const first = this.items.find((item) => item && places.has(source.key(item)));
 		// Nothing of what is shown is there any more: it was emptied, or the world is another.
-		if (!first && part.total <= this.there && !this.paused) return this.take(part);
+		if (!first && (part.total < this.there || part.total <= PAGE) && !this.paused) return this.take(part);
 		// Only now, because somebody may have aimed at a row while it was asked.
 		if (!this.held) {
 			this.forget();
@@ -267,18 +268,20 @@ export class WindowedList extends HTMLElement {
 		const rows = new Map();
 		/** @type {HTMLElement[]} */
 		const wanted = [];
+		/** What has the focus and was built anew. @type {HTMLElement | null} */
+		let regain = null;
 		for (const index of indexes) {
 			const item = this.items[index];
 			let key = item ? source.key(item) : `#${index}`;
 			if (rows.has(key)) key = `#${index}`;
 			const seen = item ? JSON.stringify(item) : '';
-			let row = this.rows.get(key);
+			let row = this.rows.get(key) ?? (item && this.rows.get(`#${index}`));
 			if (!row) row = { seen: '', element: h('li', {}, h('div.row.skeleton')) };
 			if (item && row.seen !== seen) {
 				const old = /** @type {HTMLElement} */ (row.element.firstElementChild);
 				const had = old === document.activeElement;
 				morph(old, source.row(item));
-				if (had) /** @type {HTMLElement} */ (row.element.firstElementChild).focus({ preventScroll: true });
+				if (had) regain = /** @type {HTMLElement} */ (row.element.firstElementChild);
 			}
 			row.seen = seen;
 			const { element } = row;
@@ -306,6 +309,7 @@ export class WindowedList extends HTMLElement {
 			if (element === next) next = element.nextSibling;
 			else this.inner.insertBefore(element, next);
 		}
+		regain?.focus({ preventScroll: true });
 	}
 
 	/** @param {Event} event */

@@ -83,6 +83,8 @@ function here(panel) {
 }
 
 let waiting = 0;
+/** How often was asked, and the latest answer that is shown: answers may overtake each other. */
+const turns = { asked: 0, shown: 0 };
 function count() {
 	const sign = document.getElementById('waiting');
 	if (!sign) return;
@@ -91,8 +93,11 @@ function count() {
 }
 
 async function surroundings() {
+	const turn = (turns.asked += 1);
 	try {
 		const [reading, approvals] = await Promise.all([api.get('/clock'), api.get('/approvals')]);
+		if (turn < turns.shown) return;
+		turns.shown = turn;
 		clock.set(reading);
 		waiting = approvals.length;
 		count();

@@ -6,6 +6,9 @@ import { failed, loading } from './ui.js';
 /** @typedef {import('./route.js').Route} Route */
 /** What panels share; `called` is whether an app has made a call yet. @typedef {{ api: import('./api.js').Api, live: import('./live.js').Live, ready: any, called: boolean }} Context */
 
+/** A row, or the heading of what one opened. */
+const FROM_A_LIST = 'si-list, [tabindex="-1"]:is(h1, h2)';
+
 export class Panel extends HTMLElement {
 	constructor() {
 		super();
@@ -35,7 +38,7 @@ export class Panel extends HTMLElement {
 	/** The address has changed, or the panel has just come into the page. @param {Route} route */
 	show(route) {
 		// From a row, or from what another row opened: its heading may have taken the focus while the next was being pressed.
-		if ((route.more ?? route.id) !== (this.route.more ?? this.route.id)) this.opens = Boolean(document.activeElement?.closest('si-list, [tabindex="-1"]:is(h1, h2)'));
+		if ((route.more ?? route.id) !== (this.route.more ?? this.route.id)) this.opens = Boolean(document.activeElement?.closest(FROM_A_LIST));
 		const moved = JSON.stringify(route) !== JSON.stringify(this.route);
 		this.route = route;
 		return moved ? this.refresh() : this.update();
@@ -62,6 +65,9 @@ export class Panel extends HTMLElement {
 		const heading = /** @type {HTMLElement | null} */ (within.querySelector('h1, h2'));
 		if (!this.opens || !heading) return;
 		this.opens = false;
+		// Whoever has gone on to another place keeps it.
+		const active = document.activeElement;
+		if (active && active !== document.body && !active.closest(FROM_A_LIST)) return;
 		heading.tabIndex = -1;
 		heading.focus({ preventScroll: true });
 	}

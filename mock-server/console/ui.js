@@ -281,9 +281,10 @@ export function searchField(label, hint, search) {
 	let wait = 0;
 	const field = h('input', { type: 'search', placeholder: hint, 'aria-label': label, 'data-focus': 'q', oninput: () => {
 		clearTimeout(wait);
+		const { panel } = route();
 		wait = setTimeout(() => {
 			wait = 0;
-			search(field.value.slice(0, 200));
+			if (route().panel === panel) search(field.value.slice(0, 200));
 		}, 150);
 	} });
 	field.isBusy = () => wait !== 0;

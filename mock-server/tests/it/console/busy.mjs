@@ -1,7 +1,7 @@
 // Beside an app that makes ten calls a second, and changes a conversation with some of them, everything on the screen
 // holds still: clicks, the focus, what is read and what is typed.
 
-import { check, get, open, post, run, same, service, until } from './kit.mjs';
+import { check, get, hold, open, post, run, same, service, until } from './kit.mjs';
 
 const pause = (ms) => new Promise((resume) => setTimeout(resume, ms));
 
@@ -21,43 +21,30 @@ await run(async () => {
         return [x + 30, y + 60 + place * 70];
     };
     const row = (point) => page.evaluate((at) => document.elementFromPoint(...at)?.closest('a')?.getAttribute('href'), point);
-    const press = async (place, between = async () => {}) => {
+    const press = async (place, between = async (_under) => {}) => {
         const point = await at(place);
         await page.mouse.move(...point);
         await page.mouse.down();
         const under = await row(point);
         check(under, 'a row is under the pointer');
-        await between();
+        await between(under);
         await pause(100);
         await page.mouse.up();
         await until(() => page.evaluate((href) => location.hash === href, under), `a click opens ${under}`);
     };
-    // Holds the next answer of the page's own back, until `answer`. In the page itself: a route that is taken away loses
-    // what is under way.
-    const held = (path) => page.evaluate((path) => {
-        const { fetch } = window;
-        return new Promise((asked) => (window.fetch = async (url, how) => {
-            const answer = fetch(url, how);
-            if (!url.includes(path)) return answer;
-            window.fetch = fetch;
-            asked();
-            await new Promise((resume) => (window.answer = resume));
-            return answer;
-        }));
-    }, path);
-    const answer = () => page.evaluate(() => window.answer());
     // Also where the list was being read when the press began.
-    await held('/requests?');
-    await press(1, answer);
+    const reading = await hold(page, '/requests?order=newest');
+    await reading.asked();
+    await press(1, reading.answer);
     for (let i = 0; i < 10; i += 1) await press(1 + (i % 5));
 
     // The opened request has the focus, also where one that was opened before it came in between.
     const headed = () => page.evaluate(() => document.activeElement?.localName === 'h1');
-    const late = held(`/requests/${(await row(await at(2))).split('/').pop()}`);
-    await press(2);
-    await late;
+    let late;
+    await press(2, async (under) => (late = await hold(page, `/requests/${under.split('/').pop()}`)));
+    await late.asked();
     await press(4, async () => {
-        await answer();
+        await late.answer();
         await until(headed, 'the one before it has the focus');
     });
     await until(async () => (await headed()) && (await page.evaluate(() => document.activeElement.closest('.one-pane').innerText.includes(location.hash.split('/').pop()))), 'the heading has the focus');
@@ -104,6 +91,17 @@ await run(async () => {
     same(await first(), stopped, 'a paused list stands');
     await page.getByRole('button', { name: 'Resume the list' }).click();
     await until(async () => (await first()) !== stopped, 'and goes on');
+
+    // What changes ten times a second can be pressed: its button stays.
+    await post('/faults', { path: '/tags', effect: { headers: { 'x-note': 'met' } }, times: null });
+    await page.goto(`${page.url().split('#')[0]}#/faults`);
+    const remove = await page.getByRole('button', { name: 'Remove', exact: true }).elementHandle();
+    const fired = () => page.locator('tbody a').innerText();
+    const times = await fired();
+    await until(async () => (await fired()) !== times, 'it fires again');
+    check(await remove.evaluate((it) => it.isConnected), 'its button stays');
+    await remove.click();
+    await page.getByText('No rules').waitFor();
 
     // Conversations: clicks open them, and what is typed stays.
     await page.getByRole('link', { name: 'Inbox', exact: true }).click();

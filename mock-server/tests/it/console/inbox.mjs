@@ -1,6 +1,6 @@
 // A person works in the inbox: every action by clicking and typing, every effect seen through the API.
 
-import { CONSOLE, allowed, check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
+import { CONSOLE, allowed, check, fillIn, get, hold, open, post, run, same, service, until } from './kit.mjs';
 
 await run(async () => {
     const page = await open();
@@ -138,4 +138,28 @@ await run(async () => {
     await page.getByLabel('Inbox', { exact: true }).selectOption(inbox.id);
     const there = await get(`/conversations?mailbox=${inbox.id}`);
     await until(async () => (await rows.count()) === there.length, 'a private inbox is shown too');
+
+    // An answer that comes late takes neither the focus from where a person has gone on to, nor the place of what is shown now.
+    const none = page.getByText('No conversation chosen');
+    await page.goto(`${CONSOLE}#/inbox?view=all`);
+    await none.waitFor();
+    const late = await hold(page, '/conversations/cnv_');
+    await rows.nth(1).click();
+    await late.asked();
+    await page.getByLabel('Search mail').click();
+    await late.answer();
+    await page.locator('si-conversation h1').waitFor();
+    await page.keyboard.type('x');
+    same(await page.getByLabel('Search mail').inputValue(), 'x', 'what is typed meanwhile');
+    await page.goto(`${CONSOLE}#/inbox?view=all`);
+    await none.waitFor();
+    await until(async () => (await rows.count()) > 2, 'all are listed again');
+    const later = await hold(page, '/conversations/cnv_');
+    await rows.nth(2).click();
+    await later.asked();
+    await page.goto(`${CONSOLE}#/inbox?view=all`);
+    await none.waitFor();
+    await later.answer();
+    await page.waitForTimeout(300);
+    check(await none.isVisible(), 'what was left does not come back');
 });

@@ -134,6 +134,22 @@ export async function until(holds, what) {
     throw new Error(`never came true: ${what}`);
 }
 
+/** Holds the next answer of the page's own back. In the page itself: a route that is taken away loses what is under way. */
+export async function hold(page, path) {
+    await page.evaluate((path) => {
+        const { fetch } = window;
+        window.asked = new Promise((asked) => (window.fetch = async (url, how) => {
+            const answer = fetch(url, how);
+            if (!url.includes(path)) return answer;
+            window.fetch = fetch;
+            asked();
+            await new Promise((resume) => (window.answer = resume));
+            return answer;
+        }));
+    }, path);
+    return { asked: () => page.evaluate(() => window.asked), answer: () => page.evaluate(() => window.answer()) };
+}
+
 /** Fills in the form of a dialog, sends it, and waits until the dialog is gone. */
 export async function fillIn(page, values, action) {
     const box = page.locator('dialog').last();

@@ -33,8 +33,9 @@ await run(async () => {
                 outcomes[name] = 'refused';
             }
         }
+        const answered = new Promise((resume) => (document.getElementById('frame').onload = resume));
         document.getElementById('form').submit();
-        await new Promise((resume) => setTimeout(resume, 500));
+        await Promise.race([answered, new Promise((resume) => setTimeout(resume, 10_000))]);
         const framed = document.getElementById('framed');
         let inside = 'nothing';
         try {

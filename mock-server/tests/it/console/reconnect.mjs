@@ -13,6 +13,8 @@ await run(async () => {
     const page = await open();
     await page.locator('.sign.live').waitFor();
     await page.locator('.conversation-row').first().waitFor();
+    // What the panels are made of is loaded a second later.
+    await page.waitForFunction(() => ['requests', 'approvals', 'webhooks', 'keys'].every((it) => customElements.get(`si-${it}`)));
     await post('/worlds', {});
     const other = await open('', { url: `${CONSOLE}?world=wld_1` });
     await other.locator('.sign.live').waitFor();
@@ -22,7 +24,7 @@ await run(async () => {
     // Whatever is opened while the server is away, there is one message, once.
     for (const place of ['requests', 'approvals', 'webhooks', 'keys', 'inbox']) {
         await page.evaluate((hash) => (location.hash = hash), `#/${place}`);
-        await until(async () => !(await page.locator('.loading').count()), `${place} has given up`);
+        await until(async () => (await page.locator(`main > si-${place}`).count()) && !(await page.locator('.loading').count()), `${place} has given up`);
         same((await page.getByRole('alert').allInnerTexts()).filter((it) => !it.includes('What you see is from before')), [], `${place} says nothing more`);
     }
     allowed.add(404);

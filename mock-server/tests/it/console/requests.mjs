@@ -24,7 +24,7 @@ await run(async () => {
     await until(async () => (await rows.count()) === 1, 'MCP alone');
     await page.getByLabel('Way').selectOption('');
     await page.getByLabel('Status').selectOption('4xx');
-    await until(async () => (await rows.count()) === 1, 'those that were refused');
+    await until(async () => (await rows.count()) === 1 && (await page.locator('.call-row[href*="status=4xx"]').count()) === 1, 'those that were refused');
     await page.getByLabel('Status').selectOption('');
     // A row leads to its request with the words that its list was made by.
     const search = async (words) => {

@@ -18,6 +18,7 @@ await run(async () => {
     same([await copied('Copy the base URL'), await copied('Copy the live key')], [ready.base_url, ready.keys.live], 'what an app needs');
     await start.getByRole('button', { name: 'Write in as a customer' }).click();
     await fillIn(page, { Text: 'Hello' }, 'Send it in');
+    await page.locator('.timeline').getByText('Hello').waitFor();
     await page.goto(`${page.url().split('#')[0]}#/inbox`);
     await start.waitFor();
 
@@ -41,6 +42,7 @@ await run(async () => {
         await rules.last().getByText(words, { exact: true }).waitFor();
         await rules.last().getByRole('button', { name: 'Remove' }).click();
         await until(async () => !(await get('/faults')).length, 'it is removed');
+        await page.getByText('No rules').waitFor();
         return rule;
     };
     const sees = 'What the client sees';

@@ -75,6 +75,7 @@ await run(async () => {
     await page.getByRole('textbox', { name: 'Text' }).last().fill('Written by hand');
     await page.getByRole('button', { name: 'Send it in' }).click();
     await page.locator('.message.in').getByText('Written by hand').waitFor();
+    await page.locator('dialog').waitFor({ state: 'detached' });
 
     // The skip link leads to the content, and not elsewhere.
     const before = page.url();
@@ -109,7 +110,7 @@ await run(async () => {
         const cut = () => page.locator('.row .badge').evaluateAll((badges) => badges.filter((it) => it.scrollWidth > it.clientWidth + 1 || it.getBoundingClientRect().right > it.closest('.row').getBoundingClientRect().right).map((it) => it.textContent));
         same(await cut(), [], `no status of a request is cut at ${width}`);
         await at('outbox');
-        await page.locator('.row .badge').first().waitFor();
+        await page.locator('si-outbox .row .badge').first().waitFor();
         same(await cut(), [], `no outcome of an email is cut at ${width}`);
         check(about[0] <= 1 || about[2] - about[1] < 20, `nothing but the edge cuts off what it was about at ${width}`);
     }
@@ -133,14 +134,14 @@ await run(async () => {
     const inside = (locator) => locator.evaluate((it) => it.getBoundingClientRect().left >= 0 && it.getBoundingClientRect().right <= innerWidth && it.getBoundingClientRect().top >= 0 && it.getBoundingClientRect().top < innerHeight);
     for (const place of ['worlds', 'inbox', 'keys']) {
         await phone.goto(`${root}#/${place}`);
-        await until(() => inside(phone.locator('#nav [aria-current]')), `the panel ${place} is marked in sight`);
+        await until(() => inside(phone.locator(`#nav [aria-current][href="#/${place}"]`)), `the panel ${place} is marked in sight`);
     }
     const wider = () => phone.evaluate(() => [...document.querySelectorAll('main *')].filter((it) => it.getBoundingClientRect().right > innerWidth + 1).map((it) => it.className || it.localName));
     const { eventId } = await post(`/webhooks/${hook}/test`);
     await until(async () => (await get(`/webhooks/${hook}/deliveries`)).some((it) => it.eventId === eventId && it.attempts.length), 'the attempt');
     for (const id of [request.id, eventId]) {
         await phone.goto(`${root}#/trace/${id}`);
-        await phone.locator('.step').first().waitFor();
+        await phone.locator('.step.this', { hasText: id }).first().waitFor();
         same(await wider(), [], 'a trace fits');
     }
     await phone.goto(`${root}#/webhooks/${hook}`);

@@ -66,7 +66,7 @@ await run(async () => {
     await post('/inbound', { to: inbox.address, from: 'vera@customer.example', text: 'Are you there?', conversationId });
     await page.getByRole('link', { name: 'All deliveries' }).click();
     await page.getByLabel('Outcome').selectOption('pending');
-    await row.filter({ hasText: 'client.replied' }).click();
+    await page.locator('si-deliveries .call-row[href*="outcome=pending"]', { hasText: 'client.replied' }).click();
     await post('/clock', { advanceSeconds: 200 });
     await page.getByText('Attempt 3').waitFor();
     // That it fails, and why, is said of the webhook and of each delivery.
@@ -96,13 +96,14 @@ await run(async () => {
             select.dispatchEvent(new Event('change'));
         }
     });
-    await until(async () => (await row.count()) === 1, 'the log can be narrowed');
+    await until(async () => (await row.count()) === 1 && (await page.locator('si-deliveries .call-row[href$="?outcome=delivered&type=webhook.test"]').count()) === 1, 'the log can be narrowed');
 
     // Pause, resume, rotate, check the receiver, delete.
     await page.getByRole('button', { name: 'Pause the webhook' }).click();
     await until(async () => (await state()) === 'paused', 'it is paused');
     await page.getByRole('button', { name: 'Resume the webhook' }).click();
     await until(async () => (await state()) === 'on', 'it is on');
+    await page.getByRole('button', { name: 'Pause the webhook' }).waitFor();
     await page.getByRole('button', { name: 'Rotate the secret' }).click();
     await fillIn(page, {}, 'Rotate');
     const next = await page.getByRole('textbox', { name: 'The new secret' }).inputValue();
