@@ -151,6 +151,7 @@ await run(async () => {
     await page.locator('si-conversation h1').waitFor();
     await page.keyboard.type('x');
     same(await page.getByLabel('Search mail').inputValue(), 'x', 'what is typed meanwhile');
+    await page.waitForURL(/q=x/);
     await page.goto(`${CONSOLE}#/inbox?view=all`);
     await none.waitFor();
     await until(async () => (await rows.count()) > 2, 'all are listed again');
