@@ -67,13 +67,14 @@ async fn handle(inbox: &Client, event: &Event) -> Result<(), Error> {
         if is_answered(&conversation, question, order) {
             continue;
         }
-        // Two events can be about one message, so the keys are the message's.
-        let key = |step: &str| format!("{}/{step}", question.id);
-        thread.add_note(format!("Looked up order {order}: it left on Monday.")).once(key("note")).await?;
+        // One note about an order: after a kill, two keys whose notes have the same words could not be told apart.
+        let note = thread.add_note(format!("Looked up order {order}: it left on Monday."));
+        note.once(format!("{id}/{order}/note")).await?;
         thread.edit_tags().add("order").await?;
         let answer =
             thread.reply(format!("Your order {order} is on its way.")).summary("Says where the order is");
-        answer.once(key("answer")).await?;
+        // Two events can be about one message, so the key is the message's.
+        answer.once(format!("{}/answer", question.id)).await?;
     }
     if conversation.status == Status::Open {
         thread.set_status(Status::Waiting).await?;
