@@ -96,9 +96,12 @@ fn remove_leftovers(prefix: &str) {
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
-        // Held until the folder is gone, so that nobody who makes it can hold it as well.
-        if let Ok(lock) = File::open(entry.path().join(LOCK))
+        let path = entry.path().join(LOCK);
+        // Held until the folder is gone, so that nobody who makes it can hold it as well. What was opened may be the lock of one
+        // that is gone by now, and whose name is another's.
+        if let Ok(lock) = File::open(&path)
             && lock_file(&lock).is_ok_and(|is_held| is_held)
+            && is_at(&lock, &path)
         {
             let _ = fs::remove_dir_all(entry.path());
         }
