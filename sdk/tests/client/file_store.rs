@@ -223,3 +223,16 @@ async fn what_is_over_is_removed_by_itself_now_and_then() {
     }
     assert!(files(directory.path(), "result").is_empty() && files(directory.path(), "record").is_empty());
 }
+
+#[test]
+fn processes_that_open_a_new_directory_at_the_same_time_do_not_take_it_for_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..100 {
+        let directory = folder.path().join(number.to_string());
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| drop(FileStore::open(&directory).unwrap()));
+            }
+        });
+    }
+}

@@ -122,23 +122,26 @@ impl Directory {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.recursive(true).create(path).map_err(at(path))?;
-        match fs::read_to_string(path.join("version")) {
-            Ok(found) if found == VERSION => {}
-            Ok(found) => return Err(FileStoreError::Version(path.to_owned(), found.trim().to_owned())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                for entry in fs::read_dir(path).map_err(at(path))? {
-                    let name = entry.map_err(at(path))?.file_name();
-                    // Another process may be making it at this moment.
-                    if !["version", "version.tmp", LOCK].iter().any(|known| name == *known) {
-                        return Err(FileStoreError::Other(path.to_owned()));
-                    }
+        let is_made = || match fs::read_to_string(path.join("version")) {
+            Ok(found) if found == VERSION => Ok(true),
+            Ok(found) => Err(FileStoreError::Version(path.to_owned(), found.trim().to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(at(&path.join("version"))(error)),
+        };
+        if !is_made()? {
+            for entry in fs::read_dir(path).map_err(at(path))? {
+                let name = entry.map_err(at(path))?.file_name();
+                // Another process may be making it at this moment, or have made it meanwhile.
+                if !["version", "version.tmp", LOCK].iter().any(|known| name == *known) && !is_made()? {
+                    return Err(FileStoreError::Other(path.to_owned()));
                 }
-                let _lock = lock(path)?;
-                write(path, "version.tmp", "version", VERSION.as_bytes(), true)?;
-                // As far as this user may: the names of the directories above.
-                path.ancestors().skip(1).for_each(|directory| drop(sync(directory)));
             }
-            Err(error) => return Err(at(&path.join("version"))(error)),
+            let _lock = lock(path)?;
+            if !is_made()? {
+                write(path, "version.tmp", "version", VERSION.as_bytes(), true)?;
+            }
+            // As far as this user may: the names of the directories above.
+            path.ancestors().skip(1).for_each(|directory| drop(sync(directory)));
         }
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| at(path)(io::Error::other(error.to_string())))?;
