@@ -10,6 +10,8 @@
 //!
 //!     shared-inbox-mock explore --scenario scenario.toml -- target/debug/examples/support_worker
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     extract::{FromRef, State},
@@ -21,6 +23,7 @@ use shared_inbox_webhooks::{
     Event, EventKind, Receiver, Webhook,
     replay::{Handlers, MemoryGuard},
 };
+use tokio::sync::Mutex;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -30,6 +33,8 @@ struct App {
     inbox: Client,
     receiver: Receiver,
     handlers: Handlers<MemoryGuard>,
+    /// One event at a time: a handler goes by what it has read, and must not write what another has read not to.
+    at_work: Arc<Mutex<()>>,
 }
 
 impl FromRef<App> for Receiver {
@@ -39,15 +44,20 @@ impl FromRef<App> for Receiver {
 }
 
 pub(crate) fn router(inbox: Client, receiver: Receiver) -> Router {
-    let app = App { inbox, receiver, handlers: Handlers::new(MemoryGuard::new()) };
+    let handlers = Handlers::new(MemoryGuard::new());
+    let app = App { inbox, receiver, handlers, at_work: Arc::default() };
     Router::new().route("/webhooks", post(receive)).with_state(app)
 }
 
 /// `Handlers` run an event once at a time and remember it until the process ends. When the handler fails, or is killed, the
 /// service sends the event again.
 async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
-    let (inbox, delivery) = (app.inbox.clone(), event.delivery("inbox"));
-    app.handlers.once(delivery, async move |_| handle(&inbox, &event).await).await
+    let (inbox, at_work, delivery) = (app.inbox.clone(), app.at_work.clone(), event.delivery("inbox"));
+    let work = async move |_| {
+        let _turn = at_work.lock().await;
+        handle(&inbox, &event).await
+    };
+    app.handlers.once(delivery, work).await
 }
 
 /// Handles an event. It may run again after any of its steps: tags and status can be repeated, and each create has a key.

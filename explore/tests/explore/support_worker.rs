@@ -89,6 +89,15 @@ async fn what_once_reads_to_find_a_create_of_a_killed_process_is_not_held_agains
     }
 }
 
+/// A handler has read that a person took the conversation over, while another one is still writing. In the worker, one waits for the
+/// other.
+#[tokio::test]
+async fn what_one_handler_has_read_another_does_not_write_against() {
+    let token = "1_0_slow@add_note.0_mail:0@add_note.0_assign:0@add_note.0";
+    let report = with_a_store().replay(token).await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
+
 /// A kill between the note and the end of its handler.
 const KILLED: &str = "1_1_kill@reply.0";
 
