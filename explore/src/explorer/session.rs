@@ -140,12 +140,17 @@ impl Session {
         let at_least = if self.variations().is_empty() { 1 } else { MIN_UNDISTURBED_RUNS };
         let undisturbed = self.runs(&Schedule::undisturbed(schedule.mails.clone()), at_least).await?;
         let execution = self.driver.execute(&self.driver.scenario, schedule).await?;
-        let broken = self.judge(&execution, &undisturbed.iter().collect::<Vec<_>>()).await?;
+        let broken = self.judge(&execution, &undisturbed.iter().collect::<Vec<_>>(), 1).await?;
         Ok((execution, broken))
     }
 
-    /// Says which rule a run breaks. What takes further runs is looked at only when it seems to break one.
-    async fn judge(&self, execution: &Execution, undisturbed: &[&Execution]) -> Result<Option<Broken>> {
+    /// Says which rule a run breaks. What takes further runs is looked at only when it seems to break one: each quiet moment this often.
+    async fn judge(
+        &self,
+        execution: &Execution,
+        undisturbed: &[&Execution],
+        quiet: usize,
+    ) -> Result<Option<Broken>> {
         let broken = self.ask(|judge| judge.judge(), execution, undisturbed, &[], None).await?;
         let schedule = &execution.schedule;
         let has_follow_up = schedule.mails.iter().any(|mail| self.driver.scenario.mails[*mail].follow_up);
@@ -153,7 +158,7 @@ impl Session {
             return Ok(broken);
         }
         let first_mail_runs = self.first_mail_runs(schedule).await?;
-        let quiet_runs = self.quiet_runs(schedule).await?;
+        let quiet_runs = self.quiet_runs(schedule, quiet).await?;
         self.ask(|judge| judge.judge(), execution, undisturbed, &quiet_runs, Some(&first_mail_runs)).await
     }
 
@@ -201,7 +206,7 @@ impl Session {
     }
 
     /// Returns the same interference in quiet moments, without any failure: what it explains is no finding.
-    async fn quiet_runs(&self, schedule: &Schedule) -> Result<Vec<Execution>> {
+    async fn quiet_runs(&self, schedule: &Schedule, at_least: usize) -> Result<Vec<Execution>> {
         let mut quiet_runs = Vec::new();
         let moments = [(Moment::Run, 0), (Moment::End, 0), (Moment::People, 0), (Moment::Run, 1)];
         // Without interference they are all the same.
@@ -209,8 +214,8 @@ impl Session {
         for (moment, round) in moments.into_iter().take(count) {
             let step = |(act, mail)| Step { place: Place::Quiet(moment, round), what: What::Act(act, mail) };
             let steps = schedule.acts().map(step).collect();
-            let runs = self.runs(&Schedule { mails: schedule.mails.clone(), steps }, 1).await?;
-            quiet_runs.extend(runs.first().cloned());
+            let runs = self.runs(&Schedule { mails: schedule.mails.clone(), steps }, at_least).await?;
+            quiet_runs.extend(runs.iter().cloned());
         }
         Ok(quiet_runs)
     }
@@ -236,8 +241,8 @@ impl Session {
         let undisturbed_schedule = Schedule::undisturbed(schedule.mails.clone());
         // Runs that were known when the schedule was judged cannot say how often others would have broken the rule.
         let known = self.runs(&undisturbed_schedule, 1).await?.len();
-        let is_broken = async |run: &Execution, undisturbed: &[&Execution]| -> Result<usize> {
-            let found = self.judge(run, undisturbed).await?;
+        let is_broken = async |run: &Execution, undisturbed: &[&Execution], quiet| -> Result<usize> {
+            let found = self.judge(run, undisturbed, quiet).await?;
             Ok(usize::from(found.is_some_and(|it| it.oracle == broken.oracle)))
         };
         let mut disturbed: Vec<Execution> = Vec::new();
@@ -247,12 +252,19 @@ impl Session {
             disturbed.extend(self.execute(schedule, runs - disturbed.len()).await?);
             // Each is held against all that is known by now, and never against itself.
             repeated = Repetition { again: 0, runs, without_trouble: 0 };
-            for run in &disturbed {
-                repeated.again += is_broken(run, &undisturbed.iter().collect::<Vec<_>>()).await?;
+            // Where it does not happen each time, the same interference in a quiet moment may do it as well, as often tried.
+            for quiet in [1, 1 + runs] {
+                repeated.again = 0;
+                for run in &disturbed {
+                    repeated.again += is_broken(run, &undisturbed.iter().collect::<Vec<_>>(), quiet).await?;
+                }
+                if repeated.again == runs || repeated.again == 0 {
+                    break;
+                }
             }
             for run in undisturbed.iter().skip(known).take(runs) {
                 let others = undisturbed.iter().filter(|other| !std::ptr::eq(*other, run));
-                repeated.without_trouble += is_broken(run, &others.collect::<Vec<_>>()).await?;
+                repeated.without_trouble += is_broken(run, &others.collect::<Vec<_>>(), 1).await?;
             }
             if repeated.is_beyond_chance() || !repeated.is_close() {
                 break;
