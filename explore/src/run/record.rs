@@ -8,7 +8,7 @@ use shared_inbox_harness::RunEnd;
 use shared_inbox_mock::{
     journal::JournalEntry,
     webhooks::{AttemptDetail, DeliveryDetail, DeliveryOutcome},
-    world::{MailOutcome, OutboxMail},
+    world::{MailOutcome, OutboxKind, OutboxMail},
 };
 
 use crate::{
@@ -355,8 +355,10 @@ impl End {
             let labels: Vec<_> = list(&request["items"]).iter().map(|item| text(&item["label"])).collect();
             end.documents.push(labels.join(", "));
         }
+        // How often the service has reminded by now is not of the app's doing.
         let left = |mail: &&OutboxMail| {
             mail.outcome == MailOutcome::Sent
+                && mail.kind != OutboxKind::Reminder
                 && mail.message_id.as_ref().is_some_and(|id| own.contains(&id.as_str()))
         };
         end.sent = outbox.iter().filter(left).map(|mail| without_ids(&mail.text)).collect();
