@@ -251,7 +251,8 @@ async fn nothing_is_found_in_an_app_that_asks_for_documents() {
 
 #[tokio::test]
 async fn how_often_the_service_has_reminded_a_customer_is_not_held_against_the_app() {
-    let token = "1_0.1_mail:0@end.0_lost-after@request_documents.2_lost-after@list_conversations.3_new-mail:1@end.2";
+    let token =
+        "1_0.1_mail:0@end.0_lost-after@request_documents.2_lost-after@list_conversations.3_new-mail:1@end.2";
     let report = Explore::function(scenario(), asks_for_documents).replay(token).await.expect("it ran");
     assert!(report.held(), "{report}");
 }

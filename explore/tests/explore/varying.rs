@@ -1,10 +1,10 @@
 //! Apps whose words are different at every run, as those with a model are: planted faults are found, and chance is no finding.
 
 use std::{
-    hash::{BuildHasher, Hasher, RandomState},
+    hash::{BuildHasher, DefaultHasher, Hasher, RandomState},
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -22,6 +22,22 @@ use crate::{
 /// A number that nobody knows.
 fn chance() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+/// What an app decides by chance, the same at each run of its test: so many draws were made.
+struct Draws(AtomicU64);
+
+impl Draws {
+    const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Returns a number below another.
+    fn below(&self, end: u64) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.0.fetch_add(1, Ordering::Relaxed));
+        hasher.finish() % end
+    }
 }
 
 /// The same with words of its own.
@@ -214,6 +230,14 @@ async fn each_planted_fault_is_found_by_exploring_though_words_vary() {
     }
 }
 
+/// Drafts an answer to each open order, with words of its own.
+async fn draft_answers(api: &Api, conversation: &Value) -> AppResult {
+    for order in open_orders(conversation) {
+        api.draft(id(conversation), &vary(&answer(order))).await?;
+    }
+    Ok(())
+}
+
 /// Answers each open order with words of its own, and sometimes more: notes, a tag, in an order of its own.
 async fn answers(context: AppContext, and: fn(&Api) -> bool, extra: Extra) -> AppResult {
     let api = Api::new(context);
@@ -234,26 +258,26 @@ async fn answers(context: AppContext, and: fn(&Api) -> bool, extra: Extra) -> Ap
         match extra {
             Extra::Nothing => {}
             // It writes down how many it wants first, and looks how many there are.
-            Extra::Notes => {
+            Extra::Notes(draws) => {
                 let file = api.file(id);
                 let wanted = std::fs::read_to_string(&file).ok().and_then(|it| it.parse().ok());
-                let wanted: usize = wanted.unwrap_or_else(|| 1 + usize::try_from(chance() % 3).unwrap_or(0));
+                let wanted: u64 = wanted.unwrap_or_else(|| 1 + draws.below(3));
                 std::fs::write(file, wanted.to_string()).map_err(|error| error.to_string())?;
-                for _ in own..wanted {
+                for _ in (own as u64)..wanted {
                     api.note(id, &vary("Thinking")).await?;
                 }
             }
-            Extra::Tag => {
+            Extra::Tag(draws) => {
                 let file = api.file(id);
-                let decided = std::fs::read_to_string(&file).unwrap_or_else(|_| (chance() % 8).to_string());
+                let decided = std::fs::read_to_string(&file).unwrap_or_else(|_| draws.below(8).to_string());
                 std::fs::write(file, &decided).map_err(|error| error.to_string())?;
                 if decided == "0" {
                     api.tag(id, "lucky").await?;
                 }
             }
-            Extra::Order => {
+            Extra::Order(draws) => {
                 let note = own == 0;
-                if chance().is_multiple_of(2) {
+                if draws.below(2) == 0 {
                     api.tag(id, "order").await?;
                     if note {
                         api.note(id, &vary("Answered")).await?;
@@ -273,9 +297,9 @@ async fn answers(context: AppContext, and: fn(&Api) -> bool, extra: Extra) -> Ap
 #[derive(Clone, Copy)]
 enum Extra {
     Nothing,
-    Notes,
-    Tag,
-    Order,
+    Notes(&'static Draws),
+    Tag(&'static Draws),
+    Order(&'static Draws),
 }
 
 #[tokio::test]
@@ -300,23 +324,35 @@ async fn nothing_is_found_in_an_app_whose_emails_vary() {
 
 #[tokio::test]
 async fn nothing_is_found_in_an_app_whose_number_of_notes_varies() {
-    holds(Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Notes)).seed(23)).await;
+    static DRAWS: Draws = Draws::new();
+    holds(
+        Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Notes(&DRAWS))).seed(23),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn nothing_is_found_in_an_app_that_sets_a_tag_by_chance() {
-    holds(Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Tag)).seed(24)).await;
+    static DRAWS: Draws = Draws::new();
+    holds(Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Tag(&DRAWS))).seed(24))
+        .await;
 }
 
 #[tokio::test]
 async fn nothing_is_found_in_an_app_whose_order_of_calls_varies() {
-    holds(Explore::function(two_mails(), |context| answers(context, |_| true, Extra::Order)).seed(25)).await;
+    static DRAWS: Draws = Draws::new();
+    holds(
+        Explore::function(two_mails(), |context| answers(context, |_| true, Extra::Order(&DRAWS))).seed(25),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn nothing_is_found_in_an_app_whose_emails_vary_when_nobody_approves() {
+    static DRAWS: Draws = Draws::new();
     let scenario = two_mails().nobody_approves();
-    holds(Explore::function(scenario, |context| answers(context, |_| false, Extra::Order)).seed(26)).await;
+    holds(Explore::function(scenario, |context| answers(context, |_| false, Extra::Order(&DRAWS))).seed(26))
+        .await;
 }
 
 /// The number of the app's world, from 0.
@@ -340,9 +376,7 @@ async fn what_the_app_does_more_of_later_is_not_blamed_on_trouble() {
             let api = Api::new(context);
             let wanted = if number_of_world(&api, &worlds)? < 6 { 1 } else { 2 };
             for conversation in conversations(&api).await? {
-                for order in open_orders(&conversation) {
-                    api.draft(id(&conversation), &vary(&answer(order))).await?;
-                }
+                draft_answers(&api, &conversation).await?;
                 let own =
                     items(&conversation["timeline"]).iter().filter(|item| item["type"] == "note").count();
                 for _ in own..wanted {
@@ -375,9 +409,7 @@ async fn how_many_notes_another_customer_has_by_chance_is_not_blamed_on_trouble(
                     _ if from.starts_with("another") => 2,
                     world => 1 + world % 2,
                 };
-                for order in open_orders(&conversation) {
-                    api.draft(id(&conversation), &vary(&answer(order))).await?;
-                }
+                draft_answers(&api, &conversation).await?;
                 let own =
                     items(&conversation["timeline"]).iter().filter(|item| item["type"] == "note").count();
                 for _ in own..wanted {
@@ -403,9 +435,7 @@ async fn what_another_customer_gets_by_chance_is_not_blamed_on_the_moment_of_its
             let api = Api::new(context);
             let world = number_of_world(&api, &worlds)?;
             for conversation in conversations(&api).await? {
-                for order in open_orders(&conversation) {
-                    api.draft(id(&conversation), &vary(&answer(order))).await?;
-                }
+                draft_answers(&api, &conversation).await?;
                 let from = conversation["contact"]["email"].as_str().unwrap_or_default();
                 // Every other time, but by chance not in the first four runs of it in which nothing fails.
                 if from.starts_with("another") && world % 2 == 0 && !(7..11).contains(&world) {
@@ -449,7 +479,8 @@ async fn a_replay_that_breaks_a_rule_by_chance_holds_and_lists_it_as_unstable() 
 
 #[tokio::test]
 async fn what_is_allowed_because_the_number_varies_is_named() {
-    let report = Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Notes));
+    static DRAWS: Draws = Draws::new();
+    let report = Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Notes(&DRAWS)));
     let report = report.replay("1_0.1").await.expect("it ran");
     let rules: Vec<Oracle> =
         report.not_judged.iter().filter(|it| it.part == "notes.count").map(|it| it.rule).collect();
