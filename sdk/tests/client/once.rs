@@ -406,6 +406,20 @@ async fn the_item_of_one_key_is_not_taken_for_another_of_the_same_words() {
 }
 
 #[tokio::test]
+async fn a_note_with_the_words_of_another_key_is_not_taken_for_a_changed_one() {
+    let (service, store) = start().await;
+    let one = process(&service, Arc::clone(&store), "one");
+    let thread = one.conversation(&conversation_id());
+    thread.get().await.unwrap();
+    second_is_killed(&service, &store, |thread| thread.add_note(TEXT)).await;
+    thread.add_note("Looked it up.").once("first").await.unwrap();
+    service.clock.leap(Duration::from_secs(300));
+    let next = process(&service, Arc::clone(&store), "next");
+    assert!(!note(&next, "second").await.unwrap().recovered());
+    assert_eq!(service.stored(), 2);
+}
+
+#[tokio::test]
 async fn a_note_that_may_be_another_keys_of_the_same_words_is_left_to_a_person() {
     let (service, store) = start().await;
     let one = process(&service, Arc::clone(&store), "one");

@@ -10,8 +10,10 @@ use crate::client::create_state::UnconfirmedCreate;
 use crate::client::engine::Core;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::once::{
-    CreateResult, LeaseStatus, OnceRecord, OnceSettings, OnceStoreError, StoredRecord,
+    CreateResult, Fingerprint, LeaseStatus, OnceRecord, OnceSettings, OnceStoreError, StoredRecord,
 };
+use crate::input::AddNote;
+use crate::{ConversationId, TimelineItem, operation::Operation};
 
 /// Returns the time by both clocks: the first stands still while the machine sleeps.
 pub(super) fn lease_time(core: &Core) -> (Instant, SystemTime) {
@@ -36,6 +38,31 @@ pub(crate) struct Lease {
     is_over: AtomicBool,
 }
 
+/// What other keys have made, by their records.
+#[derive(Default)]
+pub(super) struct OtherKeys {
+    items: HashSet<String>,
+    /// Of other words than this key's.
+    fingerprints: HashSet<Fingerprint>,
+    /// Whether one of them may have made an item of the same words that no response has named.
+    pub(super) is_shared: bool,
+}
+
+impl OtherKeys {
+    /// Returns whether one of them has made this item.
+    pub(super) fn have_made(&self, key: &str) -> bool {
+        self.items.contains(key)
+    }
+
+    /// Returns whether a note has the words of one of them. The response to a note does not name it.
+    pub(super) fn have_words_of(&self, item: &TimelineItem, conversation: &ConversationId) -> bool {
+        let note = item.as_note().map(|note| AddNote::new(note.body.clone()));
+        let fingerprint = |body: Vec<u8>| Fingerprint::new(Operation::AddNote, conversation, &body);
+        let fingerprint = note.and_then(|note| serde_json::to_vec(&note).ok()).map(fingerprint);
+        fingerprint.is_some_and(|fingerprint| self.fingerprints.contains(&fingerprint))
+    }
+}
+
 impl Lease {
     pub(super) fn new(
         once: &Arc<OnceSettings>,
@@ -49,19 +76,21 @@ impl Lease {
         Self { once, core, record, fence, length, since: Mutex::new(since), is_over: AtomicBool::new(false) }
     }
 
-    /// Returns the items that other keys have made, and whether one of them may have made an item of the same words that no response
-    /// has named. To be called when an item shows: whoever has made it wrote a record before.
-    pub(super) async fn others(&self, create: &UnconfirmedCreate) -> Result<(HashSet<String>, bool)> {
-        let (mut items, mut is_shared) = (HashSet::new(), false);
+    /// Returns what other keys have made. To be called when an item shows: whoever has made it wrote a record before.
+    pub(super) async fn others(&self, create: &UnconfirmedCreate) -> Result<OtherKeys> {
+        let mut others = OtherKeys::default();
         for StoredRecord { record, is_held, .. } in self.once.store.list().await.map_err(store_failed)? {
             let is_like = record.key != self.record.key && record.fingerprint == self.record.fingerprint;
             match record.result {
-                Some(CreateResult { item: Some(item), .. }) => _ = items.insert(item),
-                Some(_) => is_shared |= is_like && create.may_be_as_late_as(record.since),
-                None => is_shared |= is_like && is_held && record.create.is_some(),
+                Some(CreateResult { item: Some(item), .. }) => _ = others.items.insert(item),
+                Some(_) => others.is_shared |= is_like && create.may_be_as_late_as(record.since),
+                None => others.is_shared |= is_like && is_held && record.create.is_some(),
+            }
+            if record.fingerprint != self.record.fingerprint {
+                others.fingerprints.insert(record.fingerprint);
             }
         }
-        Ok((items, is_shared))
+        Ok(others)
     }
 
     /// Makes sure that the lease runs for longer than this, right before a request is sent.

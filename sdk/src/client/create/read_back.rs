@@ -98,7 +98,7 @@ pub(super) async fn read_back(
 /// lease, the items of other keys are not it.
 ///
 /// It is found when exactly one new item has its kind, its text, our name (on a note) and the right time. It is not found only
-/// when no new item could be it, whatever its text.
+/// when no new item could be it, whatever its text; a note with the very words of another key is that key's.
 pub(super) async fn look(
     core: &Arc<Core>,
     create: &UnconfirmedCreate,
@@ -124,9 +124,13 @@ pub(super) async fn look(
         .collect();
     let mut is_shared = recent.may_own(expected, lost);
     if let (Some(lease), false) = (lease, candidates.is_empty()) {
-        let (items, is_another_keys) = lease.others(create).await?;
-        candidates.retain(|(key, _)| !items.contains(key));
-        is_shared |= is_another_keys;
+        let others = lease.others(create).await?;
+        candidates.retain(|(key, item)| {
+            let is_theirs =
+                || !expected.matches(item, &own) && others.have_words_of(item, &create.conversation);
+            !others.have_made(key) && !is_theirs()
+        });
+        is_shared |= others.is_shared;
     }
     let mut matching = candidates.iter().filter(|(_, item)| expected.matches(item, &own));
     Ok(match (matching.next(), matching.next()) {
