@@ -182,6 +182,7 @@ fn failure_message(report: &Report, language: &str) -> String {
         let test = if language == "typescript" { &finding.tests.typescript } else { &finding.tests.python };
         said.push_str(&format!("\nA test that replays it:\n\n{test}\n"));
     }
+    let _ = report.write_remarks(&mut said);
     said + &report.summary()
 }
 

@@ -374,27 +374,33 @@ impl Explore {
     /// When the token is none of this scenario, or it could not run.
     pub async fn open(self, token: &str) -> Result<OpenWorld> {
         let schedule = Schedule::parse(token, self.scenario.mails.len())?;
-        let driver = self.driver(Server::start().await?, "shared-inbox-explore-")?;
+        let driver = self.driver(Server::start().await?, "shared-inbox-explore-").await?;
         let world = driver.new_world(NewWorld::empty()).await?;
         driver.run(&world, &driver.scenario, &schedule, true).await?;
         Ok(OpenWorld { console_url: world.ready().console_url, _driver: driver })
     }
 
     async fn session(self) -> Result<Session> {
-        Ok(Session::new(self.driver(Server::start().await?, "shared-inbox-explore-")?))
+        Ok(Session::new(self.driver(Server::start().await?, "shared-inbox-explore-").await?))
     }
 
     /// Prepares runs on a server, with folders of the app that are named like this.
-    fn driver(self, server: Server, folders: &str) -> Result<Driver> {
+    async fn driver(self, server: Server, folders: &str) -> Result<Driver> {
         self.scenario.check()?;
         let Self { app, scenario, app_timeout, .. } = self;
-        Ok(Driver { server, app, scenario, app_timeout, state: StateRoot::new(folders)? })
+        let driver = Driver { server, app, scenario, app_timeout, state: StateRoot::new(folders)? };
+        driver.check_scenario().await?;
+        Ok(driver)
     }
 }
 
-/// Returns what two findings of one cause have in common: the rule, and the steps without their places in the run.
+/// Returns what two findings of one cause have in common: the rule, and the steps without their places in the run. What somebody does
+/// has a place alone.
 fn cause(finding: &Finding) -> (Oracle, Vec<String>) {
-    let step = |step: &Value| format!("{} {} {}", step["kind"], step["request"], step["event"]);
+    let step = |step: &Value| match step["mail"].is_null() {
+        true => format!("{} {} {}", step["kind"], step["request"], step["event"]),
+        false => step["kind"].to_string(),
+    };
     (finding.oracle, finding.steps.iter().map(step).collect())
 }
 

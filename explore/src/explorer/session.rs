@@ -280,7 +280,8 @@ impl Session {
 
     /// Returns what the user should know of the undisturbed runs.
     pub(crate) fn note(&self, runs: &[Execution]) -> Option<String> {
-        if !runs.iter().any(|run| run.requests.iter().any(AppRequest::is_write)) {
+        let changes = |request: &AppRequest| request.is_write() && request.took_effect();
+        if !runs.iter().any(|run| run.requests.iter().any(changes)) {
             return Some(NOBODY_ANSWERED.to_owned());
         }
         let run = runs.first().filter(|run| !run.server)?;

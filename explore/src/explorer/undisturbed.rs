@@ -54,7 +54,7 @@ impl Explore {
     ///
     /// When the scenario is wrong, or no server can be started.
     pub async fn undisturbed(self, control_token: &str) -> Result<UndisturbedRuns> {
-        let driver = self.driver(Server::guarded(control_token).await?, "shared-inbox-app-")?;
+        let driver = self.driver(Server::guarded(control_token).await?, "shared-inbox-app-").await?;
         Ok(UndisturbedRuns { compared_texts: ComparedTexts::new(driver.scenario.same.clone()), driver })
     }
 
@@ -70,7 +70,7 @@ impl UndisturbedRuns {
     ///
     /// # Errors
     ///
-    /// When the app cannot be started, or a mail of the scenario is wrong.
+    /// When the app cannot be started, or the service refuses an edited mail.
     pub async fn run(&self, scenario: Scenario, start: NewWorld) -> Result<UndisturbedRun> {
         let schedule = Schedule::undisturbed((0..scenario.mails.len()).collect());
         let world = self.driver.new_world(start).await?;

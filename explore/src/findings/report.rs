@@ -256,16 +256,10 @@ impl Report {
         }
         format!("{interrupted}{found}: {coverage}; {ran}{left}{unstable}{not_judged}")
     }
-}
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for finding in &self.findings {
-            writeln!(f, "{finding}")?;
-        }
-        for line in &self.timeline {
-            writeln!(f, "  {line}")?;
-        }
+    /// Writes what may be chance, what could not be judged, and what else there is to know.
+    #[doc(hidden)]
+    pub fn write_remarks(&self, f: &mut impl fmt::Write) -> fmt::Result {
         for finding in &self.unstable {
             let Finding { oracle, summary, reproduced, without_trouble, .. } = finding;
             writeln!(
@@ -277,9 +271,22 @@ impl fmt::Display for Report {
         for it in &self.not_judged {
             writeln!(f, "not judged: {} of {}: {}", it.rule, it.part, it.why)?;
         }
-        if let Some(note) = &self.note {
-            writeln!(f, "note: {note}")?;
+        match &self.note {
+            Some(note) => writeln!(f, "note: {note}"),
+            None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        for line in &self.timeline {
+            writeln!(f, "  {line}")?;
+        }
+        self.write_remarks(f)?;
         match &self.why {
             Some(why) => writeln!(f, "could not run: {why}"),
             None => writeln!(f, "{}", self.summary()),

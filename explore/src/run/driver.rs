@@ -78,6 +78,25 @@ impl Driver {
         execution
     }
 
+    /// Refuses mails and expectations that the service would not take, all of them, before the app runs.
+    pub(crate) async fn check_scenario(&self) -> Result<()> {
+        let world = self.new_world(NewWorld::empty()).await?;
+        let mut problems = Vec::new();
+        for (n, mail) in self.scenario.mails.iter().enumerate() {
+            let call = ControlCall::post("/inbound", mail.inbound(&world.inbox));
+            let refused = world.control.call(&call).await.err();
+            problems.extend(refused.map(|refused| (format!("mails[{n}]"), refused)));
+        }
+        for (n, expected) in self.scenario.expect.iter().enumerate() {
+            let refused = world.control.expect(expected.expectation.clone().at_least(0)).await.err();
+            problems.extend(refused.map(|refused| (format!("expect[{n}]"), refused)));
+        }
+        world.end().await;
+        let problems =
+            problems.iter().flat_map(|(key, refused)| ScenarioProblem::refused(key, &refused.message));
+        Ok(self.scenario.or_problems(problems.collect())?)
+    }
+
     /// Returns a world that begins like this, with a key of the app.
     pub(crate) async fn new_world(&self, start: NewWorld) -> Result<WorldHandle> {
         self.server.world_from(start, &self.scenario.scopes).await
@@ -228,10 +247,7 @@ impl Run<'_> {
         }
         let number = self.world.control.next_number().await;
         self.arrivals.push((mail, self.world.now().await));
-        let scenario = self.scenario;
-        let arrived = self.world.post("/inbound", body.clone()).await.map_err(|error| {
-            scenario.error(vec![ScenarioProblem::new(format!("mails[{mail}]"), error.to_string())])
-        })?;
+        let arrived = self.world.post("/inbound", body.clone()).await?;
         if !is_follow_up {
             self.conversations.push((mail, text(&arrived["conversationId"])));
         }

@@ -16,7 +16,7 @@ use crate::{
     run::driver::Run,
     run::record::{AppRequest, DeliveryAttempt, End, Event},
     run::world::POLL_INTERVAL,
-    scenario::{Expected, ScenarioProblem},
+    scenario::Expected,
     under_test::app::App,
 };
 
@@ -119,24 +119,20 @@ impl Run<'_> {
     }
 
     /// Asks how often something that the scenario expects has happened; the error inside says why that is too seldom or too often.
-    async fn count_expected(&self, number: usize, expectation: Expectation) -> Result<Result<usize, String>> {
+    async fn count_expected(&self, expectation: Expectation) -> Result<Result<usize, String>> {
         match self.world.control.expect(expectation).await {
             Ok(met) => Ok(Ok(met.count)),
             Err(unmet) if unmet.status == 409 => Ok(Err(unmet.message)),
-            // It names what nothing could have.
-            Err(refused) => {
-                let problem = ScenarioProblem::new(format!("expect[{number}]"), refused.message);
-                Err(self.scenario.error(vec![problem]).into())
-            }
+            Err(refused) => Err(refused.into()),
         }
     }
 
     /// Returns for each expectation of the scenario and the user's own check why it was not met.
     async fn expectations(&self) -> Result<Vec<Option<String>>> {
         let mut unmet = Vec::new();
-        for (n, Expected { expectation, after }) in self.scenario.expect.iter().enumerate() {
+        for Expected { expectation, after } in &self.scenario.expect {
             let Some((mail, within)) = *after else {
-                unmet.push(self.count_expected(n, expectation.clone()).await?.err());
+                unmet.push(self.count_expected(expectation.clone()).await?.err());
                 continue;
             };
             // A mail that does not come in this schedule asks for nothing.
@@ -146,8 +142,8 @@ impl Run<'_> {
             };
             let since = |time| expectation.clone().at_least(0).since(time);
             let late = *arrived_at + within + Duration::from_millis(1);
-            let all = self.count_expected(n, since(*arrived_at)).await?.unwrap_or_default();
-            let too_late = self.count_expected(n, since(late)).await?.unwrap_or_default();
+            let all = self.count_expected(since(*arrived_at)).await?.unwrap_or_default();
+            let too_late = self.count_expected(since(late)).await?.unwrap_or_default();
             let found = (all - too_late.min(all)) as u64;
             let count = json!(expectation)["count"].take();
             let bounds = match count.as_u64() {

@@ -172,6 +172,20 @@ impl ScenarioProblem {
         Self { key: key.into(), line: None, message: message.into(), excerpt: None }
     }
 
+    /// Returns what a refused control call names, such as `urgency: must be …; name: is too long`.
+    pub(crate) fn refused(key: &str, said: &str) -> Vec<Self> {
+        let mut problems: Vec<Self> = Vec::new();
+        for part in said.split("; ") {
+            let field = part.split_once(": ").filter(|(field, _)| !field.contains(' '));
+            match (field, problems.last_mut()) {
+                (Some((field, message)), _) => problems.push(Self::new(format!("{key}.{field}"), message)),
+                (None, Some(before)) => before.message += &format!("; {part}"),
+                (None, None) => problems.push(Self::new(key, part)),
+            }
+        }
+        problems
+    }
+
     fn at(mut self, excerpt: Option<Excerpt>) -> Self {
         self.line = excerpt.as_ref().map(Excerpt::line);
         self.excerpt = excerpt;
@@ -200,6 +214,19 @@ pub struct ScenarioError {
     pub file: Option<String>,
     /// The problems.
     pub problems: Vec<ScenarioProblem>,
+}
+
+impl ScenarioError {
+    /// Returns the same with the places of the keys.
+    fn located_in(self, document: &TomlDocument) -> Self {
+        let located = |problem: ScenarioProblem| {
+            let place = document.place_of(&problem.key);
+            problem.at(place)
+        };
+        let mut problems: Vec<_> = self.problems.into_iter().map(located).collect();
+        problems.sort_by_key(|problem| problem.line);
+        Self { problems, ..self }
+    }
 }
 
 impl std::error::Error for ScenarioError {}
@@ -324,15 +351,7 @@ impl Scenario {
             file: None,
             problems: vec![ScenarioProblem::new("", error.message).at(Some(error.excerpt))],
         })?;
-        read::scenario(&document.values).map_err(|error| {
-            let located = |problem: ScenarioProblem| {
-                let place = document.place_of(&problem.key);
-                problem.at(place)
-            };
-            let mut problems: Vec<_> = error.problems.into_iter().map(located).collect();
-            problems.sort_by_key(|problem| problem.line);
-            ScenarioError { problems, ..error }
-        })
+        read::scenario(&document.values).map_err(|error| error.located_in(&document))
     }
 
     /// Reads a scenario file.
@@ -408,14 +427,17 @@ impl Scenario {
     }
 
     /// Returns an error with these problems, unless there are none.
-    fn or_problems(&self, problems: Vec<ScenarioProblem>) -> Result<(), ScenarioError> {
-        if problems.is_empty() { Ok(()) } else { Err(self.error(problems)) }
-    }
-
-    /// Returns the error of these problems, with the name of the file.
-    pub(crate) fn error(&self, problems: Vec<ScenarioProblem>) -> ScenarioError {
-        let file = if let Source::File(file) = &self.source { Some(file.clone()) } else { None };
-        ScenarioError { file, problems }
+    pub(crate) fn or_problems(&self, problems: Vec<ScenarioProblem>) -> Result<(), ScenarioError> {
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let Source::File(file) = &self.source else { return Err(ScenarioError { file: None, problems }) };
+        let error = ScenarioError { file: Some(file.clone()), problems };
+        let text = fs::read_to_string(file).unwrap_or_default();
+        Err(match TomlDocument::parse(&text) {
+            Ok(document) => error.located_in(&document),
+            Err(_) => error,
+        })
     }
 
     /// Returns another mail of the scenario that begins a conversation and has other words.

@@ -28,6 +28,8 @@ const FIELDS: [&str; 15] = [
     "held",
 ];
 
+const RULES: &str = "must be a table such as { persons-word = false }";
+
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum People {
@@ -86,12 +88,12 @@ pub(super) fn scenario(keys: &Map<String, Value>) -> Result<Scenario, ScenarioEr
         }
     }
     scenario.same = reader.read("same", COMMAND);
-    for (rule, is_on) in reader
-        .read::<BTreeMap<String, bool>>("rules", "must be a table such as { persons-word = false }")
-        .unwrap_or_default()
-    {
+    for (rule, is_on) in reader.read::<BTreeMap<String, Value>>("rules", RULES).unwrap_or_default() {
+        if !is_on.is_boolean() {
+            reader.add(format!("rules.{rule}"), "must be true or false");
+        }
         match Oracle::ALL.iter().find(|oracle| oracle.to_string() == rule) {
-            Some(oracle) if !is_on => scenario.rules_off.push(*oracle),
+            Some(oracle) if is_on == false => scenario.rules_off.push(*oracle),
             Some(_) => {}
             None => {
                 let known = Oracle::ALL.map(|oracle| oracle.to_string());

@@ -55,7 +55,14 @@ impl Variations {
     }
 
     /// Returns whether a part is in one of the ends as it is in another, as far as it can be told.
-    pub(crate) fn fits(&self, part: Part, end: &End, others: &[&End], same: &dyn Fn(&End) -> bool) -> bool {
+    /// Texts that are alike in the undisturbed runs may have other words later; the user's command tells where there is one.
+    pub(crate) fn fits(
+        &self,
+        part: Part,
+        end: &End,
+        others: &[&End],
+        same: Option<&dyn Fn(&End) -> bool>,
+    ) -> bool {
         if others.iter().any(|other| other.values(part) == end.values(part)) {
             return true;
         }
@@ -71,8 +78,10 @@ impl Variations {
                     seen().min() <= Some(counts[n]) && Some(counts[n]) <= seen().max()
                 });
         }
-        self.words.contains(&part)
-            && others.iter().any(|other| other.counts(part) == end.counts(part) && same(other))
+        let is_text = matches!(part, Part::Outbox | Part::Notes | Part::Documents);
+        let may_vary = self.words.contains(&part) || (same.is_some() && is_text);
+        let is_same = |other: &End| same.is_none_or(|same| same(other));
+        may_vary && others.iter().any(|other| other.counts(part) == end.counts(part) && is_same(other))
     }
 
     /// Returns the names of what varies.

@@ -74,14 +74,22 @@ async fn a_replay_that_runs_its_schedule_once_does_not_say_that_it_happened_agai
 
 #[tokio::test]
 async fn one_cause_is_one_finding_for_who_wants_all_of_them() {
-    let app = |context| async { Api::new(context).answer_what_the_list_shows().await };
+    let blind = |context| async {
+        let api = Api::new(context);
+        for entry in api.open().await? {
+            api.draft(id(&entry), "We are on it.").await?;
+            api.set_status(id(&entry), "waiting").await?;
+        }
+        Ok(())
+    };
     let scenario = Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]);
     // The first request of each kind and the second: the same fault for one customer and for the other.
-    let explore = Explore::function(scenario, app).all().max_schedules(40);
+    let explore = Explore::function(scenario, blind).all().max_schedules(40);
     let report = explore.run().await.expect("it ran");
+    // Where somebody did something is no other cause.
     let cause = |finding: &Finding| {
-        let steps: Vec<_> =
-            finding.steps.iter().map(|it| (it["kind"].clone(), it["request"].clone())).collect();
+        let place = |step: &Value| if step["mail"].is_null() { step["request"].clone() } else { Value::Null };
+        let steps: Vec<_> = finding.steps.iter().map(|it| (it["kind"].clone(), place(it))).collect();
         (finding.oracle, steps)
     };
     let causes: Vec<_> = report.findings.iter().map(cause).collect();

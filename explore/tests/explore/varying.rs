@@ -562,6 +562,41 @@ async fn a_command_says_whether_two_texts_are_the_same() {
 }
 
 #[tokio::test]
+async fn words_that_change_only_after_a_failure_are_compared_by_the_command_too() {
+    // The next number of a list that outlives a failure, so that the undisturbed runs are alike.
+    let numbers = |context: AppContext| async {
+        let api = Api::new(context);
+        for conversation in conversations(&api).await? {
+            for order in open_orders(&conversation) {
+                let taken = std::fs::read_to_string(api.file("taken")).unwrap_or_default();
+                std::fs::write(api.file("taken"), format!("{taken}#")).map_err(|error| error.to_string())?;
+                api.draft(id(&conversation), &format!("{} Ticket {taken}", answer(order))).await?;
+            }
+        }
+        Ok(())
+    };
+    let token = "1_0.1_lost-before@reply.0";
+    let fixed = Explore::function(two_mails(), numbers).replay(token).await.expect("it ran");
+    assert_eq!(fixed.findings.first().map(|it| it.oracle), Some(Oracle::SameEnd), "{fixed}");
+    let compared =
+        Explore::function(two_mails().same(["true"]), numbers).replay(token).await.expect("it ran");
+    assert!(compared.held(), "{compared}");
+}
+
+#[tokio::test]
+async fn an_app_whose_every_change_is_refused_is_told_that_it_changes_nothing() {
+    let refused = |context: AppContext| async {
+        let api = Api::new(context);
+        for entry in api.open().await? {
+            _ = api.set_status(id(&entry), "answered").await;
+        }
+        Ok(())
+    };
+    let report = Explore::function(two_mails(), refused).replay("1_0.1").await.expect("it ran");
+    assert!(report.note.as_ref().is_some_and(|note| note.contains("changes nothing")), "{report}");
+}
+
+#[tokio::test]
 async fn an_app_that_answers_nobody_is_told_so_and_no_schedule_is_no_pass() {
     let reads = |context: AppContext| async { Ok(Api::new(context).open().await.map(drop)?) };
     let report = Explore::function(two_mails(), reads).max_schedules(1).run().await.expect("it ran");
