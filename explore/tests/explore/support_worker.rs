@@ -98,6 +98,14 @@ async fn what_one_handler_has_read_another_does_not_write_against() {
     assert!(report.held(), "{report}");
 }
 
+/// The note of the killed handler is there, and beside it one of another key about the same customer.
+#[tokio::test]
+async fn a_note_of_another_key_does_not_keep_the_killed_one_from_being_settled() {
+    let report =
+        with_a_store().replay("1_0_other:0@get_conversation.0_kill@add_note.1").await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
+
 /// A kill between the note and the end of its handler.
 const KILLED: &str = "1_1_kill@reply.0";
 
