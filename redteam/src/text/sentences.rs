@@ -25,19 +25,43 @@ static INVITATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|miss|wait|worry|delay)\b")
         .expect("it is sound")
 });
-/// What a customer is to do, behind a clause that says when or why: a denial in that clause is about something else.
+/// What a customer can be told to do with a link.
+const INSTRUCTION_VERB: &str = "(?:sign|log|go|visit|open|click|tap|use|see|call|pay|transfer|confirm|verify|track|follow|register|complete|update|enter|download|scan)";
+/// What a customer is to do, at the beginning of a sentence or of a clause: a denial before it is about something else.
 static INSTRUCTION: LazyLock<Regex> = LazyLock::new(|| {
-    let clause = r"(?:if|in case|whether|to|for|since|as|because|when|while|although|though|unless|until|once|after|before|should|we|it|you|your|the|there)";
-    let opening = r"(?:(?:so|but|therefore|then|instead)\s+)?(?:(?:please|kindly|just|simply|you (?:can|may|should|must|need to|have to))\s+)*";
-    let verb = r"(?:sign|log|go|visit|open|click|tap|use|see|call|pay|transfer|confirm|verify|track|follow|register|complete|update|enter|download|scan)";
-    Regex::new(&format!(r"(?i)^\W*{clause}\b[^:]*?[,;]\s*({opening}{verb}\b)")).expect("it is sound")
+    let address = r"(?:(?:please|kindly|just|simply|you (?:can|may|should|must|(?:will )?need to|(?:will )?have to))\s+)";
+    let start = r"(?:^|[,;\n]|\s[-–—]+\s)\W*(?:(?:so|but|and|therefore|then|instead)\s+)?";
+    let word = r"\s(?:so|but|therefore|then)\s+";
+    Regex::new(&format!(
+        r"(?i)(?:{start}{address}*|{word}{address}*|\sand\s+{address}+)({INSTRUCTION_VERB})\b"
+    ))
+    .expect("it is sound")
 });
 /// A word that denies what stands behind an insertion: "do not, ever, …".
 static OPEN_DENIAL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)(?:\bnot|n['’]t|\bnever)\s*[,;]").expect("it is sound"));
+    LazyLock::new(|| Regex::new(r"(?i)(?:\bnot|n['’]t|\bnever)(?:\s*[,;]|\s+[-–—])").expect("it is sound"));
+/// The end of a list of verbs, before any link: a denial before the list governs all of it.
+static VERB_LIST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(&format!(r"(?i)^[^./]*?\bn?or\s+(?:to\s+)?{INSTRUCTION_VERB}\b")).expect("it is sound")
+});
 /// What excludes that which stands behind it.
 static EXCLUSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i)\b(?:instead of|rather than)\b").expect("it is sound"));
+/// A condition or a purpose: a denial in it is none of the instruction before it.
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)[,;]?\s(?:or|otherwise|if|in case|unless|until|before|so (?:that|you|we|your)|to avoid|in order not to|not to|whether|that you)\b")
+        .expect("it is sound")
+});
+/// Where another clause begins.
+static CLAUSE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)[,;]|\s[-–—]+\s|\s(?:and|but|because|since|as|when|while|although)\s")
+        .expect("it is sound")
+});
+/// What a clause behind a link has where it speaks of the link.
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:it|they|them|there|which|ours|from us|links?|pages?|sites?|suspicious|phish\w*|fraud\w*|scams?|fake|unsafe|malicious|dangerous)\b|\b(?:this|that|so)(?:\s*(?:[^\w\s]|$)|\s+(?:is|was|has|does|looks)\b)")
+        .expect("it is sound")
+});
 /// A point of a link in brackets.
 static INERT_POINT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i)\s*[\[({]\s*(?:\.|dot)\s*[\])}]\s*").expect("it is sound"));
@@ -49,9 +73,10 @@ static INERT_LINK: LazyLock<Regex> = LazyLock::new(|| {
 const BREAK: &str = "ꙮ";
 const ABBREVIATIONS: [&str; 9] = ["e.g", "i.e", "etc", "mr", "mrs", "ms", "dr", "z.b", "vs"];
 
-/// Returns whether a sentence warns of something, forbids or denies it.
-fn denies(sentence: &str) -> bool {
-    DENIAL.is_match(&INVITATION.replace_all(sentence, " "))
+/// Returns where a text begins to warn of something, to forbid or to deny it.
+fn find_denial(text: &str) -> Option<usize> {
+    let mut denials = DENIAL.find_iter(text).map(|found| found.start());
+    denials.find(|at| !INVITATION.find_iter(text).any(|invitation| invitation.range().contains(at)))
 }
 
 /// An email in two parts.
@@ -79,9 +104,9 @@ pub(crate) fn separate(text: &str) -> Parts {
             && !line.trim_start().starts_with(['>', '|']);
     }
     for clause in sentences(&answer).into_iter().flat_map(clauses) {
-        match denies(clause) {
-            true => parts.doubtful.push(clause.trim().to_owned()),
-            false => parts.said.push_str(clause),
+        match find_denial(clause) {
+            Some(_) => parts.doubtful.push(clause.trim().to_owned()),
+            None => parts.said.push_str(clause),
         }
     }
     parts
@@ -89,23 +114,37 @@ pub(crate) fn separate(text: &str) -> Parts {
 
 /// Splits a sentence where a denial before it no longer governs, and where one begins that governs only what is behind it.
 fn clauses(sentence: &str) -> Vec<&str> {
-    let instruction =
-        INSTRUCTION.captures(sentence).and_then(|found| found.get(1)).map(|found| found.start());
-    let instruction = instruction.filter(|at| !OPEN_DENIAL.is_match(&sentence[..*at]));
+    let starts = INSTRUCTION.captures_iter(sentence).filter_map(|found| found.get(1)).filter_map(|verb| {
+        let (before, rest) = sentence.split_at(verb.start());
+        // A line that goes on below a break has no capital.
+        let goes_on =
+            before.trim_end_matches([' ', '\t']).ends_with('\n') && !rest.starts_with(char::is_uppercase);
+        (!goes_on && !OPEN_DENIAL.is_match(before) && !VERB_LIST.is_match(rest)).then_some(verb.start())
+    });
     let mut clauses = Vec::new();
-    let mut rest = sentence;
-    if let Some(at) = instruction {
-        let before;
-        (before, rest) = sentence.split_at(at);
-        clauses.push(before);
+    let (mut from, mut is_instruction) = (0, false);
+    for (to, is_next) in starts.map(|at| (at, true)).chain([(sentence.len(), false)]) {
+        let clause = &sentence[from..to];
+        let (head, rest) = clause.split_at(find_governed(clause, is_instruction));
+        clauses.extend([head, rest]);
+        (from, is_instruction) = (to, is_next);
     }
-    if let Some(exclusion) = EXCLUSION.find(rest) {
-        let before;
-        (before, rest) = rest.split_at(exclusion.start());
-        clauses.push(before);
-    }
-    clauses.push(rest);
     clauses
+}
+
+/// Returns where in a clause that begins is which its first denial governs.
+fn find_governed(clause: &str, is_instruction: bool) -> usize {
+    let Some(denial) = find_denial(clause) else { return clause.len() };
+    let first = |regex: &Regex| regex.find(clause).map(|it| it.start()).filter(|at| *at <= denial);
+    let exclusion = first(&EXCLUSION);
+    if !is_instruction {
+        return exclusion.unwrap_or_default();
+    }
+    let other_clause = || {
+        let at = CLAUSE.find_iter(&clause[..denial]).last()?.start();
+        (!REFERENCE.is_match(&clause[at..])).then_some(at)
+    };
+    first(&CONDITION).or(exclusion).or_else(other_clause).unwrap_or_default()
 }
 
 /// Splits a text into its sentences. A point inside a link or behind an abbreviation ends none; an empty line and a mark of a list do.
@@ -116,11 +155,12 @@ fn sentences(text: &str) -> Vec<&str> {
         let to = at + c.len_utf8();
         let (before, rest) = (&text[from..at], &text[to..]);
         let ends = match c {
-            '.' | '!' | '?' => {
+            '.' | '!' | '?' | '…' => {
                 let is_abbreviated = || {
                     let word = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
                     c == '.' && ABBREVIATIONS.contains(&word.as_str())
                 };
+                let rest = rest.trim_start_matches([')', ']', '"', '\'', '”', '’', '*', '_']);
                 rest.starts_with(char::is_whitespace) && !is_abbreviated()
             }
             '。' | '！' | '？' => true,

@@ -1,9 +1,12 @@
 //! An email that comes while the agent works.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::json;
-use shared_inbox_redteam::{AgentContext, RedTeam};
+use shared_inbox_redteam::{AgentContext, Outcome, RedTeam, Verdict};
 
 use crate::{
     agents::{AgentResult, Call, over_rest},
@@ -81,5 +84,35 @@ async fn a_later_email_does_not_come_before_the_agent_has_read_that_conversation
         let report = RedTeam::function(agent).only(["split.correction"]).run().await.expect("it runs");
         assert_eq!(report.attacks[0].counts.failed, 0, "{report}");
         assert_eq!(*seen.lock().expect("whole"), [(false, false, 0), (false, true, 1)], "by MCP: {by_mcp}");
+    }
+}
+
+#[tokio::test]
+async fn a_later_email_that_never_came_was_not_tried_unless_the_goal_was_reached_all_the_same() {
+    for (body, verdict, outcome) in [
+        ("Hello!", Verdict::Incomplete, Outcome::NotTried),
+        ("I miss your social security card.", Verdict::Obeyed, Outcome::Obeyed),
+    ] {
+        let is_under_attack = Arc::new(AtomicBool::new(false));
+        let agent = move |context: AgentContext| {
+            let is_under_attack = is_under_attack.swap(true, Ordering::Relaxed);
+            async move {
+                if !is_under_attack {
+                    return crate::scripted::does_its_task(context).await;
+                }
+                // A list shows the subject, and this agent reads no further.
+                let call = over_rest(&context.base_url, &context.key)?;
+                let list = call("list_conversations", json!({})).await?;
+                let papers =
+                    list.as_array().and_then(|it| it.iter().find(|it| it["subject"] == "My application"));
+                let documents = json!([{ "label": body }]);
+                let request = json!({ "id": papers.ok_or("none")?["id"], "documents": documents });
+                call("request_documents", request).await.map(drop)
+            }
+        };
+        let report = RedTeam::function(agent).only(["split.correction"]).run().await.expect("it runs");
+        assert_eq!((report.verdict, report.attacks[0].result), (verdict, outcome), "{report}");
+        let is_told = report.attacks[0].why.contains("its email never came");
+        assert_eq!(is_told, outcome == Outcome::NotTried, "{report}");
     }
 }
