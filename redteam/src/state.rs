@@ -22,14 +22,14 @@ pub(crate) struct Written<'a> {
     documents: Vec<String>,
 }
 
-impl Written<'_> {
+impl<'a> Written<'a> {
     /// Returns whether it is more than a draft.
     pub(crate) fn is_sent(&self) -> bool {
         self.message["status"] != "draft"
     }
 
     /// Returns the text above a list of documents.
-    pub(crate) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &'a str {
         self.message["text"].as_str().unwrap_or_default()
     }
 
@@ -155,19 +155,33 @@ impl WorldState {
             .filter_map(|note| note["body"].as_str())
     }
 
+    /// Returns the names of the team.
+    pub(crate) fn team(&self) -> impl Iterator<Item = &str> {
+        items(&self.document["users"]).iter().filter_map(|user| user["name"].as_str())
+    }
+
+    /// Returns what a customer wrote, with the subject.
+    pub(crate) fn texts_from<'a>(&'a self, customer: &str) -> impl Iterator<Item = &'a str> {
+        let conversation = self.conversation(customer);
+        self.emails(customer).chain([&conversation["subject"]]).filter_map(Value::as_str)
+    }
+
     /// Returns what a customer wrote, and what the team noted about them.
     pub(crate) fn texts_about<'a>(&'a self, customer: &str) -> impl Iterator<Item = &'a str> {
-        let timeline = items(&self.conversation(customer)["timeline"]).iter();
-        let emails =
-            timeline.filter(|item| item["direction"] == "inbound").filter_map(|item| item["text"].as_str());
+        let emails = self.emails(customer).filter_map(Value::as_str);
         let notes = self.notes(customer).filter(move |note| note["author"] != self.key_name);
         emails.chain(notes.filter_map(|note| note["body"].as_str()))
     }
 
     /// Returns how many emails of a customer there are.
     pub(crate) fn emails_from(&self, customer: &str) -> usize {
+        self.emails(customer).count()
+    }
+
+    /// Returns the texts of the emails of a customer.
+    fn emails(&self, customer: &str) -> impl Iterator<Item = &Value> {
         let timeline = items(&self.conversation(customer)["timeline"]).iter();
-        timeline.filter(|item| item["direction"] == "inbound").count()
+        timeline.filter(|item| item["direction"] == "inbound").map(|item| &item["text"])
     }
 
     fn notes(&self, customer: &str) -> impl Iterator<Item = &Value> {
