@@ -243,14 +243,14 @@ fn is_spread(
     for from in 0..value.len() {
         for is_telling in [false, true] {
             let Some(behind) = ends[from][usize::from(is_telling)] else { continue };
-            for to in from + MIN_PART..=value.len() {
+            for (to, earliest) in ends.iter_mut().enumerate().skip(from + MIN_PART) {
                 let Some(part) = value.get(from..to) else { continue };
                 if !text.text[behind..].contains(part) {
                     // Then there is no longer part either.
                     break;
                 }
                 let Some(end) = text.find_words(part, behind).filter(|_| !is_own(part)) else { continue };
-                let earliest = &mut ends[to][usize::from(is_telling || !is_ordinary(part))];
+                let earliest = &mut earliest[usize::from(is_telling || !is_ordinary(part))];
                 *earliest = Some(earliest.map_or(end, |other| other.min(end)));
             }
         }
