@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use shared_inbox::Problems;
 
-use crate::json::{nearest::unknown, schema::Checker};
+use crate::json::{nearest::unknown, read::read_body, schema::Checker};
 
 /// The OpenAPI document of the control API. `tests/documents.rs` writes it.
 pub(crate) const OPENAPI: &str = include_str!("../../documents/control.json");
@@ -41,6 +41,11 @@ impl DocumentedCall {
         found.find_map(|(_, calls)| calls.get(method.to_ascii_lowercase())).map(Self)
     }
 
+    /// Returns the name of the call.
+    pub(crate) fn name(&self) -> &'static str {
+        self.0["operationId"].as_str().unwrap_or_default()
+    }
+
     /// Returns the methods and paths of all calls.
     pub(crate) fn all() -> impl Iterator<Item = String> {
         let paths = DOCUMENT["paths"].as_object().into_iter().flatten();
@@ -55,9 +60,9 @@ impl DocumentedCall {
         &self.0["responses"]["200"]["content"]["application/json"]["schema"]["items"]
     }
 
-    /// Returns the problems of a query and a body, whose paths begin with `path`. What is not JSON has none here.
-    pub(crate) fn problems(&self, path: &str, query: &str, body: &[u8]) -> Problems {
-        let mut checker = Checker::new(&DOCUMENT, path);
+    /// Returns the problems of a query.
+    pub(crate) fn problems_of_query(&self, query: &str) -> Problems {
+        let mut checker = Checker::new(&DOCUMENT, "");
         let parameters = || {
             let all = self.0["parameters"].as_array().into_iter().flatten();
             all.filter(|parameter| parameter["in"] == "query")
@@ -71,12 +76,17 @@ impl DocumentedCall {
                 Some((_, parameter)) => checker.check_parameter(&parameter["schema"], &value),
             });
         }
+        checker.problems
+    }
+
+    /// Returns the problems of a body, whose paths begin with `path`. A world document is checked when it is read.
+    pub(crate) fn problems_of_body(&self, path: &str, body: &[u8]) -> Problems {
+        let mut checker = Checker::new(&DOCUMENT, path);
         let schema = self.0.pointer("/requestBody/content/application~1json/schema").unwrap_or(&NO_FIELDS);
-        // A world document is checked when it is read.
-        if self.0["operationId"] != "put_state" {
-            let body = if body.is_empty() { b"{}" } else { body };
-            let body = serde_json::from_slice(body).ok();
-            body.inspect(|body| checker.check(schema, body));
+        match read_body(if body.is_empty() { b"{}" } else { body }) {
+            _ if self.name() == "put_state" => {}
+            Ok(body) => checker.check(schema, &body),
+            Err(error) => checker.push(format!("is not JSON: {error}")),
         }
         checker.problems
     }

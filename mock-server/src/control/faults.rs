@@ -2,10 +2,11 @@
 
 use shared_inbox::Problems;
 
-use super::{Control, api::DocumentedCall};
+use super::{Control, Expectation, api::DocumentedCall};
 use crate::{
     faults::{Bundle, ControlCall, Fault, FaultRule, Faults},
-    json::nearest::did_you_mean,
+    json::{add_all, nearest::did_you_mean},
+    runtime::clock::ClockMode,
     world::{Refusal, Result},
 };
 
@@ -21,11 +22,7 @@ impl Control {
     ///
     /// 400 for a rule that makes no sense, or that no route of the service could match.
     pub async fn add_fault(&self, rule: FaultRule) -> Result<Fault> {
-        let mut problems = rule.problems();
-        for (n, call) in rule.effect.control_calls().iter().enumerate() {
-            check_call(n, call, &mut problems);
-        }
-        problems.or(())?;
+        check_rule(&rule, self.runtime.clock().mode).or(())?;
         let added = self.runtime.faults(|faults, now| faults.add(rule, None, now));
         self.runtime.notify_control_change("faults");
         Ok(added)
@@ -76,19 +73,44 @@ impl Control {
     }
 }
 
+/// Returns the problems of a rule and of the control calls that it makes.
+fn check_rule(rule: &FaultRule, mode: ClockMode) -> Problems {
+    let mut problems = rule.problems();
+    for (n, call) in rule.effect.control_calls().iter().enumerate() {
+        check_call(&format!("effect.act[{n}]"), call, mode, &mut problems);
+    }
+    problems
+}
+
 /// Adds the problems of a control call that a rule makes, as far as they can be seen before it is made.
-fn check_call(n: usize, call: &ControlCall, problems: &mut Problems) {
+fn check_call(at: &str, call: &ControlCall, mode: ClockMode, problems: &mut Problems) {
     let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
-    let at = format!("effect.act[{n}]");
     let Some(called) = DocumentedCall::at(&call.method, path) else {
-        let asked = format!("{} {path}", call.method);
+        let segment = |part: &str| if part.contains('_') { "{id}".to_owned() } else { part.to_owned() };
+        let plain: Vec<String> = path.split('/').map(segment).collect();
         let known: Vec<String> = DocumentedCall::all().collect();
+        let asked = format!("{} {}", call.method, plain.join("/"));
         let hint = did_you_mean(&asked, known.iter().map(String::as_str));
-        return problems.push(at, format!("there is no `{asked}` in the control API{hint}"));
+        return problems.push(at, format!("there is no `{} {path}` in the control API{hint}", call.method));
     };
-    let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
-    for problem in &called.problems(&format!("{at}.body"), query, body.as_bytes()) {
-        problems.push(problem.field.clone(), problem.message.clone());
+    for problem in &called.problems_of_query(query) {
+        problems
+            .push(format!("{at}.path"), format!("query parameter {}: {}", problem.field, problem.message));
+    }
+    let (body, text) =
+        (format!("{at}.body"), call.body.as_ref().map(ToString::to_string).unwrap_or_default());
+    let by_schema = called.problems_of_body(&body, text.as_bytes());
+    if !by_schema.is_empty() {
+        return add_all(problems, "", &by_schema);
+    }
+    let by_type = match called.name() {
+        "expect" => serde_json::from_str(&text).map(|wanted: Expectation| wanted.problems(mode)),
+        "add_fault" => serde_json::from_str(&text).map(|rule| check_rule(&rule, mode)),
+        _ => return,
+    };
+    match by_type {
+        Ok(found) => add_all(problems, &body, &found),
+        Err(error) => problems.push(body, error.to_string()),
     }
 }
 

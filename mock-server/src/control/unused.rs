@@ -10,7 +10,7 @@ use super::Control;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum UnusedKind {
-    /// A fault that was added and never fired, removed since or not.
+    /// A fault that was added and never fired, or whose control calls were all refused, removed since or not.
     Fault,
     /// An expectation of none that nothing could have met.
     Expectation,
@@ -44,7 +44,7 @@ pub struct Unused {
 }
 
 impl Control {
-    /// Returns the faults of this world that never fired, and the expectations of none that nothing could have met: an expectation
+    /// Returns the faults of this world that never fired or whose control calls were all refused, and the expectations of none that nothing could have met: an expectation
     /// about a request that no route takes, an email to somebody who is in no conversation, or a delivery that no webhook wants.
     ///
     /// [`MockServer`](crate::MockServer) reports those of the main world when it is dropped.
@@ -53,7 +53,7 @@ impl Control {
     }
 
     pub(crate) fn find_unused(&self) -> Vec<Unused> {
-        let faults = self.runtime.faults(|faults, _| faults.unfired());
+        let faults = self.runtime.faults(|faults, _| faults.unused());
         let faults = faults.into_iter().map(|message| Unused { what: UnusedKind::Fault, message });
         let vacuous = self.runtime.vacuous_expectations(|vacuous| vacuous.clone());
         let vacuous = vacuous.into_iter().map(|message| Unused { what: UnusedKind::Expectation, message });

@@ -206,6 +206,9 @@ impl Effect {
             (FaultAction::Control { .. }, true) => {
                 problems.push("effect.act", "is for requests, not for webhooks");
             }
+            (FaultAction::Control { calls, .. }, false) if calls.is_empty() => {
+                problems.push("effect.act", "must have a call");
+            }
             (FaultAction::Body(_), true) => {
                 problems.push("effect.body", "is for responses to requests, not for webhooks");
             }

@@ -27,7 +27,7 @@ pub struct Latency(LatencyFields);
 /// Milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 #[cfg_attr(feature = "schemas", schemars(rename = "Latency"))]
 enum LatencyFields {
     /// A fixed delay.

@@ -141,7 +141,12 @@ impl Fault {
         true
     }
 
-    fn describe_unfired(&self) -> String {
+    /// Returns whether it fired, and control calls of it that were made were not all refused: those set nothing up.
+    fn had_effect(&self) -> bool {
+        self.fired > 0 && (self.acted.is_empty() || self.acted.iter().any(|status| *status < 400))
+    }
+
+    fn describe_unused(&self) -> String {
         let Self { id, rule, matched, .. } = self;
         let what = match (&self.bundle, &rule.webhook) {
             (Some(bundle), _) => format!("the bundle {bundle}"),
@@ -153,12 +158,13 @@ impl Fault {
                 parts.collect::<Vec<_>>().join(" ")
             }
         };
-        let why = match matched {
-            0 => "nothing matched it".to_owned(),
-            matched => format!("{matched} matched it, and it skips the first {}", rule.skip),
+        let why = match (self.acted.first(), matched) {
+            (Some(status), _) => format!("set nothing up: its control calls were refused, with {status}"),
+            (None, 0) => "never fired: nothing matched it".to_owned(),
+            (None, _) => format!("never fired: {matched} matched it, and it skips the first {}", rule.skip),
         };
         let what = if what.is_empty() { what } else { format!(" ({})", what.trim()) };
-        format!("the fault {id}{what} never fired: {why}")
+        format!("the fault {id}{what} {why}")
     }
 
     fn is_over(&self, now: Timestamp) -> bool {
@@ -198,12 +204,12 @@ impl FaultMatch {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) rules: Vec<Fault>,
-    /// Rules that were removed before they fired.
+    /// Rules that were removed before they had an effect.
     removed: Vec<Fault>,
     added: u64,
 }
 
-/// How many rules that were removed before they fired are kept.
+/// How many rules that were removed before they had an effect are kept.
 const MAX_REMOVED: usize = 100;
 
 impl Faults {
@@ -231,19 +237,20 @@ impl Faults {
     /// Removes the rules that match; returns whether there was one.
     pub(crate) fn remove(&mut self, matches: impl Fn(&Fault) -> bool) -> bool {
         let before = self.rules.len();
-        let removed = self.rules.extract_if(.., |fault| matches(fault)).filter(|fault| fault.fired == 0);
+        let removed = self.rules.extract_if(.., |fault| matches(fault)).filter(|fault| !fault.had_effect());
         self.removed.extend(removed);
         self.removed.truncate(MAX_REMOVED);
         self.rules.len() < before
     }
 
-    /// Returns a sentence about each rule that never fired, removed or not. One that fires by chance counts when it had the
+    /// Returns a sentence about each rule without an effect, removed or not. One that fires by chance counts when it had the
     /// chance; the rules of a bundle count together.
-    pub(crate) fn unfired(&self) -> Vec<String> {
+    pub(crate) fn unused(&self) -> Vec<String> {
         let all = || self.removed.iter().chain(&self.rules);
-        let had_chance =
-            |fault: &Fault| fault.fired > 0 || (fault.rule.probability < 1.0 && fault.matched > 0);
-        let unfired = all().filter(|fault| match &fault.bundle {
+        let had_chance = |fault: &Fault| {
+            fault.had_effect() || (fault.rule.probability < 1.0 && fault.fired == 0 && fault.matched > 0)
+        };
+        let unused = all().filter(|fault| match &fault.bundle {
             None => !had_chance(fault),
             Some(bundle) => {
                 let mut rules = all().filter(|other| other.bundle.as_ref() == Some(bundle));
@@ -251,7 +258,7 @@ impl Faults {
                 first && !rules.any(|other| other.matched > 0)
             }
         });
-        unfired.map(Fault::describe_unfired).collect()
+        unused.map(Fault::describe_unused).collect()
     }
 
     /// Returns the effect on a request, if any. The first rule that fires applies; a rule that makes control calls leaves the

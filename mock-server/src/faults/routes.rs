@@ -25,6 +25,11 @@ fn routes() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
+/// Returns the names of the MCP tools.
+pub(crate) fn tools() -> impl Iterator<Item = &'static str> {
+    Operation::KNOWN.iter().filter_map(|operation| operation.tool_name())
+}
+
 /// The route by which tools are called.
 const TOOLS: (&str, &str) = OTHERS[0];
 
@@ -55,29 +60,41 @@ fn rule_fits(path: Option<&str>, route: &str) -> bool {
 
 /// Adds the problems of a rule for requests that no route has.
 pub(super) fn check(method: Option<&str>, path: Option<&str>, tool: Option<&str>, problems: &mut Problems) {
-    let at_path: Vec<_> = routes().filter(|(_, route)| rule_fits(path, route)).collect();
-    let takes = |method: &str| at_path.iter().any(|(takes, _)| method.eq_ignore_ascii_case(takes));
-    match (path, method) {
-        (Some(path), _) if at_path.is_empty() => {
-            problems.push("path", format!("no route of the service has it{}", nearest(path)));
-        }
-        (_, Some(method)) if !takes(method) => {
-            let mut methods: Vec<&str> = at_path.iter().map(|(method, _)| *method).collect();
-            methods.sort_unstable();
-            methods.dedup();
-            let at = path.unwrap_or("the service");
-            problems.push("method", format!("{at} takes {}, not {method}", methods.join(", ")));
-        }
-        _ => {}
+    let fits = |(_, route): &(_, String)| rule_fits(path, route);
+    let known_path = path.filter(|_| routes().any(|route| fits(&route)));
+    if let Some(path) = path.filter(|_| known_path.is_none()) {
+        problems.push(
+            "path",
+            match path.starts_with('/') {
+                true => format!("no route of the service has it{}", nearest(path)),
+                false => "must start with `/`, as in `/conversations/*/notes`".to_owned(),
+            },
+        );
     }
-    if let Some(tool) = tool.filter(|tool| Operation::from_tool_name(tool).is_none()) {
-        let tools = Operation::KNOWN.iter().filter_map(|operation| operation.tool_name());
-        problems.push("tool", format!("there is no such MCP tool{}", did_you_mean(tool, tools)));
+    let at_path = routes().filter(|route| known_path.is_none() || fits(route));
+    let mut methods: Vec<&str> = at_path.map(|(method, _)| method).collect();
+    methods.sort_unstable();
+    methods.dedup();
+    if let Some(method) =
+        method.filter(|method| !methods.iter().any(|takes| method.eq_ignore_ascii_case(takes)))
+    {
+        let (at, hint) = (known_path.unwrap_or("the service"), did_you_mean(method, methods.iter().copied()));
+        problems.push("method", format!("{at} takes {}, not {method}{hint}", methods.join(", ")));
+    }
+    if let Some(tool) = tool.filter(|tool| !tools().any(|known| known == *tool)) {
+        problems.push("tool", format!("there is no such MCP tool{}", did_you_mean(tool, tools())));
     } else if tool.is_some()
         && !(rule_fits(path, TOOLS.1) && method.is_none_or(|method| method.eq_ignore_ascii_case(TOOLS.0)))
     {
         problems.push("tool", format!("is called by {} {} alone", TOOLS.0, TOOLS.1));
     }
+}
+
+/// Suggests the route whose method and path, if they are given, are nearest.
+pub(crate) fn did_you_mean_route(method: Option<&str>, path: Option<&str>) -> String {
+    let join = |parts: [Option<&str>; 2]| parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let known = routes().map(|(takes, route)| join([method.map(|_| takes), path.map(|_| &*route)]));
+    did_you_mean(&join([method, path]), known.collect::<Vec<_>>().iter().map(String::as_str))
 }
 
 /// Names the route that is nearest to a path, or all of them.

@@ -72,6 +72,16 @@ pub struct FaultRule {
     pub effect: Effect,
 }
 
+/// Returns whether a pattern matches any id of a webhook that begins with `prefix`; `*` stands for any run of characters.
+fn may_be_webhook(pattern: &[u8], prefix: &[u8]) -> bool {
+    match (pattern, prefix) {
+        ([], _) => false,
+        (_, []) => pattern.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-*".contains(byte)),
+        ([b'*', rest @ ..], [_, left @ ..]) => may_be_webhook(rest, prefix) || may_be_webhook(pattern, left),
+        ([byte, rest @ ..], [first, left @ ..]) => byte == first && may_be_webhook(rest, left),
+    }
+}
+
 fn default_probability() -> f64 {
     1.0
 }
@@ -148,13 +158,17 @@ impl FaultRule {
         if !(0.0..=1.0).contains(&self.probability) {
             problems.push("probability", "must be from 0 to 1");
         }
-        if self.for_seconds.is_some_and(|seconds| Duration::try_from_secs_f64(seconds).is_err()) {
-            problems.push("forSeconds", "must be a number of seconds, 0 or more");
+        if self.times == Nullable::Value(0) {
+            problems.push("times", "must be 1 or more, or null for always");
+        }
+        let span = self.for_seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        if span.is_some_and(|span| span.is_zero()) {
+            problems.push("forSeconds", "must be a number of seconds, more than 0");
         }
         if self.webhook.is_none() && self.event.is_some() {
             problems.push("event", "goes with `webhook`; name one, or `*` for all");
         }
-        if self.webhook.as_deref().is_some_and(|id| !id.contains('*') && !id.starts_with("whk_")) {
+        if self.webhook.as_deref().is_some_and(|id| !may_be_webhook(id.as_bytes(), b"whk_")) {
             problems.push("webhook", "must be the id of a webhook, `whk_…`, or `*` for all");
         }
         if let Some(name) = self.event.as_deref().filter(|name| !EventKind::TYPES.contains(name)) {
@@ -174,8 +188,6 @@ impl FaultRule {
             for (field, _) in of_requests.iter().filter(|(_, given)| *given) {
                 problems.push(*field, "is about requests, and does not go with `webhook`");
             }
-        } else if self.path.as_ref().is_some_and(|path| !path.starts_with('/')) {
-            problems.push("path", "must start with `/`, as in `/conversations/*/notes`");
         } else {
             routes::check(self.method.as_deref(), self.path.as_deref(), self.tool.as_deref(), &mut problems);
         }

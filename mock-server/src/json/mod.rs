@@ -7,6 +7,16 @@ pub(crate) mod read;
 pub(crate) mod redact;
 pub(crate) mod schema;
 
+use shared_inbox::Problems;
+
+/// Adds the problems of a part, whose fields are in the field `outer`, or else in the whole.
+pub(crate) fn add_all(problems: &mut Problems, outer: &str, part: &Problems) {
+    let dot = if outer.is_empty() { "" } else { "." };
+    for problem in part {
+        problems.push(format!("{outer}{dot}{}", problem.field), problem.message.clone());
+    }
+}
+
 /// The values of an enum that may grow, for the schemas of inputs, which take only those that there are.
 #[cfg(feature = "schemas")]
 pub(crate) mod words {

@@ -36,7 +36,7 @@ pub(crate) fn unknown<'n>(name: &str, known: impl Iterator<Item = (&'n str, &'n 
     let names = || known.iter().map(|(name, _)| *name);
     match nearest(name, names()).or_else(described) {
         Some(known) => format!("unknown; did you mean {known}?"),
-        None if known.is_empty() => "unknown; there are no fields here".to_owned(),
+        None if known.is_empty() => "unknown; there are none here".to_owned(),
         None => format!("unknown; there are {}", names().collect::<Vec<_>>().join(", ")),
     }
 }

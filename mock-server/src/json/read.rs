@@ -112,6 +112,7 @@ fn explain(
         reason: match reason.as_str() {
             _ if missing.is_some() => "is required".to_owned(),
             "trailing characters" => "is followed by something else".to_owned(),
+            _ if !error.is_data() => format!("is not JSON: {reason}"),
             _ => reason,
         },
         line: error.line(),

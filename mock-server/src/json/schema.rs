@@ -6,7 +6,11 @@
 use serde_json::{Map, Value};
 use shared_inbox::{Problems, ReplyAddress, Timestamp};
 
-use super::nearest::{did_you_mean, unknown};
+use super::{
+    add_all,
+    matching::text_matches,
+    nearest::{did_you_mean, unknown},
+};
 
 /// How many problems are collected; a document may have millions.
 const MAX_PROBLEMS: usize = 100;
@@ -108,10 +112,10 @@ impl<'s> Checker<'s> {
     fn problem_of_text(&self, shapes: &[Shape<'s>], text: &str) -> Option<String> {
         let words: Vec<&str> = shapes.iter().flat_map(Shape::words).collect();
         match words.as_slice() {
-            _ if self.pattern && text.contains('*') => None,
             [] if self.pattern => None,
             [] => shapes[0].problem_of_text(text),
             words if words.contains(&text) => None,
+            words if self.pattern && words.iter().any(|word| text_matches(text, word)) => None,
             words => Some(not_one_of(words, text)),
         }
     }
@@ -141,9 +145,7 @@ impl<'s> Checker<'s> {
         });
         let nearest = found.min_by_key(Problems::len).unwrap_or_default();
         self.problems = before;
-        for problem in &nearest {
-            self.problems.push(problem.field.clone(), problem.message.clone());
-        }
+        add_all(&mut self.problems, "", &nearest);
     }
 
     fn check_fields(&mut self, shape: &Shape<'s>, fields: &Map<String, Value>) {
@@ -277,6 +279,6 @@ fn demand(shapes: &[Shape<'_>]) -> String {
 }
 
 /// Says that a text is none of those that it may be.
-fn not_one_of(words: &[&str], given: &str) -> String {
+pub(crate) fn not_one_of(words: &[&str], given: &str) -> String {
     format!("must be one of {}, not {given}{}", words.join(", "), did_you_mean(given, words.iter().copied()))
 }

@@ -23,6 +23,7 @@ mod openapi;
 mod paths;
 mod patterns;
 mod private_mail;
+mod refused_input;
 mod responses;
 mod schemathesis;
 mod snapshots;

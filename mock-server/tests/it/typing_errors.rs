@@ -406,8 +406,8 @@ async fn an_expectation_of_none_that_nothing_could_meet_is_told() {
     assert_eq!(never("requests", json!({ "tool": "replies" })).await, 0, "the same is told once");
     let told: Vec<String> = kit.list("/unused").await.iter().map(|it| text(&it["message"])).collect();
     for why in [
-        "there could be none: the service has no route at /conversations/*/replys",
-        "there could be none: the service has no route at PUT /conversations/*",
+        "there could be none: the service has no route at /conversations/*/replys; did you mean /conversations/*/replies?",
+        "there could be none: the service has no route at PUT /conversations/*; did you mean GET /conversations/*?",
         "there could be none: the service has no tool at /conversations/*/replies",
     ] {
         assert!(told.iter().any(|message| message.ends_with(why)), "{why}: {told:?}");

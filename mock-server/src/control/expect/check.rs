@@ -3,16 +3,17 @@
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
-use shared_inbox::{__spec::Operation, Problems, event::EventKind};
+use shared_inbox::{Problems, event::EventKind};
 
-use super::{Expectation, ExpectedKind};
+use super::{ExpectTime, Expectation, ExpectedKind};
 use crate::{
     control::{
         Control,
         api::{DOCUMENT, DocumentedCall},
     },
     faults::routes,
-    json::{matching::text_matches, schema::Checker},
+    json::{matching::text_matches, nearest::did_you_mean, schema::Checker},
+    runtime::clock::ClockMode,
     world::World,
 };
 
@@ -47,8 +48,9 @@ fn with_fields(list: &str, fields: Value) -> Value {
 }
 
 impl Expectation {
-    /// Returns the problems of `where`: names that no such thing has, and values that none could have.
-    pub(super) fn problems(&self) -> Problems {
+    /// Returns the problems of the expectation in a world whose clock runs like this: in `where`, names that no such thing has, and
+    /// values that none could have.
+    pub(in crate::control) fn problems(&self, mode: ClockMode) -> Problems {
         let (document, schema) = match self.of {
             ExpectedKind::Requests => (&DOCUMENT, &REQUEST),
             ExpectedKind::Outbox => (&DOCUMENT, &MAIL),
@@ -57,7 +59,20 @@ impl Expectation {
         };
         let mut checker = Checker::new(document, "where").of_patterns();
         checker.check(schema, &Value::Object(self.fields.clone()));
-        checker.problems
+        let mut problems = checker.problems;
+        let (least, most) = self.range();
+        if least > most {
+            problems.push("count", "`atLeast` must not be more than `atMost`");
+        }
+        // In real seconds; a hundred years of the world's.
+        let (longest, clock) = match self.time_of(mode) {
+            ExpectTime::Real => (300.0, "real"),
+            ExpectTime::Virtual => (3_155_760_000.0, "virtual"),
+        };
+        if !(0.0..=longest).contains(&self.within_seconds) {
+            problems.push("withinSeconds", format!("must be from 0 to {longest} in {clock} time"));
+        }
+        problems
     }
 
     /// Returns why nothing could have met an expectation of none, if so.
@@ -71,13 +86,16 @@ impl Expectation {
         let wanted = |name: &str| self.fields.get(name).and_then(Value::as_str);
         match self.of {
             ExpectedKind::Requests => match (wanted("tool"), wanted("method"), wanted("path")) {
-                (Some(tool), ..) if !tool.contains('*') && Operation::from_tool_name(tool).is_none() => {
-                    Some(format!("there is no MCP tool {tool}"))
+                (Some(tool), ..) if !routes::tools().any(|known| text_matches(tool, known)) => {
+                    Some(format!("there is no MCP tool {tool}{}", did_you_mean(tool, routes::tools())))
                 }
                 (tool, method, path) if !routes::can_match(method, path, tool.is_some()) => {
                     let at: Vec<&str> = [method, path].into_iter().flatten().collect();
-                    let what = tool.map_or("route", |_| "tool");
-                    Some(format!("the service has no {what} at {}", at.join(" ")))
+                    let (what, hint) = match tool {
+                        Some(_) => ("tool", String::new()),
+                        None => ("route", routes::did_you_mean_route(method, path)),
+                    };
+                    Some(format!("the service has no {what} at {}{hint}", at.join(" ")))
                 }
                 _ => None,
             },

@@ -12,7 +12,10 @@ use shared_inbox::Problems;
 use super::describe::DescribeInput;
 use crate::{
     control::{Control, api::DocumentedCall},
-    json::read::{ReadError, read},
+    json::{
+        add_all,
+        read::{ReadError, read},
+    },
     world::{Refusal, Result},
 };
 
@@ -106,9 +109,11 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
 /// Reads the input of a call, or returns all problems of it. Every call comes through here: what it does not know is refused, at any
 /// depth of its query and its body.
 pub(super) fn read_input<A: Extract>(request: &mut CallRequest) -> Result<A> {
-    let query = request.uri.query().unwrap_or_default();
-    let call = DocumentedCall::named(request.name);
-    request.problems = call.map(|call| call.problems("", query, &request.body())).unwrap_or_default();
+    if let Some(call) = DocumentedCall::named(request.name) {
+        request.problems = call.problems_of_query(request.uri.query().unwrap_or_default());
+        let in_body = call.problems_of_body("", &request.body());
+        add_all(&mut request.problems, "", &in_body);
+    }
     let input = A::extract(request);
     if request.problems.is_empty() { input } else { Err(std::mem::take(&mut request.problems).into()) }
 }

@@ -3,10 +3,14 @@
 use std::{borrow::Cow, collections::HashSet, fmt::Display};
 
 use shared_inbox::{
-    ActorId, ConversationId, Direction, DocumentKind, MessageStatus, Problems, Scope, Status, Urgency, UserId,
+    ActorId, ConversationId, Direction, DocumentKind, MessageStatus, Problems, Scope, Status, Turn, Urgency,
+    UserId,
 };
 
-use crate::world::{Job, World, conversation::Item};
+use crate::{
+    json::schema::not_one_of,
+    world::{Job, World, conversation::Item},
+};
 
 /// The problems and the ids found so far.
 #[derive(Default)]
@@ -23,11 +27,17 @@ impl<'w> Checks<'w> {
         }
     }
 
-    /// Records that a field has none of the known values unless the condition holds.
-    fn require_known<T: Display>(&mut self, holds: bool, field: impl FnOnce() -> String, known: &[T]) {
-        if !holds {
-            let known: Vec<String> = known.iter().map(T::to_string).collect();
-            self.problems.push(field(), format!("must be one of {}", known.join(", ")));
+    /// Records each value of a field that is none of the known ones.
+    fn require_known<'v, T: Display + PartialEq + 'v>(
+        &mut self,
+        values: impl IntoIterator<Item = &'v T>,
+        field: impl Fn() -> String,
+        known: &[T],
+    ) {
+        for value in values.into_iter().filter(|value| !known.contains(value)) {
+            let words: Vec<String> = known.iter().map(T::to_string).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            self.problems.push(field(), not_one_of(&words, &value.to_string()));
         }
     }
 
@@ -76,8 +86,7 @@ impl World {
             checks.require_unique(key.key_hash.to_string(), || field("keyHash"));
             let created = key.created_by.as_ref().is_none_or(has_user);
             checks.require(created, || field("createdBy"), "is not one of the users");
-            let known = !key.scopes.iter().any(|scope| matches!(scope, Scope::Unknown(_)));
-            checks.require_known(known, || field("scopes"), Scope::KNOWN);
+            checks.require_known(&key.scopes, || field("scopes"), Scope::KNOWN);
         }
         let mut tags = HashSet::new();
         for (i, tag) in self.tags.iter().enumerate() {
@@ -92,10 +101,9 @@ impl World {
             checks.require_unique(thread.id.as_str(), || field("id"));
             conversations.insert(&thread.id);
             checks.require(has_mailbox(&thread.mailbox), || field("mailbox"), "is not one of the mailboxes");
-            let known = !matches!(thread.status, Status::Unknown(_));
-            checks.require_known(known, || field("status"), Status::KNOWN);
-            let known = !matches!(thread.urgency, Some(Urgency::Unknown(_)));
-            checks.require_known(known, || field("urgency"), Urgency::KNOWN);
+            checks.require_known([&thread.status], || field("status"), Status::KNOWN);
+            checks.require_known(&thread.turn, || field("turn"), Turn::KNOWN);
+            checks.require_known(&thread.urgency, || field("urgency"), Urgency::KNOWN);
             let assigned = thread.assignee.as_ref().is_none_or(has_actor);
             checks.require(assigned, || field("assignee"), "is not one of the users or keys");
             let tagged = thread.tags.iter().all(|name| tags.contains(name.as_str()));
@@ -105,10 +113,8 @@ impl World {
                 let field = |name: &str| field(&format!("timeline[{n}].{name}"));
                 checks.require_unique(message.id.as_str(), || field("id"));
                 messages.insert(&message.id);
-                let known = !matches!(message.direction, Direction::Unknown(_));
-                checks.require_known(known, || field("direction"), Direction::KNOWN);
-                let known = !matches!(message.status, Some(MessageStatus::Unknown(_)));
-                checks.require_known(known, || field("status"), MessageStatus::KNOWN);
+                checks.require_known([&message.direction], || field("direction"), Direction::KNOWN);
+                checks.require_known(&message.status, || field("status"), MessageStatus::KNOWN);
                 let timed = message.status != Some(MessageStatus::Scheduled) || message.sends_at.is_some();
                 checks.require(timed, || field("sendsAt"), "is required for a message that is scheduled");
                 let authored = message.author.as_ref().is_none_or(has_actor);
@@ -122,8 +128,7 @@ impl World {
             checks.require(has_mailbox(&filed.mailbox), || field("mailbox"), "is not one of the mailboxes");
             let there = document.conversation_id.as_ref().is_none_or(has_conversation);
             checks.require(there, || field("document.conversationId"), "is not one of the conversations");
-            let known = !matches!(document.kind, Some(DocumentKind::Unknown(_)));
-            checks.require_known(known, || field("document.kind"), DocumentKind::KNOWN);
+            checks.require_known(&document.kind, || field("document.kind"), DocumentKind::KNOWN);
         }
         let mut requests = HashSet::new();
         for (i, request) in self.document_requests.iter().enumerate() {
