@@ -1,7 +1,7 @@
 // A mock server for as long as it is needed, and worlds in it.
 
 import { spawn } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { inspect } from 'node:util';
@@ -13,12 +13,22 @@ export { NotMet, Refused, Unreachable } from './http.js';
 export function program() {
     const named = process.env.SHARED_INBOX_MOCK;
     if (named && !statSync(named, { throwIfNoEntry: false })?.isFile()) throw withoutStack(`SHARED_INBOX_MOCK names ${named}, which is not there.`);
+    if (named && !isExecutable(named)) throw withoutStack(`SHARED_INBOX_MOCK names ${named}, which is not executable.`);
     if (named) return named;
     const name = `shared-inbox-mock-${process.platform}-${process.arch}`;
     try {
         return createRequire(import.meta.url).resolve(`${name}/bin/shared-inbox-mock${process.platform === 'win32' ? '.exe' : ''}`);
     } catch {
         throw withoutStack(`The package ${name} is not there. Install shared-inbox-mock again with its optional packages, or name the program in SHARED_INBOX_MOCK.`);
+    }
+}
+
+function isExecutable(file) {
+    try {
+        accessSync(file, constants.X_OK);
+        return true;
+    } catch {
+        return false;
     }
 }
 

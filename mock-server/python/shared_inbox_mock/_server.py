@@ -27,6 +27,8 @@ def program() -> str:
     if named:
         if not os.path.isfile(named):
             raise FileNotFoundError(f"SHARED_INBOX_MOCK names {named}, which is not there.")
+        if not os.access(named, os.X_OK):
+            raise PermissionError(f"SHARED_INBOX_MOCK names {named}, which is not executable.")
         return named
     name = "shared-inbox-mock" + (sysconfig.get_config_var("EXE") or "")
     # A wheel puts it with the environment's other programs; with --user or --target it lies elsewhere.

@@ -45,7 +45,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         ids = attacks(marker.kwargs if marker else {})
     # No line of this package is to blame, so that only the sentence is shown.
-    except FileNotFoundError as wrong:
+    except (FileNotFoundError, PermissionError) as wrong:
         raise pytest.Collector.CollectError(str(wrong)) from None
     except ValueError as wrong:
         raise pytest.Collector.CollectError(f"@pytest.mark.shared_inbox_redteam: {wrong}") from None
@@ -109,7 +109,7 @@ def shared_inbox_explore(request: pytest.FixtureRequest) -> Callable[..., dict[s
     node = request.node
     try:
         program()
-    except FileNotFoundError as wrong:
+    except (FileNotFoundError, PermissionError) as wrong:
         raise pytest.fail.Exception(str(wrong), pytrace=False) from None
 
     def tell(line: str, report: dict[str, Any]) -> None:

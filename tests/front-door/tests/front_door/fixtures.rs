@@ -202,6 +202,34 @@ fn a_program_that_is_not_there_is_one_sentence() {
     }
 }
 
+/// A file that is there and is no program.
+fn not_executable(project: &Project) -> String {
+    let file = project.home.path().join("notes.txt");
+    fs::write(&file, "notes").expect("a file");
+    file.to_str().expect("text").to_owned()
+}
+
+#[test]
+fn a_program_that_is_not_executable_is_one_sentence() {
+    let project = Project::new();
+    let named = not_executable(&project);
+    for (fixture, status) in [("", 1), ("_explore", 1), ("_redteam", 2)] {
+        let test = format!("def test_it(shared_inbox{fixture}):\n    pass\n");
+        fs::write(project.home.path().join("test_gone.py"), test).expect("a file");
+        let Some(mut pytest) = project.pytest("test_gone.py") else { return };
+        pytest.env("SHARED_INBOX_MOCK", &named);
+        let (said, ended_with) = ended(pytest);
+        assert_eq!(ended_with, Some(status), "{said}");
+        assert_has(&said, &[&format!("\nSHARED_INBOX_MOCK names {named}, which is not executable.\n")]);
+        assert!(!said.contains("Traceback"), "{said}");
+    }
+    let Some(mut node) = project.node(NEWEST_VITEST) else { return };
+    node.arg("node_modules/shared-inbox-mock/cli.js").env("SHARED_INBOX_MOCK", &named);
+    let (said, status) = ended(node);
+    assert_eq!(status, Some(2), "{said}");
+    assert_has(&said, &[&format!("SHARED_INBOX_MOCK names {named}, which is not executable.")]);
+}
+
 #[test]
 fn a_program_that_is_not_there_is_one_sentence_in_node_too() {
     let project = Project::new();
