@@ -83,8 +83,10 @@ impl DocumentedCall {
     pub(crate) fn problems_of_body(&self, path: &str, body: &[u8]) -> Problems {
         let mut checker = Checker::new(&DOCUMENT, path);
         let schema = self.0.pointer("/requestBody/content/application~1json/schema").unwrap_or(&NO_FIELDS);
+        if self.name() == "put_state" {
+            return checker.problems;
+        }
         match read_body(if body.is_empty() { b"{}" } else { body }) {
-            _ if self.name() == "put_state" => {}
             Ok(body) => checker.check(schema, &body),
             Err(error) => checker.push(format!("is not JSON: {error}")),
         }

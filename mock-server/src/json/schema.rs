@@ -127,12 +127,14 @@ impl<'s> Checker<'s> {
         let mut names = shapes[0].properties().map(|(name, _)| name);
         let tag = names.find(|name| shapes.iter().all(|shape| constant(shape, name).is_some()));
         let given = tag.and_then(|tag| fields.get(tag)).map(|given| given.as_str().unwrap_or_default());
+        let fits = |word: &str| match given {
+            Some(given) if self.pattern => text_matches(given, word),
+            given => given == Some(word),
+        };
         // A pattern may leave the kind open.
-        if let Some(tag) = tag
-            .filter(|_| !self.pattern || given.is_some_and(|given| !given.is_empty() && !given.contains('*')))
-        {
+        if let Some(tag) = tag.filter(|_| !self.pattern || given.is_some_and(|given| !given.is_empty())) {
             let words: Vec<&str> = shapes.iter().filter_map(|shape| constant(shape, tag)).collect();
-            shapes.retain(|shape| constant(shape, tag) == given);
+            shapes.retain(|shape| constant(shape, tag).is_some_and(fits));
             if shapes.is_empty() {
                 let problem = given.map_or("is required".to_owned(), |given| not_one_of(&words, given));
                 return self.within(tag, |checker| checker.push(problem));

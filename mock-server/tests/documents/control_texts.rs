@@ -61,7 +61,7 @@ pub(crate) const FAMILIES: &[Family] = &[
                      attempt to deliver them. Empty for what was there from the start of the world.",
             ),
             call("list_unused", "What a test set up and what had no effect").about(
-                "Faults that never fired, removed since or not, and expectations of none that \
+                "Faults that never fired or whose control calls were all refused, removed since or not, and expectations of none that \
                      nothing could have met. The fixtures for pytest, vitest and node report them at \
                      the end of a test.",
             ),
