@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use super::{
     settings::{CannotRun, Conform},
-    wire::http::{Call, Http},
+    wire::{
+        http::{Call, Http},
+        reply::{cut, printable},
+    },
 };
 
 /// What the key may do.
@@ -60,10 +63,7 @@ pub(super) async fn look(settings: &Conform, http: &Http) -> Result<Key, CannotR
     match (reply.status, sentence) {
         (401, Some(_)) => return Err(cannot(format!("{at} refuses this key (401): it is wrong or revoked"))),
         (403, Some(sentence)) => {
-            return Err(cannot(format!(
-                "{at} refuses this key (403): {}",
-                super::wire::reply::cut(sentence, 200)
-            )));
+            return Err(cannot(format!("{at} refuses this key (403): {}", printable(&cut(sentence, 200)))));
         }
         (429, _) => {
             return Err(cannot(format!("{at} answers 429 to GET /me: wait a minute, then run it again")));

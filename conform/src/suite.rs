@@ -25,6 +25,7 @@ use super::{
     settings::{CannotRun, Conform},
     wire::control::{ControlApi, Presence, TestWorld},
     wire::http::Http,
+    wire::reply::printable,
 };
 
 /// Rules that run at the same time, each in a world of its own.
@@ -196,6 +197,13 @@ async fn find_control(
     let control = ControlApi::new(http.client(), &url, settings.control_token.as_deref());
     match control.look().await {
         Presence::Present => Ok((Some(control), None)),
+        Presence::Failing(status) => {
+            let failing = format!("the control API at {url} answers {status} to GET /health");
+            match settings.control_url {
+                Some(_) => Err(CannotRun(failing)),
+                None => Ok((None, Some(format!("{failing}: the rules that need it are not tried")))),
+            }
+        }
         _ if settings.control_url.is_some() => Err(CannotRun(format!(
             "--control-url {url}: no control API answers there with this SHARED_INBOX_CONTROL_TOKEN"
         ))),
@@ -250,7 +258,8 @@ impl Prepared {
             Some(control) => self.in_worlds(control, &done).await,
             None => self.with_key(&done).await,
         };
-        let mut rules = ended.map_err(|reason| CannotRun(format!("{reason}{}", self.left_behind())))?;
+        let mut rules =
+            ended.map_err(|reason| CannotRun(format!("{}{}", printable(&reason), self.left_behind())))?;
         rules.sort_by_key(|(place, _)| *place);
         let rules = rules.into_iter().map(|(_, report)| report).collect();
         let http = &self.common.http;

@@ -8,6 +8,7 @@ use crate::{
     reports::volatile::without_ids,
     rule::{Kind, Rule},
     rule_abort::Difference,
+    wire::reply::printable,
 };
 
 /// The number of reasons that the last line names.
@@ -165,9 +166,10 @@ impl RuleReport {
         }
     }
 
-    /// With these secrets blotted out.
+    /// With these secrets blotted out, and what the service sent in characters that a terminal shows as they are.
     pub(crate) fn without(mut self, secrets: &[&str]) -> Self {
         for text in [&mut self.why, &mut self.request, &mut self.expected, &mut self.received] {
+            *text = text.take().map(|text| printable(&text));
             for secret in secrets.iter().filter(|secret| secret.len() > 8) {
                 if let Some(text) = text.as_mut().filter(|text| text.contains(secret)) {
                     *text = text.replace(secret, "[key]");

@@ -58,6 +58,8 @@ pub(crate) enum Presence {
     Present,
     /// It does not take the token, or wants one.
     Refused,
+    /// It answers that it has failed, with this status.
+    Failing(u16),
     Absent,
 }
 
@@ -82,9 +84,10 @@ impl ControlApi {
 
     /// Looks whether a control API is there, and takes the token.
     pub(crate) async fn look(&self) -> Presence {
-        let health = self.send(Method::GET, "/health", None).await;
-        if !health.is_ok_and(|(status, body)| status == 200 && body["status"] == "ok") {
-            return Presence::Absent;
+        match self.send(Method::GET, "/health", None).await {
+            Ok((200, body)) if body["status"] == "ok" => {}
+            Ok((status @ 500..=599, _)) => return Presence::Failing(status),
+            _ => return Presence::Absent,
         }
         // The call before needs no token. A control API that fails now is there: the rules that need it say what fails.
         match self.send(Method::GET, "/clock", None).await {

@@ -182,6 +182,50 @@ async fn a_control_api_that_fails_is_not_taken_for_none() {
 }
 
 #[tokio::test]
+async fn a_control_api_whose_health_fails_is_warned_about() {
+    let fixture = Fixture::new().await;
+    fixture
+        .proxy
+        .change(before("GET /_mock/health", || Route::respond(503, &json!({ "error": "Not now." }))));
+    let rules = ["me.status", "secret.form"];
+    let prepared = fixture.conform().only(rules).prepare().await.expect("it can run");
+    let warnings = prepared.plan().warnings;
+    let said = "answers 503 to GET /health: the rules that need it are not tried";
+    assert!(warnings.len() == 1 && warnings[0].ends_with(said), "{warnings:?}");
+    let report = prepared.run(|_| ()).await.expect("it runs");
+    assert_eq!((report.tried, report.not_tried.by_settings), (1, 1), "{report}");
+    let url = fixture.proxy.base_url().replace("/api/v1", "/_mock");
+    let refused = fixture.conform().only(rules).control_url(url).prepare().await.expect_err("it was named");
+    assert!(refused.to_string().ends_with("answers 503 to GET /health"), "{refused}");
+    fixture
+        .proxy
+        .change(before("GET /_mock/health", || Route::respond(404, &json!({ "error": "Nothing." }))));
+    assert_eq!(fixture.conform().only(rules).prepare().await.expect("it can run").plan().warnings, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_a_service_sent_cannot_move_or_reorder_the_lines_of_a_report() {
+    let fixture = Fixture::new().await;
+    let after = |request: &ProxyRequest, response: &mut crate::proxy::ProxyResponse| {
+        if request.is("POST /conversations/*/notes") {
+            (response.status, response.body) = (500, "\u{1b}[2K\r\n\u{202e}sdloh\u{2028}\u{9b}0m".into());
+        }
+    };
+    fixture.proxy.change(Changes { after: Some(Arc::new(after)), ..Changes::default() });
+    let report = fixture.only(&["notes.status"]).await;
+    let received = rule(&report, "notes.status").received.as_deref();
+    assert_eq!(received, Some(r"500 \u{1b}[2K\r\n\u{202e}sdloh\u{2028}\u{9b}0m"));
+    for text in [report.to_string(), report.junit()] {
+        assert!(text.contains(r"\u{202e}sdloh"), "{text}");
+        let odd = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{2028}');
+        assert!(!text.contains(odd), "{text:?}");
+    }
+    fixture.proxy.change(before("GET /me", || Route::respond(403, &json!({ "error": "\u{1b}]0;x\u{7}No" }))));
+    let refused = fixture.conform().prepare().await.expect_err("the key is refused").to_string();
+    assert!(refused.ends_with(r"(403): \u{1b}]0;x\u{7}No"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_run_that_can_try_nothing_is_none_and_one_that_lacks_the_control_token_warns() {
     let mock = MockServer::builder().control_token("control-token").start().await;
     let conform = || Conform::new(mock.base_url(), mock.test_key());

@@ -1,6 +1,6 @@
 //! Drafts, the undo window, approval, and what goes out.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::replies::{REPLIES, REQUESTS, live, message, with};
 use crate::{
@@ -9,6 +9,46 @@ use crate::{
     rule_abort::{RuleAbort, must},
     shape::time,
 };
+
+/// Adds the rules about the end of the undo window, as the response to a call that sends has it.
+fn sends_at(table: &mut Table, group: &str, endpoint: (&'static str, fn() -> Value)) {
+    let left_out = || RuleAbort::left_out("the service's response leaves out the optional `sendsAt`");
+    table.demand(
+        format!("{group}.sendsAt.live"),
+        "`sendsAt` is the end of the undo window, 10 minutes on",
+        WORLD,
+        move |s| async move {
+            let now = s.control()?.now().await?;
+            let (what, body) = with(endpoint, json!({ "send": true }));
+            let (_, made) = live(&s, what, body).await?;
+            let at = made["sendsAt"].as_str().and_then(time).ok_or_else(left_out)?;
+            must(
+                (at - now - 600.0).abs() < 2.0,
+                format!("POST …/{what} with send"),
+                "`sendsAt` 600 seconds from now",
+                format!("{} seconds", at - now),
+            )
+        },
+    );
+    table.demand(
+        format!("{group}.sendsAt.sandbox"),
+        "`sendsAt` is the end of the undo window, 5 seconds on in the sandbox",
+        WORLD,
+        move |s| async move {
+            let id = s.conversation().await?;
+            let now = s.control()?.now().await?;
+            let (what, body) = with(endpoint, json!({ "send": true }));
+            let made = s.act(&id, what, &body).await?;
+            let at = made.done()?["sendsAt"].as_str().and_then(time).ok_or_else(left_out)?;
+            must(
+                (at - now - 5.0).abs() < 0.5,
+                &made.request,
+                "`sendsAt` 5 seconds from now",
+                format!("{:.1} seconds", at - now),
+            )
+        },
+    );
+}
 
 pub(crate) fn add(table: &mut Table) {
     table.section("3.3");
@@ -112,43 +152,9 @@ pub(crate) fn add(table: &mut Table) {
             format!("{early}, then {late}"),
         )
     });
-    table.demand(
-        "reply.sendsAt.live",
-        "`sendsAt` is the end of the undo window, 10 minutes on",
-        WORLD,
-        |s| async move {
-            let now = s.control()?.now().await?;
-            let (_, made) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
-            let Some(at) = made["sendsAt"].as_str().and_then(time) else {
-                return Err(RuleAbort::left_out("the service's response leaves out the optional `sendsAt`"));
-            };
-            must(
-                (at - now - 600.0).abs() < 2.0,
-                "POST …/replies with send",
-                "`sendsAt` 600 seconds from now",
-                format!("{} seconds", at - now),
-            )
-        },
-    );
-    table.demand(
-        "reply.sendsAt.sandbox",
-        "`sendsAt` is the end of the undo window, 5 seconds on in the sandbox",
-        WORLD,
-        |s| async move {
-            let id = s.conversation().await?;
-            let now = s.control()?.now().await?;
-            let made = s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?;
-            let Some(at) = made.done()?["sendsAt"].as_str().and_then(time) else {
-                return Err(RuleAbort::left_out("the service's response leaves out the optional `sendsAt`"));
-            };
-            must(
-                (at - now - 5.0).abs() < 0.5,
-                &made.request,
-                "`sendsAt` 5 seconds from now",
-                format!("{:.1} seconds", at - now),
-            )
-        },
-    );
+    for (group, endpoint) in [("reply", REPLIES), ("request", REQUESTS)] {
+        sends_at(table, group, endpoint);
+    }
     table.demand(
         "reply.stop",
         "Anyone on the team can stop a reply during the window",
