@@ -81,6 +81,8 @@ impl PageFiles {
 
     /// Writes the report of a tool, as its `--json` has it, and what changed since an earlier one.
     pub(crate) fn write(&self, tool: Tool, report: &Value) -> Result<(), String> {
+        let given = self.named().into_iter().filter_map(|(flag, file)| Some((flag, file?)));
+        check_distinct(&given.collect::<Vec<_>>())?;
         if let Some(file) = &self.html {
             write("--html", file, &page::html(tool, report))?;
         }
@@ -138,6 +140,21 @@ fn append(file: &Path, text: &str) -> io::Result<()> {
     fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(text.as_bytes())
 }
 
+/// Refuses two reports to one file, or to stdout: the second would overwrite the first. A device takes several.
+fn check_distinct(files: &[(&'static str, &Path)]) -> Result<(), String> {
+    // Links to the same file are the same file, whatever they are called.
+    let place = |file: &Path| {
+        if is_stdout(file) { file.to_owned() } else { file.canonicalize().unwrap_or(file.to_owned()) }
+    };
+    let is_device = |file: &Path| !is_stdout(file) && fs::metadata(file).is_ok_and(|it| !it.is_file());
+    for (n, (flag, file)) in files.iter().enumerate().filter(|(_, (_, file))| !is_device(file)) {
+        if let Some((first, _)) = files[..n].iter().find(|(_, other)| place(other) == place(file)) {
+            return Err(format!("{flag} {}: {first} writes there already", file.display()));
+        }
+    }
+    Ok(())
+}
+
 /// Files for reports, made before a run of minutes so that it does not end with a report that has no place. Those that were not there
 /// before are removed again when the run could not be made.
 #[derive(Default)]
@@ -148,16 +165,19 @@ impl ReservedFiles {
     fn reserve<'f>(
         files: impl IntoIterator<Item = (&'static str, Option<&'f Path>)>,
     ) -> Result<Self, String> {
-        let mut reserved = Self::default();
-        for (flag, file) in files {
-            let Some(file) = file.filter(|file| !is_stdout(file)) else { continue };
-            let is_new = !file.exists();
-            let opened = fs::OpenOptions::new().create(true).append(true).open(file);
-            opened.map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;
-            if is_new {
-                reserved.0.push(file.to_owned());
+        let (mut reserved, mut taken) = (Self::default(), Vec::new());
+        for (flag, file) in files.into_iter().filter_map(|(flag, file)| Some((flag, file?))) {
+            if !is_stdout(file) {
+                let is_new = !file.exists();
+                let opened = fs::OpenOptions::new().create(true).append(true).open(file);
+                opened.map_err(|error| format!("{flag} {}: cannot be written: {error}", file.display()))?;
+                if is_new {
+                    reserved.0.push(file.to_owned());
+                }
             }
+            taken.push((flag, file));
         }
+        check_distinct(&taken)?;
         Ok(reserved)
     }
 

@@ -15,8 +15,8 @@ function exploreLane(line) {
 	return found < 0 ? 1 : found;
 }
 
-/** @param {any} finding */
-function exploreTimeline(finding) {
+/** @param {any} finding @param {string} name */
+function exploreTimeline(finding, name) {
 	const lines = list(finding.timeline).map(String);
 	const used = new Set(lines.map(exploreLane));
 	const lanes = EXPLORE_LANES.map(([name], at) => ({ name, at })).filter(({ at }) => used.has(at));
@@ -34,15 +34,15 @@ function exploreTimeline(finding) {
 		const said = h('span', {}, text, printed.length > 0 && h('pre', { tabindex: '0' }, printed.join('\n')), isTrouble && h('span.badge.warn', {}, 'trouble'), isBroken && h('span.badge.bad', {}, 'rule broken here'));
 		return h(`tr${isTrouble ? '.trouble' : ''}${isBroken ? '.broken' : ''}`, {}, lanes.map(({ name, at }) => h(`td${at === lane ? '.here' : ''}`, { 'data-lane': name }, at === lane && said)));
 	});
-	return h('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'Timeline' }, h('table.lanes', {}, h('thead', {}, h('tr', {}, lanes.map(({ name }) => h(`th${name === 'app' ? '.wide' : ''}`, { scope: 'col' }, name)))), h('tbody', {}, rows)));
+	return h('div.scroll', { tabindex: '0', role: 'region', 'aria-label': `Timeline of ${name}` }, h('table.lanes', {}, h('thead', {}, h('tr', {}, lanes.map(({ name }) => h(`th${name === 'app' ? '.wide' : ''}`, { scope: 'col' }, name)))), h('tbody', {}, rows)));
 }
 
-/** @param {any} finding @param {number} i */
-function exploreFinding(finding, i) {
+/** @param {any} finding @param {string} name One that no other finding has. */
+function exploreFinding(finding, name) {
 	const tests = Object.entries(finding.tests ?? {}).filter(([, text]) => text);
 	const again = finding.reproduced === '0 of 0' ? '; it was not run again' : [finding.reproduced && `; reproduced ${finding.reproduced}`, finding.withoutTrouble && `, without trouble ${finding.withoutTrouble}`];
 	const shell = finding.tests?.shell || (finding.replay && `shared-inbox-mock explore --scenario FILE --replay ${finding.replay} -- COMMAND`);
-	return h('section.finding', { 'aria-label': `Finding ${i + 1}` }, h('h2', {}, h('span.badge.bad', {}, finding.oracle), ' ', finding.summary), h('p.hint', {}, `${counted(list(finding.steps).length, 'step')}, shrunk from ${count(finding.shrunkFrom)}`, again), exploreTimeline(finding), shell && h('div.replay', {}, h('h3', {}, 'Replay it'), h('div.with-button', {}, h('pre', { tabindex: '0' }, shell), copyButton(shell))), tests.length > 0 && h('details.rule', {}, h('summary', {}, 'As a test'), h('div.body', {}, tests.map(([language, text]) => h('div', {}, h('h3', {}, language), h('pre', { tabindex: '0' }, text), copyButton(String(text)))))));
+	return h('section.finding', { 'aria-label': name }, h('h2', {}, h('span.badge.bad', {}, finding.oracle), ' ', finding.summary), h('p.hint', {}, `${counted(list(finding.steps).length, 'step')}, shrunk from ${count(finding.shrunkFrom)}`, again), exploreTimeline(finding, name), shell && h('div.replay', {}, h('h3', {}, 'Replay it'), h('div.with-button', {}, h('pre', { tabindex: '0' }, shell), copyButton(shell))), tests.length > 0 && h('details.rule', {}, h('summary', { 'aria-label': `As a test: ${name}` }, 'As a test'), h('div.body', {}, tests.map(([language, text]) => h('div', {}, h('h3', {}, language), h('pre', { tabindex: '0' }, text), copyButton(String(text)))))));
 }
 
 /** @param {string} label @param {any} part */
@@ -85,11 +85,11 @@ function exploreReport(report) {
 	const grid = list(coverage.grid);
 	return [
 		top,
-		findings.map(exploreFinding),
+		findings.map((it, i) => exploreFinding(it, `finding ${i + 1}`)),
 		h('section.tried', { 'aria-label': 'What was tried' }, h('h2', {}, 'What was tried'), h('p.hint', {}, `${counted(count(coverage.requests), 'request')} in the undisturbed run.`), exploreBar('Single steps', coverage.singles), exploreBar('Pairs', coverage.pairs), count(coverage.random) > 0 && h('p', {}, `${counted(count(coverage.random), 'schedule')} at random`), grid.length > 0 && exploreGrid(grid)),
 		notJudged.length > 0 && h('section', { 'aria-label': 'Not judged' }, h('h2', {}, 'Not judged'), h('ul.plain', {}, notJudged.map((it) => h('li', {}, h('span.badge.warn', {}, it.rule), ' ', it.part ? `${it.part}: ` : '', it.why)))),
 		list(report.varies).length > 0 && h('p', {}, 'Varies without trouble: ', list(report.varies).map((part) => [h('code', {}, part), ' '])),
-		unstable.length > 0 && h('section', { 'aria-label': 'Not beyond chance' }, h('h2', {}, 'Not beyond chance'), unstable.map(exploreFinding)),
+		unstable.length > 0 && h('section', { 'aria-label': 'Not beyond chance' }, h('h2', {}, 'Not beyond chance'), unstable.map((it, i) => exploreFinding(it, `unstable finding ${i + 1}`))),
 	];
 }
 

@@ -47,7 +47,11 @@ pub(crate) fn html(tool: Tool, report: &Value) -> String {
     let policy = format!(
         "default-src 'none'; script-src '{script_hash}'; style-src '{style_hash}'; base-uri 'none'; form-action 'none'"
     );
-    let (name, data) = (tool.name(), embedded(report));
+    let data = match tool {
+        Tool::Redteam => embedded_with_short_stories(report),
+        _ => embedded(report),
+    };
+    let name = tool.name();
     format!(
         r#"<!doctype html>
 <html lang="en">
@@ -68,6 +72,50 @@ pub(crate) fn html(tool: Tool, report: &Value) -> String {
 </html>
 "#
     )
+}
+
+/// The size of the embedded report of the red team, in bytes, from which on its stories are shortened.
+const MAX_STORIES: usize = 360_000;
+
+/// How many lines of a story are kept, and how many characters of a text, from the longest to the shortest.
+const STORY_LENGTHS: [(usize, usize); 6] = [(60, 800), (30, 400), (16, 240), (8, 160), (4, 100), (0, 60)];
+
+/// Returns the embedded report, its stories shortened as far as it takes to keep the page small. Each says what is left out.
+fn embedded_with_short_stories(report: &Value) -> String {
+    let mut data = embedded(report);
+    for (lines, characters) in STORY_LENGTHS {
+        if data.len() <= MAX_STORIES {
+            break;
+        }
+        let mut short = report.clone();
+        for attack in short["attacks"].as_array_mut().into_iter().flatten() {
+            if let Some(story) = attack.get_mut("story").and_then(Value::as_array_mut) {
+                shorten_story(story, lines, characters);
+            }
+            attack.get_mut("why").into_iter().for_each(|why| shorten_text(why, characters));
+        }
+        data = embedded(&short);
+    }
+    data
+}
+
+/// Keeps the first and the last lines of a story: the attack, and what became of it.
+fn shorten_story(story: &mut Vec<Value>, lines: usize, characters: usize) {
+    if story.len() > lines {
+        let left_out = story.len() - lines;
+        let note = format!("story     {left_out} lines are left out here; the report of --json has them.");
+        story.splice(lines / 2..lines / 2 + left_out, [Value::from(note)]);
+    }
+    story.iter_mut().for_each(|line| shorten_text(line, characters));
+}
+
+fn shorten_text(text: &mut Value, characters: usize) {
+    if let Value::String(text) = text
+        && let Some((end, _)) = text.char_indices().nth(characters)
+    {
+        text.truncate(end);
+        text.push('…');
+    }
 }
 
 /// Returns JSON in which nothing ends the element around it or begins another.

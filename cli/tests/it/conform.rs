@@ -234,6 +234,36 @@ async fn reports_are_written_and_compared() {
     assert_eq!(compare("none.json", "old.json").await.0, Some(2));
 }
 
+#[tokio::test]
+async fn two_reports_to_one_file_are_refused_before_anything_runs() {
+    let mock = MockServer::start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    std::fs::write(file("key"), mock.test_key()).expect("written");
+    std::fs::create_dir(file("below")).expect("a folder");
+    let (report, detour) = (file("report"), file("below/../report"));
+    for (flags, said) in [
+        (["--json", &report, "--junit", &report], "--junit "),
+        (["--junit", &report, "--html", &detour], "--html "),
+        (["--json", "-", "--markdown", "-"], "--markdown -: --json writes there already"),
+    ] {
+        let (url, key) = (proxy.base_url(), file("key"));
+        let arguments = [&["--base-url", &url, "--key-file", &key, "--only", "4.4"], &flags[..]].concat();
+        let output = program(&arguments, None).await;
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(said) && error.contains(" writes there already"), "{error}");
+        assert!(!std::path::Path::new(&report).exists(), "{flags:?}: nothing is left behind");
+    }
+    assert_eq!(proxy.seen().len(), 0, "nothing was asked");
+    let arguments = ["--base-url", &proxy.base_url(), "--key-file", &file("key"), "--only", "notes.status"];
+    let several = ["--json", "/dev/null", "--junit", "/dev/null"];
+    if cfg!(unix) {
+        assert_eq!(program(&[&arguments[..], &several].concat(), None).await.status.code(), Some(0));
+    }
+}
+
 /// The call that adds webhooks is out of order.
 fn without_webhooks() -> Changes {
     let before = |request: &mut ProxyRequest| match request.is("POST /_mock/worlds/*/webhooks") {

@@ -83,6 +83,28 @@ fn a_page_with_two_hundred_attacks_stays_small() {
     assert!(size < 400_000, "{size} bytes");
 }
 
+#[test]
+fn a_page_with_long_stories_stays_small_and_says_what_it_leaves_out() {
+    let mut report = sample("redteam");
+    let attacks = report["attacks"].as_array().expect("attacks").clone();
+    let story: Vec<String> =
+        (0..300).map(|n| format!("agent     call {n} {}", "<blank> ".repeat(200))).collect();
+    report["attacks"] = attacks.iter().cycle().take(200).cloned().collect();
+    for attack in report["attacks"].as_array_mut().expect("attacks") {
+        (attack["story"], attack["why"]) = (json!(story), json!("because ".repeat(500)));
+    }
+    let before = report.clone();
+    let page = html(Tool::Redteam, &report);
+    assert!(page.len() < 400_000, "{} bytes", page.len());
+    assert!(page.contains("lines are left out here; the report of --json has them."));
+    assert!(page.contains("call 0 ") && page.contains("call 299 "), "how it began and how it ended");
+    assert_eq!(report, before, "the report itself has all");
+    // One long story among short ones stays whole where there is room.
+    let mut report = sample("redteam");
+    report["attacks"][0]["story"] = json!(story[..20]);
+    assert!(!html(Tool::Redteam, &report).contains("left out here"));
+}
+
 /// What a renderer makes of it when it lets everything through.
 fn rendered(tool: Tool, report: &Value) -> String {
     let mut options = ::markdown::Options::gfm();

@@ -49,8 +49,9 @@ await run(async () => {
     check(!names.some((name) => name.includes('Jonas')), "and not the customer's own");
 
     const explore = await open('explore', { permissions: ['clipboard-read', 'clipboard-write'] });
-    check((await explore.locator('.broken .badge').innerText()) === 'rule broken here', 'the broken rule is marked');
-    check((await explore.locator('.trouble').innerText()).includes('the response was lost'), 'and the fault');
+    same(await explore.getByRole('region', { name: 'Timeline of finding 1', exact: true }).count(), 1, 'each finding has a name of its own');
+    check((await explore.locator('.broken .badge').first().innerText()) === 'rule broken here', 'the broken rule is marked');
+    check((await explore.locator('.trouble').first().innerText()).includes('the response was lost'), 'and the fault');
     const grid = explore.getByRole('region', { name: 'Single steps by place and kind' });
     const row = async (place) => (await grid.getByRole('row', { name: place }).first().innerText()).split(/\s*[\t\n]+\s*/);
     same(await grid.locator('thead th').allInnerTexts(), ['Place', 'failure', 'kill', 'customer', 'person', 'time'], 'the kinds of steps');
