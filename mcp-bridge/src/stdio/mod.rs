@@ -36,9 +36,9 @@ pub(crate) use in_flight::MAX_SUBSCRIPTIONS;
 pub use in_flight::QueueWait;
 
 /// How many refusals may be on their way to the client.
-const MAX_REFUSALS: usize = 8;
+const MAX_REFUSALS: u32 = 8;
 
-/// How often a full queue looks whether the client is still there.
+/// How often it is checked whether the client is still there, while nothing more can be read.
 const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A transport over standard input and output.
@@ -52,6 +52,8 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
     refusal: Option<String>,
     refusals: Arc<Semaphore>,
     begun: bool,
+    /// Whether everything was read.
+    ended: bool,
     closed: CancellationToken,
     /// Whether nobody can write to the input any more, although there is more to read.
     is_hung_up: fn() -> bool,
@@ -80,8 +82,9 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             in_flight: Arc::default(),
             queue: Queue::default(),
             refusal: None,
-            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS as usize)),
             begun: false,
+            ended: false,
             closed: closed.clone(),
             is_hung_up: || false,
         };
@@ -218,25 +221,27 @@ where
     /// Nothing is lost when this is dropped midway: what was read waits in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if self.refusal.is_some() {
-                let place = self.refusals.clone().acquire_owned().await.ok();
-                let (writer, answer) = (self.writer.clone(), self.refusal.take()?);
-                tokio::spawn(async move {
-                    _ = write(&writer, answer.into_bytes()).await;
-                    drop(place);
-                });
-            }
-            let (room, deadline) = (self.room.clone(), self.queue.deadline());
+            let (room, refusals, deadline) =
+                (self.room.clone(), self.refusals.clone(), self.queue.deadline());
+            let can_read = self.refusal.is_none() && self.queue.has_room();
             tokio::select! {
                 biased;
+                Ok(place) = refusals.acquire_owned(), if self.refusal.is_some() => {
+                    let (writer, answer) = (self.writer.clone(), self.refusal.take()?);
+                    tokio::spawn(async move {
+                        _ = write(&writer, answer.into_bytes()).await;
+                        drop(place);
+                    });
+                }
                 Ok(place) = room.acquire_owned(), if deadline.is_some() => {
                     return self.queue.begin(&self.in_flight, place);
                 }
-                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() && self.refusal.is_none() => {
                     self.give_up();
                 }
-                more = self.lines.read(), if self.queue.has_room() && !self.closed.is_cancelled() => {
+                more = self.lines.read(), if can_read && !self.ended => {
                     if !more {
+                        self.ended = true;
                         self.closed.cancel();
                         continue;
                     }
@@ -252,13 +257,17 @@ where
                         }
                     }
                 }
-                // A full queue is not read behind, where the end of the input would show.
-                () = sleep(HANG_UP_CHECK_INTERVAL), if !self.queue.has_room() && !self.closed.is_cancelled() => {
+                // The end of the input shows behind what cannot be read yet.
+                () = sleep(HANG_UP_CHECK_INTERVAL), if !can_read && !self.closed.is_cancelled() => {
                     if (self.is_hung_up)() {
                         self.closed.cancel();
                     }
                 }
-                else => return None,
+                else => {
+                    // The refusals are written before the output is closed.
+                    _ = self.refusals.acquire_many(MAX_REFUSALS).await;
+                    return None;
+                }
             }
         }
     }

@@ -48,6 +48,44 @@ async fn a_closed_stdin_ends_the_program_although_its_queue_is_full() {
     assert_eq!(raw.hang_up().await.0, Some(0));
 }
 
+/// Sends requests that are refused, whose answers are more than a pipe holds.
+async fn refuse(raw: &mut Raw, requests: usize) {
+    for number in 0..requests {
+        let id = format!("{number}-{}", "x".repeat(10_000));
+        raw.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": [] })).await;
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_closed_stdin_ends_the_program_although_nobody_reads_its_refusals() {
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
+    raw.greet().await;
+    refuse(&mut raw, 18).await;
+    let Raw { mut child, stdin, stdout } = raw;
+    drop(stdin);
+    let ended = tokio::time::timeout(Duration::from_secs(10), child.wait()).await.expect("it ends");
+    assert_eq!(ended.unwrap().code(), Some(0));
+    drop(stdout);
+}
+
+#[tokio::test]
+async fn refusals_that_wait_when_stdin_closes_are_written() {
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
+    raw.greet().await;
+    refuse(&mut raw, 18).await;
+    let Raw { mut child, stdin, mut stdout } = raw;
+    drop(stdin);
+    let mut answers = 0;
+    while let Some(line) = stdout.next_line().await.unwrap() {
+        assert!(line.contains("`params` must be an object"), "{line}");
+        answers += 1;
+    }
+    assert_eq!((answers, child.wait().await.unwrap().code()), (18, Some(0)));
+}
+
 #[tokio::test]
 async fn what_was_asked_before_stdin_closed_is_still_answered() {
     let fixture = Fixture::new().await;
