@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{DesktopClient, NAME};
+use super::DesktopClient;
 
 impl DesktopClient {
     /// Returns where this client keeps its settings.
@@ -111,24 +111,22 @@ pub(crate) fn others_can_read(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Copies the file beside it. The first backup is the owner's file as it was, and is never replaced; of later ones, only one that
-/// holds the bridge's own entry is.
+/// Copies the file beside it, under a name of its own: no backup is ever replaced. Where one has this content, that is the copy.
 fn back_up(path: &Path) -> io::Result<PathBuf> {
     let old = fs::read(path)?;
     let mut number = 1;
     loop {
         let ending = if number == 1 { "backup".to_owned() } else { format!("backup-{number}") };
         let backup = sibling(path, &ending);
-        let is_free = match fs::read(&backup) {
-            Ok(content) => content == old || (number > 1 && String::from_utf8_lossy(&content).contains(NAME)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-            Err(error) => return Err(error),
-        };
-        if is_free {
-            put(&backup, &old, None)?;
-            return Ok(backup);
+        match new_private_file().open(&backup) {
+            Ok(mut file) => {
+                file.write_all(&old).inspect_err(|_| _ = fs::remove_file(&backup))?;
+                return Ok(backup);
+            }
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Err(_) if fs::read(&backup).is_ok_and(|content| content == old) => return Ok(backup),
+            Err(_) => number += 1,
         }
-        number += 1;
     }
 }
 
@@ -141,14 +139,19 @@ fn sibling(path: &Path, ending: &str) -> PathBuf {
 /// Puts a file in the place of another, with these permissions, or readable by its owner alone from its first byte on.
 fn put(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
     let new = sibling(path, &format!("new-{}", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&new).and_then(|mut file| {
+    let written = new_private_file().open(&new).and_then(|mut file| {
         file.write_all(content)?;
         permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
         fs::rename(&new, path)
     });
     written.inspect_err(|_| _ = fs::remove_file(&new))
+}
+
+/// Returns the options for a new file that its owner alone can read.
+fn new_private_file() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }

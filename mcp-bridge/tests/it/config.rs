@@ -181,7 +181,7 @@ fn write_without_key_and_address_keeps_those_in_the_file() {
 
 #[test]
 #[cfg(unix)]
-fn the_file_that_holds_the_key_and_its_two_backups_are_their_owners_alone() {
+fn the_file_that_holds_the_key_and_its_backups_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join(".cursor/mcp.json");
@@ -195,15 +195,18 @@ fn the_file_that_holds_the_key_and_its_two_backups_are_their_owners_alone() {
     };
     assert!(run(home.path(), &["config", "cursor", "--write"]).status.success());
     assert_eq!(modes(), [("mcp.json".to_owned(), 0o600)].into(), "a new file");
-    for (mode, more) in [(0o644, "--send=never"), (0o666, "--read-only"), (0o600, "--max-chars=9000")] {
+    let mut files = vec![("mcp.json".to_owned(), 0o600)];
+    for (mode, more, backup) in [
+        (0o644, "--send=never", "mcp.json.backup"),
+        (0o666, "--read-only", "mcp.json.backup-2"),
+        (0o600, "--max-chars=9000", "mcp.json.backup-3"),
+    ] {
         set(mode);
         let (_, said) = out(&run(home.path(), &[more, "config", "cursor", "--write"]));
         assert!(said.contains("was changed"), "{said}");
         assert_eq!(said.contains("Only you can read it now"), mode != 0o600, "{mode:o}: {said}");
-        let mut files = vec![("mcp.json".to_owned(), 0o600), ("mcp.json.backup".to_owned(), 0o600)];
-        // The file before the first change, and before the last.
-        files.extend((mode != 0o644).then(|| ("mcp.json.backup-2".to_owned(), 0o600)));
-        assert_eq!(modes(), files.into_iter().collect(), "{mode:o}");
+        files.push((backup.to_owned(), 0o600));
+        assert_eq!(modes(), files.iter().cloned().collect(), "{mode:o}");
     }
     fs::write(&path, "{}\n").unwrap();
     set(0o644);
@@ -213,26 +216,27 @@ fn the_file_that_holds_the_key_and_its_two_backups_are_their_owners_alone() {
 }
 
 #[test]
-fn the_file_as_its_owner_wrote_it_stays_in_its_backup_however_often_it_is_written_to() {
+fn no_backup_is_ever_replaced_and_the_same_content_is_kept_once() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join(".cursor/mcp.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    // As somebody has it who pasted the settings before.
-    let pasted =
-        "{\n  // mine\n  \"mcpServers\": { \"shared-inbox\": { \"command\": \"shared-inbox-mcp\" } }\n}\n";
-    for own in ["{\n  // mine\n  \"mcpServers\": {}\n}\n", pasted] {
-        fs::write(&path, own).unwrap();
-        _ = fs::remove_file(path.with_extension("json.backup"));
-        for more in ["--send=never", "--read-only", "--max-chars=9000"] {
-            assert!(run(home.path(), &[more, "config", "cursor", "--write"]).status.success());
-            assert_eq!(fs::read_to_string(path.with_extension("json.backup")).unwrap(), own, "{more}");
-        }
+    let backup = |ending: &str| fs::read_to_string(path.with_extension(format!("json.{ending}"))).unwrap();
+    let own = "{\n  // mine\n  \"mcpServers\": {}\n}\n";
+    fs::write(&path, own).unwrap();
+    let mut before = Vec::new();
+    for more in ["--send=never", "--read-only", "--max-chars=9000"] {
+        before.push(fs::read_to_string(&path).unwrap());
+        let output = run(home.path(), &[more, "config", "cursor", "--write"]);
+        assert!(output.status.success(), "{}", out(&output).1);
+        // What the owner changes between two of them is in a backup too.
+        let edited = fs::read_to_string(&path).unwrap().replace("// mine", &format!("// after {more}"));
+        fs::write(&path, edited).unwrap();
     }
-    let last = fs::read_to_string(path.with_extension("json.backup-2")).unwrap();
-    assert!(
-        last.contains("--read-only") && !last.contains("--max-chars"),
-        "the file before the last change: {last}"
-    );
+    assert_eq!(["backup", "backup-2", "backup-3"].map(backup), before[..]);
+    fs::write(&path, own).unwrap();
+    let said = out(&run(home.path(), &["config", "cursor", "--write"])).1;
+    assert!(said.contains("mcp.json.backup\n"), "{said}");
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 4, "the file and three backups");
 }
 
 #[test]
