@@ -62,8 +62,8 @@ struct State {
     asking: Option<AskMethod>,
     /// How many creates are under way.
     creating: usize,
-    /// Whether the lines of what it created stand for the call.
-    created: bool,
+    /// The last line of what it created, which stands for the call.
+    created: Option<AuditOutcome>,
     ended: bool,
 }
 
@@ -126,7 +126,7 @@ impl CallRecord {
     pub(super) async fn intend(self: &Arc<Self>, sends: bool) -> std::io::Result<Intent> {
         self.write(AuditOutcome::Intent, None)?;
         self.lock().creating += 1;
-        self.lock().created = true;
+        self.lock().created = Some(AuditOutcome::Intent);
         // From here on the call is a create, which is not dropped when the client goes.
         let mut intent = Intent { record: self.clone(), ended: false };
         if let Some(audit) = self.audit.clone().filter(|_| sends) {
@@ -134,7 +134,7 @@ impl CallRecord {
             let synced = tokio::task::spawn_blocking(move || audit.sync()).await;
             if let Err(error) = synced.map_err(std::io::Error::other).and_then(|synced| synced) {
                 intent.ended = true;
-                self.lock().created = false;
+                self.lock().created = None;
                 return Err(error);
             }
         }
@@ -166,14 +166,12 @@ impl CallRecord {
 
     /// Writes down what came of a question after its call had ended.
     pub(super) fn end_late(&self, result: &Result<CallToolResult, Failure>) {
-        if !self.lock().created {
-            let outcome = match result {
-                // What it names was made by another call, or by another bridge.
-                Ok(_) => AuditOutcome::Repeat,
-                Err(failure) => AuditOutcome::of_failure(failure.kind == FailureKind::Unknown),
-            };
-            _ = self.write(outcome, result.as_ref().ok().and_then(message_of));
-        }
+        let outcome = match result {
+            // What it names was made by another call, or by another bridge.
+            Ok(_) => AuditOutcome::Repeat,
+            Err(failure) => AuditOutcome::of_failure(failure.kind == FailureKind::Unknown),
+        };
+        self.write_unless_created(outcome, result.as_ref().ok());
     }
 
     /// Returns whether the tool is one that makes something new each time.
@@ -183,12 +181,16 @@ impl CallRecord {
     }
 
     fn end_with(&self, outcome: AuditOutcome, result: Option<&CallToolResult>) {
-        let created = {
-            let mut state = self.lock();
-            state.ended = true;
-            state.created
-        };
-        if !created {
+        self.lock().ended = true;
+        self.write_unless_created(outcome, result);
+    }
+
+    /// Writes a line, unless those of a create stand for it. Where this bridge was refused and another one may have made it, its
+    /// fate is unknown all the same.
+    fn write_unless_created(&self, outcome: AuditOutcome, result: Option<&CallToolResult>) {
+        let created = self.lock().created;
+        let is_unclear = created == Some(AuditOutcome::Failed) && outcome == AuditOutcome::Unknown;
+        if created.is_none() || is_unclear {
             _ = self.write(outcome, result.and_then(message_of));
         }
     }
@@ -241,6 +243,7 @@ impl Intent {
             Outcome::Unknown(_) => (AuditOutcome::Unknown, None),
         };
         _ = self.record.write(outcome, message);
+        self.record.lock().created = Some(outcome);
         self.ended = true;
     }
 }

@@ -66,12 +66,14 @@ pub(super) fn invalid(message: impl AsRef<str>) -> Failure {
 }
 
 impl From<shared_inbox::Error> for Failure {
-    /// The service, or the connection to it, refused a call.
+    /// The service, or the connection to it, failed a call.
     fn from(error: shared_inbox::Error) -> Self {
         let kind = if error.is_unauthorized() {
             FailureKind::KeyRefused
         } else if error.is_not_found() {
             FailureKind::NotFound
+        } else if error.certainty() == Certainty::Unknown {
+            FailureKind::Unknown
         } else {
             FailureKind::Other
         };

@@ -4,10 +4,12 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use regex::Regex;
 use serde_json::{Value, json};
+use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::{
     fixture::{
-        Answer, Client, ERAS, Era, Fixture, Mails, Older, Person, assert_done, connect, params, text, until,
+        Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, connect,
+        is_error, params, text, until,
     },
     program::{out, program},
 };
@@ -147,6 +149,27 @@ async fn a_cancelled_call_is_written_down() {
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
     until(async || file.lines().iter().any(|line| line["outcome"] == "cancelled")).await;
+}
+
+#[tokio::test]
+async fn a_change_whose_response_was_lost_is_unknown_and_one_that_was_refused_is_not() {
+    for (effect, expected) in [(Effect::status_after(500), "unknown"), (Effect::status(409), "failed")] {
+        let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+        let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
+        let option = file.option();
+        let client =
+            fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[option.as_str()]).await;
+        let rule = FaultRule::new(effect).method("POST").always();
+        fixture.mock.control().add_fault(rule).await.unwrap();
+        let sent = json!({ "messageId": "<1@shop.example>", "reference": "1042", "to": ["kim@customer.example"],
+            "subject": "Order 1042" });
+        let status = json!({ "id": fixture.conversation, "status": "closed" });
+        for (tool, arguments) in [("record_sent", sent), ("set_status", status)] {
+            let result = client.call(tool, arguments).await;
+            assert!(is_error(&result), "{tool}: {}", text(&result));
+            assert_eq!(file.lines().pop().unwrap()["outcome"], expected, "{tool}: {}", text(&result));
+        }
+    }
 }
 
 #[tokio::test]
