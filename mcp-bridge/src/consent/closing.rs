@@ -11,6 +11,8 @@ use crate::outcome::{Doubt, Fate, Made, Outcome};
 /// How much of the email's first line is repeated, so that it can be recognised.
 const MAX_FIRST_LINE_CHARS: usize = 80;
 
+const THANKS: &str = "Thank you";
+
 /// The last page of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClosingPage {
@@ -40,20 +42,30 @@ impl ClosingPage {
         }
     }
 
+    /// Returns the page of an email of which it was found later that it was made.
+    pub(super) fn found(made: &Made) -> Self {
+        match made.fate() {
+            Some(Fate::GoesOut(_)) => Self::new(
+                THANKS,
+                "You agreed, and the email was made. It may have gone out by now: look at the conversation in the app.",
+            ),
+            _ => Self::made(&Made { age: None, ..made.clone() }),
+        }
+    }
+
     /// Returns the page of an email that was made after a yes.
     pub(super) fn made(made: &Made) -> Self {
-        const THANKS: &str = "Thank you";
         if made.age.is_some() {
             return Self::new(
                 THANKS,
-                "You agreed. The same email was made a moment ago, and was not sent a second time.",
+                "You agreed. The same email was made before, and was not sent a second time.",
             );
         }
         match made.fate() {
             Some(Fate::GoesOut(at)) => {
-                let when = at.map_or_else(|| "soon".to_owned(), |at| format!("at {}", in_utc(at)));
+                let when = at.map_or_else(|| "the end of the undo window".to_owned(), in_utc);
                 let text = format!(
-                    "You agreed. The email goes out {when}; anyone on the team can stop it until then."
+                    "You agreed. The email goes out at {when}; anyone on the team can stop it until then."
                 );
                 Self::new(THANKS, text)
             }

@@ -505,8 +505,7 @@ impl Owner {
     pub(crate) fn made(&self, made: Made) -> Outcome {
         self.question.edit(|progress| {
             // A window that says that it is not known learns better.
-            let page = ClosingPage::made(&Made { age: None, ..made.clone() });
-            progress.closing.iter_mut().for_each(|closing| *closing = page.clone());
+            progress.closing.iter_mut().for_each(|closing| *closing = ClosingPage::found(&made));
             progress.step(self.now(), Event::Made(made.clone()));
         });
         Outcome::Made(made)

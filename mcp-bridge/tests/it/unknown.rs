@@ -261,3 +261,22 @@ async fn a_change_whose_response_was_lost_is_not_said_to_be_undone_when_the_rate
     let id = fixture.conversation.parse().unwrap();
     assert_eq!(fixture.mock.client().conversation(&id).get().await.unwrap().status, Status::Closed);
 }
+
+#[tokio::test]
+async fn a_window_that_learns_late_that_the_email_was_made_does_not_promise_that_it_can_be_stopped() {
+    let fixture = Fixture::new().await;
+    let person = Person::who_follows_links(Answer::Yes);
+    let client = fixture.start_over(Some(service(&fixture)), &person, Newer, &[]).await;
+    let call = || params("reply", fixture.reply("Hello Kim"));
+    let (_, url) = link(client.service.call_tool_once(call()).await.unwrap());
+    let window = Window::open(&url).await;
+    person.clock.forward(Duration::from_secs(2));
+    lose(&fixture, Effect::drop_after(), Effect::status(503)).await;
+    window.press("send").await;
+    until(async || window.again().await.contains("not known whether")).await;
+    fixture.mock.control().clear_faults().await;
+    let again = client.call_once(call()).await;
+    assert!(text(&again).contains("repeats a call"), "{}", text(&again));
+    let page = window.again().await;
+    assert!(page.contains("may have gone out by now") && !page.contains("goes out"), "{page}");
+}

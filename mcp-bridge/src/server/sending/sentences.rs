@@ -89,7 +89,12 @@ pub(super) fn result(
             ];
             let added = added.into_iter().flatten().collect::<Vec<_>>().join(" ");
             let added = (!added.is_empty()).then_some(added.as_str());
-            Ok(changed(&sentence(&create.input, made), made.response.clone(), added))
+            let mut response = made.response.clone();
+            if let (Some(_), Some(fields)) = (made.age, response.as_object_mut()) {
+                // What the service said then may not be so any more.
+                fields.remove("note");
+            }
+            Ok(changed(&sentence(&create.input, made), response, added))
         }
         Outcome::Refused(failure) => Err(match why {
             Some(why) => Failure::new(
@@ -110,11 +115,21 @@ fn sentence(input: &CreateInput, made: &Made) -> String {
     let request = made.text("requestId").map(|id| format!(" (document request {id})")).unwrap_or_default();
     match (input, made.fate()) {
         (CreateInput::Note(_), _) => "The note was added; the customer does not see it.".into(),
+        (_, Some(Fate::Draft)) if made.age.is_some() => {
+            format!(
+                "Draft {message}{request} was made earlier; a person must approve it before it is sent, and may have done so by now."
+            )
+        }
         (_, Some(Fate::Draft)) => {
             format!("Draft {message} was made{request}; a person must approve it before it is sent.")
         }
         (_, Some(Fate::GoesOut(at))) => {
             let when = at.unwrap_or("the end of the undo window");
+            if made.age.is_some() {
+                return format!(
+                    "Email {message}{request} was made earlier, to leave at {when}. It may have gone out by now: get_conversation shows it."
+                );
+            }
             format!("Email {message}{request} goes out at {when}; the team can stop it until then.")
         }
         (_, Some(Fate::HasGone)) => {
@@ -159,7 +174,8 @@ fn unknown(create: &Create, doubt: Doubt, why: Option<&str>) -> Failure {
 
 fn ago(age: Duration) -> String {
     match usize::try_from(age.as_secs()).unwrap_or(usize::MAX) {
-        0 => "a moment ago".to_owned(),
+        // Of what another bridge has made it is not known when: since the question, or within the time for which results are kept.
+        0 => "a few minutes ago at most".to_owned(),
         seconds => format!("{} ago", counted(seconds, "second")),
     }
 }

@@ -225,3 +225,28 @@ async fn what_was_found_is_unresolved_no_longer_also_when_another_summary_found_
     assert_eq!(unresolved().await, 0);
     assert_eq!(fixture.mails().await, Mails::sent("Once"));
 }
+
+#[tokio::test]
+async fn a_repeat_of_an_earlier_email_does_not_promise_that_it_can_still_be_stopped() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let person = Person::who(Answer::Yes);
+    let bridge = async || remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+    let first = bridge().await;
+    let made = first.call("reply", fixture.reply("Once")).await;
+    assert!(text(&made).contains("goes out at"), "{}", text(&made));
+    assert_eq!(fixture.mails().await, Mails::sent("Once"), "it has gone");
+    // The bridge that made it, and another one.
+    for client in [first, bridge().await] {
+        let again = client.call("reply", fixture.reply("Once")).await;
+        let note = crate::fixture::structured(&again)["note"].as_str().unwrap();
+        for said in [text(&again), note] {
+            assert!(said.contains("repeats a call"), "{said}");
+            let promised = ["goes out", "soon", "until then"].into_iter().find(|word| said.contains(word));
+            assert_eq!(promised, None, "{said}");
+        }
+        for needed in ["was made earlier", "may have gone out", "get_conversation"] {
+            assert!(text(&again).contains(needed), "{needed} in {}", text(&again));
+        }
+    }
+    assert_eq!(fixture.mails().await, Mails::sent("Once"));
+}
