@@ -81,11 +81,17 @@ async fn unresolved(report: &mut Report, settings: &Settings, client: &Client) {
     let Some(path) = settings.access.state.path().filter(|_| !settings.access.demo) else { return };
     let records = match client.once_records().await {
         Ok(records) => records,
-        Err(_) => {
+        Err(error) if error.is_config() => {
             return report.odd(format!(
                 "state: {} cannot be used, so that a restart forgets what may have been made",
                 path.display()
             ));
+        }
+        Err(error) => {
+            // It names the file and what to do, and has none of its text.
+            let said = error.to_string();
+            let cause = said.split_once(" failed: ").map_or(&*said, |(_, cause)| cause);
+            return report.odd(format!("state: {cause}; until then, some emails are not sent"));
         }
     };
     // Of what is being made now, another bridge knows the outcome in a moment.

@@ -54,6 +54,8 @@ pub(crate) enum Doubt {
     Before(Duration),
     /// This call made nothing, and whether another call or bridge did cannot be seen.
     Elsewhere,
+    /// The same, because the state folder cannot be used.
+    StateFolder,
 }
 
 /// A note, a draft or an email that was made.

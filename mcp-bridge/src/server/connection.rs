@@ -1,8 +1,13 @@
 //! The connection to the service: made by the first call, and made again when the service refuses the key and there is another.
 
-use std::{error::Error as _, io, sync::Arc, time::Duration};
+use std::{
+    error::Error as _,
+    io,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use shared_inbox::{Client, Me, Scope, retry::RetryPolicy};
+use shared_inbox::{Client, Me, Scope, once::FileStore, retry::RetryPolicy};
 use tokio::sync::Mutex;
 
 use crate::{
@@ -34,12 +39,14 @@ impl Connection {
 /// Connects on demand, and keeps the connection.
 pub(super) struct Connector {
     access: ServiceAccess,
+    /// The state folder, once it is open.
+    store: Arc<OnceLock<FileStore>>,
     made: Mutex<Option<Arc<Connection>>>,
 }
 
 impl Connector {
     pub(super) fn new(access: ServiceAccess) -> Self {
-        Self { access, made: Mutex::default() }
+        Self { access, store: Arc::default(), made: Mutex::default() }
     }
 
     /// Returns the connection, and connects first if necessary. The error is for people, with advice.
@@ -76,8 +83,8 @@ impl Connector {
 
     /// Finds the key, aside: a key store may ask a person to unlock it.
     async fn open(&self) -> Result<OpenedAccess, String> {
-        let access = self.access.clone();
-        let opening = tokio::task::spawn_blocking(move || access.open());
+        let (access, store) = (self.access.clone(), self.store.clone());
+        let opening = tokio::task::spawn_blocking(move || access.open(&store));
         match tokio::time::timeout(UNLOCK_TIMEOUT, opening).await {
             Ok(opened) => opened.map_err(|_| "The key could not be read.".to_owned())?,
             Err(_) => Err("This system's key store did not respond: unlock it, and call again.".to_owned()),

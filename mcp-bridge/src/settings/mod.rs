@@ -6,7 +6,12 @@ mod key_store;
 mod rate_limit;
 mod state;
 
-use std::{env, fmt, fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    env, fmt, fs,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use shared_inbox::{
     __spec::{Operation, limits},
@@ -135,11 +140,12 @@ impl ServiceAccess {
     ///
     /// When the address or the key is missing or malformed; the sentence says what to do.
     pub fn connect(&self) -> Result<Client, String> {
-        self.open().map(|opened| opened.client)
+        self.open(&OnceLock::new()).map(|opened| opened.client)
     }
 
-    /// Creates a client, and says which key it has. May wait for a key store to be unlocked.
-    pub(crate) fn open(&self) -> Result<OpenedAccess, String> {
+    /// Creates a client, and says which key it has. May wait for a key store to be unlocked. A state folder that was opened before is
+    /// kept: one that cannot be used any more must not be done without.
+    pub(crate) fn open(&self, opened: &OnceLock<FileStore>) -> Result<OpenedAccess, String> {
         if let Some(client) = &self.client {
             return Ok(OpenedAccess { client: client.clone(), key: None });
         }
@@ -148,7 +154,11 @@ impl ServiceAccess {
         })?;
         let (key, _) = self.find_key()?;
         let digest = Some(Digest::new(&key));
-        Ok(OpenedAccess { client: self.client(base_url, key, self.state.open()?)?, key: digest })
+        let store = match opened.get() {
+            Some(store) => Some(store.clone()),
+            None => self.state.open()?.inspect(|store| _ = opened.set(store.clone())),
+        };
+        Ok(OpenedAccess { client: self.client(base_url, key, store)?, key: digest })
     }
 
     /// Returns the service's base URL, if it is known.

@@ -6,7 +6,9 @@ use serde_json::json;
 use shared_inbox::Scope;
 use shared_inbox_mock::NewKey;
 
-use crate::fixture::{Answer, Fixture, Newer, Older, Person, assert_done, assert_refused, until};
+use crate::fixture::{
+    Answer, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, connect, until,
+};
 
 /// A key with these scopes, and its agent.
 async fn key(fixture: &Fixture, scopes: &[Scope]) -> (String, String) {
@@ -73,4 +75,26 @@ async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() 
         assert_eq!(fixture.mails().await.sent, ["Once"]);
         assert_eq!(person.questions().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_bridge_that_remembers_sends_nothing_without_a_record_after_its_key_was_replaced() {
+    let fixture = Fixture::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    let (first, agent) = key(&fixture, &ALL).await;
+    fs::write(&file, first).unwrap();
+    let mut command = fixture.program();
+    command.env("XDG_STATE_HOME", folder.path()).env_remove("SHARED_INBOX_API_KEY");
+    command.arg("--send=allow").arg("--api-key-file").arg(&file);
+    let client = connect(command, &Person::who(Answer::No), Older).await;
+    assert_done(&client.call("list_tags", json!({})).await);
+
+    let state = folder.path().join("shared-inbox-mcp");
+    fs::rename(&state, folder.path().join("gone")).unwrap();
+    fs::write(&state, "").unwrap();
+    fixture.mock.control().revoke_key(&agent).await.unwrap();
+    fs::write(&file, key(&fixture, &ALL).await.0).unwrap();
+    assert_refused(&client.call("reply", fixture.reply("Once")).await, "state folder");
+    assert_eq!(fixture.mails().await, Mails::none());
 }

@@ -106,12 +106,29 @@ impl Sender {
                 Box::pin(made.follow(request_call(&thread, request), reply_result))
             }
         };
-        let outcome = sent.await.unwrap_or_else(|e| {
-            // Not the error itself: a service's sentence may repeat what was written.
-            let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
-            tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
-            doubt(&e).map_or_else(|| Outcome::Refused(e.into()), Outcome::Unknown)
-        });
+        let outcome = match sent.await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                // Not the error itself: a service's sentence may repeat what was written.
+                let (status, certainty) = (error.status().map(|status| status.as_u16()), error.certainty());
+                tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
+                if error.kind() == ErrorKind::OnceStore {
+                    tracing::warn!("the state folder cannot be used: {error}");
+                }
+                match doubt(&error) {
+                    None => Outcome::Refused(error.into()),
+                    // The folder can be read, and nobody is at it.
+                    Some(Doubt::StateFolder)
+                        if certainty == Certainty::NotSent
+                            && !may_be_made_elsewhere(connection, create).await =>
+                    {
+                        owner.step(Event::Retracted);
+                        Outcome::Refused(failed(sentences::NOT_RECORDED))
+                    }
+                    Some(doubt) => Outcome::Unknown(doubt),
+                }
+            }
+        };
         intent.into_iter().for_each(|intent| intent.end(&outcome));
         if connection.remembers {
             // A record of what was made, and is known, needs no words any more. The program waits for this before it exits.
@@ -231,8 +248,8 @@ fn request_call(
 /// Returns why it is not known whether something was made, if it is not.
 fn doubt(error: &Error) -> Option<Doubt> {
     match error.kind() {
-        // A record that an earlier call has left cannot be read.
-        ErrorKind::OnceStore if error.unconfirmed().is_none() => Some(Doubt::Elsewhere),
+        // Its record cannot be written, or one that an earlier call has left cannot be read.
+        ErrorKind::OnceStore if error.unconfirmed().is_none() => Some(Doubt::StateFolder),
         _ if error.certainty() == Certainty::Unknown => Some(Doubt::Lost),
         // Another bridge is at it, or nobody can say whether one was.
         ErrorKind::OnceInProgress | ErrorKind::OnceKeyTaken | ErrorKind::OnceStore => Some(Doubt::Elsewhere),

@@ -16,6 +16,8 @@ pub(super) const REFUSED: &str = "Not sent by this call: the person refused this
     asked again. Do not try to send it; ask them what they want instead.";
 pub(super) const CHANGED: &str =
     "Not sent by this call: the conversation changed while the person was asked. Read it again.";
+pub(super) const NOT_RECORDED: &str = "Nothing was done by this call: the state folder cannot be written to, and what has no record there could be made twice. \
+    Ask the person to free space on its disk or to name another folder with --state, and make the same call again.";
 pub(super) const DECLINED: &str =
     "Not sent by this call, and no draft was made: the person declined. Ask them what they want instead.";
 pub(super) const NO_ANSWER: &str = "Not sent by this call, and no draft was made: the person gave no answer. Ask them before you try again, or call \
@@ -163,6 +165,11 @@ fn unknown(create: &Create, doubt: Doubt, why: Option<&str>) -> Failure {
         ),
         Doubt::Elsewhere => format!(
             "It is not known whether {what}: this call did nothing, but another call or program may have, and that cannot be seen now."
+        ),
+        Doubt::StateFolder => format!(
+            "It is not known whether {what}: this call did nothing, because the state folder (--state) cannot be used, and so it cannot be \
+             seen what another call or program did. Tell the person: `shared-inbox-mcp doctor` names the cause; if the folder was removed, \
+             start the client again."
         ),
     });
     message.push_str(

@@ -66,3 +66,93 @@ async fn a_state_folder_that_is_damaged_sends_nothing_twice_and_claims_nothing()
     assert!(!is_error(&client.call("reply", fixture.reply("Another")).await), "another email is not held up");
     assert_eq!(fixture.mails().await.sent, ["Once", "Another"]);
 }
+
+/// A folder in which another email's record is damaged.
+fn damaged_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    FileStore::open(folder.path()).unwrap();
+    std::fs::write(folder.path().join("0123.record"), "{ xylophone").unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn a_refused_email_that_another_bridge_may_have_made_is_unknown_in_the_audit_too() {
+    let (fixture, folder, file) = (Fixture::new().await, damaged_folder(), AuditFile::new());
+    let service = with_store(&fixture, folder.path(), LeapingClock::new());
+    let option = file.option();
+    let arguments = [option.as_str()];
+    let client = fixture.start_over(Some(service), &Person::who(Answer::Yes), Older, &arguments).await;
+    let refused = FaultRule::new(Effect::status(409)).method("POST").path("/conversations/*/*");
+    fixture.mock.control().add_fault(refused).await.unwrap();
+    assert_says_how_to_look(&client.call("reply", fixture.reply("Once")).await);
+    let lines = file.lines();
+    assert_eq!(lines.last().unwrap()["outcome"], "unknown", "{lines:?}");
+    assert_eq!(lines[0]["call"], lines.last().unwrap()["call"], "{lines:?}");
+    assert_eq!(fixture.mails().await, Mails::none());
+}
+
+#[tokio::test]
+async fn doctor_names_a_damaged_record_and_what_to_do_and_shows_none_of_its_text() {
+    let (fixture, folder) = (Fixture::new().await, damaged_folder());
+    let doctor = fixture.program().arg("doctor").arg("--state").arg(folder.path()).output().await.unwrap();
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    let line = said.lines().find(|line| line.contains("0123.record")).unwrap_or_else(|| panic!("{said}"));
+    for needed in
+        ["state: ", &*folder.path().to_string_lossy(), "damaged", "Look in the conversation", "remove"]
+    {
+        assert!(line.contains(needed), "{needed} in {line}");
+    }
+    assert!(!said.contains("xylophone") && !said.contains("a restart forgets"), "{said}");
+}
+
+#[tokio::test]
+async fn an_email_whose_record_cannot_be_written_is_not_sent_and_the_answer_says_what_to_do() {
+    for arguments in [&["--send=allow"][..], &[]] {
+        let (fixture, folder, file) = (Fixture::new().await, tempfile::tempdir().unwrap(), AuditFile::new());
+        let service = with_store(&fixture, folder.path(), LeapingClock::new());
+        let option = file.option();
+        let arguments = [&[option.as_str()], arguments].concat();
+        let client = fixture.start_over(Some(service), &Person::who(Answer::Yes), Older, &arguments).await;
+        // A file that cannot be written, as on a full disk, in a folder that can be read.
+        let in_the_way = folder.path().join("step.tmp");
+        std::fs::create_dir(&in_the_way).unwrap();
+        let result = client.call("reply", fixture.reply("Once")).await;
+        assert!(is_error(&result), "{}", text(&result));
+        for needed in ["Nothing was done by this call", "state folder", "--state", "same call again"] {
+            assert!(text(&result).contains(needed), "{needed} in {}", text(&result));
+        }
+        assert_eq!(file.lines().last().unwrap()["outcome"], "failed");
+        assert_eq!(fixture.mails().await, Mails::none());
+
+        std::fs::remove_dir(&in_the_way).unwrap();
+        let result = client.call("reply", fixture.reply("Once")).await;
+        assert!(!is_error(&result) && !text(&result).contains("repeats"), "{}", text(&result));
+        assert_eq!(fixture.mails().await, Mails::sent("Once"));
+    }
+}
+
+#[tokio::test]
+async fn while_the_state_folder_is_gone_nothing_is_sent_and_the_answer_says_what_to_do() {
+    let (fixture, folder, file) = (Fixture::new().await, tempfile::tempdir().unwrap(), AuditFile::new());
+    let state = folder.path().join("state");
+    let option = file.option();
+    let arguments = ["--send=allow", option.as_str()];
+    let client = remembering(&fixture, &Person::who(Answer::Yes), &state, &arguments).await;
+    assert!(!is_error(&client.call("reply", fixture.reply("Before")).await));
+    std::fs::rename(&state, folder.path().join("gone")).unwrap();
+    for call in [fixture.reply("Once"), json!({ "id": fixture.conversation, "body": "A draft" })] {
+        let result = client.call("reply", call).await;
+        assert_says_how_to_look(&result);
+        for needed in ["state folder", "start the client again"] {
+            assert!(text(&result).contains(needed), "{needed} in {}", text(&result));
+        }
+        assert_eq!(file.lines().last().unwrap()["outcome"], "unknown");
+    }
+    assert_eq!(fixture.mails().await, Mails::sent("Before"));
+    FileStore::open(&state).unwrap();
+    for call in [fixture.reply("Once"), fixture.reply("Once"), fixture.reply("Before")] {
+        let result = client.call("reply", call).await;
+        assert!(!is_error(&result), "{}", text(&result));
+    }
+    assert_eq!(fixture.mails().await.sent, ["Before", "Once"]);
+}
