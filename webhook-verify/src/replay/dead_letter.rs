@@ -113,7 +113,8 @@ pub trait DeadLetterGuard: ReplayGuard {
     /// has been [forgotten](ReplayGuard::forget).
     fn claim_run<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, CountedClaim>;
 
-    /// Keeps the dead letter, in the place of an older one of the same event, and releases the claim.
+    /// Keeps the dead letter, in the place of an older one of the same event, and releases the claim. Burying again with the same
+    /// fence returns [`ClaimStatus::Held`] too: the first response may have been lost.
     fn bury<'a>(&'a self, letter: &'a DeadLetter, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
     /// Claims an event that is a dead letter, for a retry.

@@ -72,10 +72,11 @@ struct Entry {
 /// The states of an event, in the order in which events are forgotten when the guard is full.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    Claimed,
     /// Its claim was released, and its runs are counted.
     Released,
     Done,
+    /// Its handler may be at work, also when its claim has expired.
+    Claimed,
 }
 
 impl Entry {
@@ -98,21 +99,20 @@ impl Events {
         }
     }
 
-    /// Makes room for one entry. Forgets two at most that have expired, so that no claim pays for all of them, and the oldest
-    /// one where there are as many as `capacity`.
+    /// Makes room for one entry. Forgets two at most that have expired, so that no claim pays for all of them, or the oldest
+    /// handled one where there are as many as `capacity`.
     fn make_room(&mut self, capacity: usize, retention: Duration, now: Duration) -> Result<(), GuardError> {
         for _ in 0..2 {
             let is_full = self.entries.len() >= capacity;
-            let next = [State::Claimed, State::Released, State::Done].into_iter().find_map(|state| {
-                let ((until, _), key) = self.queues[state as usize].first_key_value()?;
-                let may_go = match state {
-                    State::Claimed if is_full => *until <= now,
-                    // Its holder may still commit it.
-                    State::Claimed => until.saturating_add(retention) <= now,
-                    State::Released | State::Done => is_full || *until <= now,
-                };
-                may_go.then(|| (state == State::Done && *until > now, Arc::clone(key)))
-            });
+            let find = |may_go: &dyn Fn(State, Duration) -> bool| {
+                [State::Released, State::Done, State::Claimed].into_iter().find_map(|state| {
+                    let ((until, _), key) = self.queues[state as usize].first_key_value()?;
+                    may_go(state, *until).then(|| (state == State::Done && *until > now, Arc::clone(key)))
+                })
+            };
+            let kept = |state| if state == State::Claimed { retention } else { Duration::ZERO };
+            let next = find(&|state, until| until.saturating_add(kept(state)) <= now)
+                .or_else(|| find(&|state, until| is_full && (state != State::Claimed || until <= now)));
             let Some((is_early, key)) = next else {
                 return if is_full { Err(GuardError::new(MemoryFull)) } else { Ok(()) };
             };
@@ -234,7 +234,7 @@ impl MemoryGuard {
         let changed = self.now().map(|now| {
             let (key, mut events) = (key(delivery), self.lock());
             let held = events.entries.get(&key).copied();
-            let held = held.filter(|entry| entry.fence == fence && entry.state != State::Released);
+            let held = held.filter(|entry| entry.fence == fence);
             held.is_some_and(|entry| change(&mut events, &key, entry, now))
         });
         done(changed.map(ClaimStatus::held_if))
@@ -266,10 +266,12 @@ impl ReplayGuard for MemoryGuard {
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         self.change(delivery, fence, |events, key, entry, now| {
-            let until = now.saturating_add(self.retention);
-            events.insert(key, Entry { state: State::Done, runs: 0, until, ..entry });
-            events.dead.remove(key);
-            true
+            if entry.state != State::Released {
+                let until = now.saturating_add(self.retention);
+                events.insert(key, Entry { state: State::Done, runs: 0, until, ..entry });
+                events.dead.remove(key);
+            }
+            entry.state != State::Released
         })
     }
 
@@ -314,7 +316,8 @@ impl DeadLetterGuard for MemoryGuard {
         let buried = self.change(letter.delivery(), fence, |events, key, entry, now| {
             let known = events.dead.get(key).map(|(first, _)| *first);
             is_full = known.is_none() && events.dead.len() >= self.capacity;
-            if entry.state != State::Claimed || is_full {
+            // One that is buried again is released already, and is a dead letter.
+            if is_full || entry.state != State::Claimed && known.is_none() {
                 return false;
             }
             let until = now.saturating_add(self.retention);

@@ -46,16 +46,16 @@ elseif step == 'commit' and (state == 'claimed' or state == 'done') then
   if state == 'claimed' then set('done', held, 0, retention) end
   -- With how many dead letters were removed.
   return { 1, redis.call('DEL', letter), 0, 0 }
+elseif step == 'bury' and (state == 'claimed' or redis.call('EXISTS', letter) == 1) then
+  redis.call('HSET', letter, unpack(ARGV, 5))
+  set('free', held, runs, retention)
+  return { 1, 0, 0, 0 }
 elseif state ~= 'claimed' then
   return { 0, 0, 0, 0 }
 elseif step == 'renew' then
   set('claimed', held, runs, lease + retention)
   return { 1, 0, 0, 0 }
 elseif step == 'release' then
-  set('free', held, runs, retention)
-  return { 1, 0, 0, 0 }
-elseif step == 'bury' then
-  redis.call('HSET', letter, unpack(ARGV, 5))
   set('free', held, runs, retention)
   return { 1, 0, 0, 0 }
 end

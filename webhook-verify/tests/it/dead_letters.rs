@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Claim, DeadLetter, DeadLetterGuard, Delivery, HandleError, Handled, Handlers, MemoryGuard, OnExhausted,
-    ReplayGuard,
+    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, Delivery, HandleError, Handled, Handlers, MemoryGuard,
+    OnExhausted, ReplayGuard,
 };
 use shared_inbox_webhooks::{Event, EventKind};
 use tokio::sync::oneshot;
@@ -172,6 +172,23 @@ async fn a_guard_in_memory_keeps_every_rule_of_dead_letters_and_no_more_of_them_
         assert_eq!(matches!(spawned.await.unwrap(), Ok(Handled::DeadLettered)), is_kept, "{event}");
     }
     assert_eq!(letters(&handlers).await.len(), 2);
+}
+
+/// The response of the store to the first burial was lost.
+#[tokio::test]
+async fn an_event_that_is_buried_again_is_held_and_kept_once() {
+    let guard = MemoryGuard::new();
+    let letter = DeadLetter::new(delivery(), 1, "database down");
+    let counted = guard.claim_run(&delivery()).await.unwrap();
+    let Claim::Granted(fence) = counted.claim else { panic!("{counted:?}") };
+    for time in 0..3 {
+        assert_eq!(guard.bury(&letter, fence).await.unwrap(), ClaimStatus::Held, "{time}");
+        assert_eq!(guard.dead_letters(10).await.unwrap(), [letter.clone()], "{time}");
+    }
+    // A retry has it now, and nothing of the burial counts any more.
+    let retry = guard.claim_dead_letter(&delivery()).await.unwrap();
+    assert!(retry.is_some());
+    assert_eq!(guard.bury(&letter, fence).await.unwrap(), ClaimStatus::Lost);
 }
 
 static RUNS: AtomicUsize = AtomicUsize::new(0);

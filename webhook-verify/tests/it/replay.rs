@@ -223,11 +223,31 @@ async fn a_claim_in_progress_is_never_given_up_for_another() {
     assert_eq!(guard.release(&delivery("evt_2"), second).await.unwrap(), ClaimStatus::Held);
     let third = granted(&guard, &third).await;
     assert_eq!(guard.len(), 2);
-    // What ran out goes before what was handled.
-    assert_eq!(guard.commit(&delivery("evt_3"), third).await.unwrap(), ClaimStatus::Held);
+    // What ran out goes when nothing else is left.
     advance(LEASE);
     granted(&guard, &delivery("evt_4")).await;
+    assert_eq!(guard.commit(&delivery("evt_3"), third).await.unwrap(), ClaimStatus::Held);
     assert_eq!((claim(&guard, &delivery("evt_3")).await, guard.forgotten_early()), (Claim::Done, 0));
+}
+
+/// The claim of a handler that blocks its thread is not renewed, and the handler is at work all the same.
+#[tokio::test]
+async fn a_full_guard_forgets_a_handled_event_before_the_claim_of_a_handler_at_work() {
+    let (guard, advance) = with_clock();
+    let guard = guard.capacity(2);
+    let event = one();
+    let slow = once(&guard, &event, async |_| {
+        advance(LEASE);
+        for event in ["evt_2", "evt_3", "evt_4"] {
+            ran(&guard, &delivery(event)).await;
+        }
+        Ok::<_, Infallible>(())
+    });
+    let outcome = slow.await;
+    assert!(matches!(outcome, Ok(Handled::Ran(()))), "{outcome:?}");
+    let again = once(&guard, &event, async |_| panic!("ran twice") as Result<(), Infallible>).await;
+    assert!(matches!(again, Ok(Handled::AlreadyDone)), "{again:?}");
+    assert_eq!(guard.forgotten_early(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -68,11 +68,12 @@ on conflict (namespace, endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
 where mark.dead_at is null and (mark.state = 'free' or mark.until <= clock_timestamp())";
 
-/// `$4` fence, `$5` retention in seconds, `$6` type, `$7` body, `$8` attempts, `$9` error. A dead letter is the row itself.
+/// `$4` fence, `$5` retention in seconds, `$6` type, `$7` body, `$8` attempts, `$9` error. A dead letter is the row itself. Once
+/// more is as good as once.
 pub(super) const BURY: &str = "
 update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $5 * interval '1 second',
     dead_at = coalesce(dead_at, clock_timestamp()), event_type = $6, body = $7, runs = $8, error = $9
-where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state = 'claimed'";
+where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and (state = 'claimed' or dead_at is not null)";
 
 /// `$4` lease in seconds. Gives the fence and what the dead letter is.
 pub(super) const CLAIM_DEAD_LETTER: &str = "
