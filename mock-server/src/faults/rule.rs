@@ -72,14 +72,15 @@ pub struct FaultRule {
     pub effect: Effect,
 }
 
-/// Returns whether a pattern matches any id of a webhook that begins with `prefix`; `*` stands for any run of characters.
-fn may_be_webhook(pattern: &[u8], prefix: &[u8]) -> bool {
-    match (pattern, prefix) {
-        ([], _) => false,
-        (_, []) => pattern.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-*".contains(byte)),
-        ([b'*', rest @ ..], [_, left @ ..]) => may_be_webhook(rest, prefix) || may_be_webhook(pattern, left),
-        ([byte, rest @ ..], [first, left @ ..]) => byte == first && may_be_webhook(rest, left),
-    }
+const WEBHOOK_PREFIX: &str = "whk_";
+
+/// Returns whether a pattern could match the id of a webhook; `*` stands for any run of characters.
+fn may_be_webhook(pattern: &str) -> bool {
+    let begins = match pattern.split_once('*') {
+        Some((head, _)) => WEBHOOK_PREFIX.starts_with(head) || head.starts_with(WEBHOOK_PREFIX),
+        None => pattern.starts_with(WEBHOOK_PREFIX),
+    };
+    begins && pattern.chars().all(|c| c.is_ascii_alphanumeric() || "_-*".contains(c))
 }
 
 fn default_probability() -> f64 {
@@ -168,7 +169,7 @@ impl FaultRule {
         if self.webhook.is_none() && self.event.is_some() {
             problems.push("event", "goes with `webhook`; name one, or `*` for all");
         }
-        if self.webhook.as_deref().is_some_and(|id| !may_be_webhook(id.as_bytes(), b"whk_")) {
+        if self.webhook.as_deref().is_some_and(|id| !may_be_webhook(id)) {
             problems.push("webhook", "must be the id of a webhook, `whk_…`, or `*` for all");
         }
         if let Some(name) = self.event.as_deref().filter(|name| !EventKind::TYPES.contains(name)) {

@@ -86,7 +86,7 @@ async fn a_rule_whose_control_calls_were_all_refused_set_nothing_up() {
         "what": "fault",
         "message": "the fault flt_1 (/me) set nothing up: its control calls were refused, with 404",
     });
-    assert_eq!(kit.list("/unused").await, [said.clone()]);
+    assert_eq!(kit.list("/unused").await, std::slice::from_ref(&said));
     kit.control("DELETE", &format!("/faults/{id}"), Value::Null).await.expect(204);
     assert_eq!(kit.list("/unused").await, [said], "a removed one counts too");
     kit.act("/reset", Value::Null).await;

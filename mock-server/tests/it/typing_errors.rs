@@ -94,7 +94,12 @@ async fn every_control_call_refuses_an_unknown_field_at_the_top_and_one_level_do
             "where.data.zebra: unknown",
         ),
         ("POST", "/expect", json!({ "of": "deliveries", "where": { "zebra": 1 } }), "where.zebra: unknown"),
-        ("POST", "/faults", json!({ "effect": { "act": call } }), "effect.act[0].path: query parameter zebra: unknown"),
+        (
+            "POST",
+            "/faults",
+            json!({ "effect": { "act": call } }),
+            "effect.act[0].path: query parameter zebra: unknown",
+        ),
         (
             "POST",
             "/faults",
