@@ -182,8 +182,10 @@ fn failure_message(report: &Report, language: &str) -> String {
         let test = if language == "typescript" { &finding.tests.typescript } else { &finding.tests.python };
         said.push_str(&format!("\nA test that replays it:\n\n{test}\n"));
     }
+    said.push_str(&report.summary());
+    said.push('\n');
     let _ = report.write_remarks(&mut said);
-    said + &report.summary()
+    said.trim_end().to_owned()
 }
 
 /// Returns the exit status of a report.
