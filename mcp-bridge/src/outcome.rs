@@ -53,7 +53,7 @@ pub(crate) enum Doubt {
     /// It is not clear what became of the same call, this long ago.
     Before(Duration),
     /// This call made nothing, and whether another call or bridge did cannot be seen.
-    Elsewhere,
+    AnotherCaller,
     /// The same, because the state folder cannot be used.
     StateFolder,
 }

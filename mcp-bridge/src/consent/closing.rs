@@ -88,7 +88,7 @@ impl ClosingPage {
     pub(super) fn unknown(doubt: Doubt, preview: &EmailPreview) -> Self {
         let why = match doubt {
             Doubt::Lost | Doubt::Before(_) => "and then the service\u{2019}s response was lost",
-            Doubt::Elsewhere | Doubt::StateFolder => {
+            Doubt::AnotherCaller | Doubt::StateFolder => {
                 "and this program sent nothing, but another one may have sent the same email, which cannot be seen now"
             }
         };

@@ -15,7 +15,7 @@ use crate::consent::question::{Progress, Question};
 /// A form with a token and a word.
 const MAX_FORM_BYTES: usize = 1024;
 
-const OPEN_ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
+const OPENED_BY_ANOTHER: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
     opened it: do not answer, and tell whoever looks after the machine.";
 
 const FOREIGN_FORM: &str = "This is not the form of this question. It changed nothing.";
@@ -70,7 +70,7 @@ fn enter(progress: &mut Progress) -> Option<Reply> {
     let is_open = progress.is_open();
     let access = progress.page.as_mut()?;
     if access.is_entered {
-        return Some(open_elsewhere());
+        return Some(opened_by_another());
     }
     access.enter();
     // Not a redirect: a browser would not send the cookie on a navigation that another site started.
@@ -86,7 +86,7 @@ fn show(question: &Question, cookie: Option<&str>, now: Instant) -> Option<Reply
         let access = progress.page.as_mut()?;
         let is_first = !access.is_entered && access.is_by_address();
         if !is_first && !access.is_opened_with(cookie) {
-            return Some(open_elsewhere());
+            return Some(opened_by_another());
         }
         if !is_open {
             return None;
@@ -132,8 +132,8 @@ fn not_here() -> Reply {
     html::message(StatusCode::NOT_FOUND, "Nothing is asked here", "This question is not open any more.")
 }
 
-fn open_elsewhere() -> Reply {
-    html::message(StatusCode::FORBIDDEN, "This question is open elsewhere", OPEN_ELSEWHERE)
+fn opened_by_another() -> Reply {
+    html::message(StatusCode::FORBIDDEN, "This question is open elsewhere", OPENED_BY_ANOTHER)
 }
 
 fn set_cookie(reply: &mut Reply, access: &PageAccess) {

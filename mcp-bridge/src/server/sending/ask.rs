@@ -16,7 +16,7 @@ use shared_inbox::{Conversation, create::UnconfirmedCreate};
 use super::{
     Create, Sender,
     channel::{self, NO_CLIENT, OpenQuestion, QuestionOutcome},
-    make::{may_be_made_elsewhere, to_look_for},
+    make::{may_be_made_by_another, to_look_for},
     note, sentences,
 };
 use crate::{
@@ -216,7 +216,7 @@ impl Sender {
                 if let Some(lost) = request.lost.take() {
                     owner.step(Event::Lost(lost));
                 }
-                Outcome::Unknown(Doubt::Elsewhere)
+                Outcome::Unknown(Doubt::AnotherCaller)
             }
         }
     }
@@ -236,7 +236,7 @@ impl Sender {
             made.map_or_else(|| Outcome::Refused(failed(sentences::CHANGED)), |made| owner.made(made))
         };
         match outcome {
-            Outcome::Refused(why) if may_be_made_elsewhere(connection, create).await => Err(why),
+            Outcome::Refused(why) if may_be_made_by_another(connection, create).await => Err(why),
             outcome => Ok(outcome),
         }
     }

@@ -63,7 +63,7 @@ impl Sender {
         let (owner, known) = match entry {
             Entry::Made(made) => return Err(Outcome::Made(made)),
             Entry::Refused => return Err(Outcome::Refused(failed(sentences::REFUSED))),
-            Entry::Busy(_) => return Err(Outcome::Unknown(Doubt::Elsewhere)),
+            Entry::Busy(_) => return Err(Outcome::Unknown(Doubt::AnotherCaller)),
             // What reaches no customer is looked for when it is made.
             Entry::New(owner) if !create.sends() => return Ok(owner),
             Entry::New(owner) => (owner, None),
@@ -120,7 +120,7 @@ impl Sender {
                     // The folder can be read, and nobody is at it.
                     Some(Doubt::StateFolder)
                         if certainty == Certainty::NotSent
-                            && !may_be_made_elsewhere(connection, create).await =>
+                            && !may_be_made_by_another(connection, create).await =>
                     {
                         owner.step(Event::Retracted);
                         Outcome::Refused(failed(sentences::NOT_RECORDED))
@@ -205,7 +205,7 @@ async fn unresolved_record(connection: &Connection, create: &Create) -> Option<U
 }
 
 /// Returns whether a bridge of this machine is making this, or may have made it.
-pub(super) async fn may_be_made_elsewhere(connection: &Connection, create: &Create) -> bool {
+pub(super) async fn may_be_made_by_another(connection: &Connection, create: &Create) -> bool {
     let key = create.key(&connection.client);
     match connection.client.once_records().await {
         Ok(records) => records.iter().any(|record| record.key() == key),
@@ -252,7 +252,9 @@ fn doubt(error: &Error) -> Option<Doubt> {
         ErrorKind::OnceStore if error.unconfirmed().is_none() => Some(Doubt::StateFolder),
         _ if error.certainty() == Certainty::Unknown => Some(Doubt::Lost),
         // Another bridge is at it, or nobody can say whether one was.
-        ErrorKind::OnceInProgress | ErrorKind::OnceKeyTaken | ErrorKind::OnceStore => Some(Doubt::Elsewhere),
+        ErrorKind::OnceInProgress | ErrorKind::OnceKeyTaken | ErrorKind::OnceStore => {
+            Some(Doubt::AnotherCaller)
+        }
         _ => None,
     }
 }

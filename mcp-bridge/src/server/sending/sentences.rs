@@ -163,7 +163,7 @@ fn unknown(create: &Create, doubt: Doubt, why: Option<&str>) -> Failure {
             "It is still not clear whether {what} after the same call, {}. It may have been, and nothing was done now.",
             ago(age)
         ),
-        Doubt::Elsewhere => format!(
+        Doubt::AnotherCaller => format!(
             "It is not known whether {what}: this call did nothing, but another call or program may have, and that cannot be seen now."
         ),
         Doubt::StateFolder => format!(
