@@ -374,7 +374,7 @@ async fn an_expectation_that_nothing_could_meet_is_a_mistake_in_the_scenario() {
 #[tokio::test]
 async fn what_only_the_service_refuses_is_named_at_once_before_the_app_runs() {
     let text = "mails = [{ text = \"Hi\", urgency = \"hgh\" }, { text = \"Hello\", urgency = \"lw\" }]\n\
-        expect = [{ of = \"outbox\", where = { recipient = \"x\" } }, { of = \"requests\", where = { metod = \"x\" } }]\n";
+        expect = [{ of = \"outbox\", where = { recipient = \"x\" } }, { of = \"requests\", where = { metod = \"x\" } }, { of = \"outbox\", count = { atLeast = 3, atMost = 1 } }]\n";
     let ran = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let app = {
         let ran = std::sync::Arc::clone(&ran);
@@ -387,8 +387,13 @@ async fn what_only_the_service_refuses_is_named_at_once_before_the_app_runs() {
     let why = explore.replay("1_0").await.expect_err("refused");
     let ExploreError::Scenario(error) = why else { panic!("{why}") };
     let keys: Vec<&str> = error.problems.iter().map(|it| it.key.as_str()).collect();
-    let wanted =
-        ["mails[0].urgency", "mails[1].urgency", "expect[0].where.recipient", "expect[1].where.metod"];
+    let wanted = [
+        "mails[0].urgency",
+        "mails[1].urgency",
+        "expect[0].where.recipient",
+        "expect[1].where.metod",
+        "expect[2].count",
+    ];
     assert!(wanted.iter().all(|key| keys.contains(key)), "{error}");
     assert!(!ran.load(std::sync::atomic::Ordering::Relaxed), "the app ran");
 }
