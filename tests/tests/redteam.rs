@@ -1,7 +1,7 @@
 //! The scripted agents against a sample of all attacks, with the bridge between them and the service: what its settings change. The table is in
 //! `docs/safety.md`, and `UPDATE_DOCS=1` writes it anew.
 
-#[path = "../../redteam/tests/redteam/agents.rs"]
+#[path = "../../tools/explore/tests/redteam/agents.rs"]
 mod agents;
 
 use std::{env, fs, path::Path, sync::Arc};
@@ -13,7 +13,7 @@ use shared_inbox_mcp::{
     Bridge,
     settings::{SendPolicy, Settings},
 };
-use shared_inbox_redteam::{AgentContext, Attack, Outcome, RedTeam, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Verdict};
 
 use agents::{AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, obey, over_rest};
 

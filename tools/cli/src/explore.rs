@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Args;
-use shared_inbox_explore::{Explore, Progress, Report, Scenario};
+use shared_inbox_explore::explore::{Explore, Progress, Report, Scenario};
 
 use crate::{
     page::Tool,
@@ -107,7 +107,7 @@ impl ExploreCli {
             .map_err(|error| format!("cannot start: {error}"))?;
         let explored = runtime.block_on(async {
             let stop = crate::lifetime::until_ended(false)
-                .map_err(|error| shared_inbox_explore::ExploreError::Mock(error.to_string()))?;
+                .map_err(|error| shared_inbox_explore::explore::ExploreError::Mock(error.to_string()))?;
             match &self.replay {
                 Some(token) => tokio::select! {
                     report = explore.clone().replay(token) => report,

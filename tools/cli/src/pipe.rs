@@ -16,7 +16,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use shared_inbox_explore::{Explore, Report, Scenario, Verdict, piped::Functions};
+use shared_inbox_explore::explore::{Explore, Report, Scenario, Verdict, piped::Functions};
 use tokio::sync::{mpsc, oneshot};
 
 const MAX_SECONDS: f64 = 86_400.0;

@@ -11,8 +11,8 @@ use std::{
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use shared_inbox_explore::{Explore, Scenario};
-use shared_inbox_redteam::{Attack, Diff, Outcome, Progress, RedTeam, RedTeamError, Report, Verdict};
+use shared_inbox_explore::explore::{Explore, Scenario};
+use shared_inbox_explore::redteam::{Attack, Diff, Outcome, Progress, RedTeam, RedTeamError, Report, Verdict};
 
 use crate::{
     explore::{clear, seconds},

@@ -15,7 +15,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox_redteam::{AgentContext, Attack, RedTeam, Report, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Attack, RedTeam, Report, Verdict};
 use tokio::sync::{Mutex, mpsc};
 
 /// What the other process sends.

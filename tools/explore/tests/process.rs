@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox_harness::{RunEnd, Running, StartError, StateRoot, Thread, TomlDocument, ask};
+use shared_inbox_explore::process::{RunEnd, Running, StartError, StateRoot, Thread, TomlDocument, ask};
 
 #[test]
 fn each_value_of_a_file_knows_its_line() {
@@ -64,14 +64,14 @@ async fn a_function_that_panics_has_failed_and_one_that_waits_can_be_killed() {
 
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_named() {
-    let launch = shared_inbox_harness::Launch {
+    let launch = shared_inbox_explore::process::Launch {
         launcher: &[],
         command: &["no-such-program-here".into()],
         variables: Vec::new(),
         secrets: Vec::new(),
         agent: None,
     };
-    let error = shared_inbox_harness::Process::start(launch).expect_err("there is none");
+    let error = shared_inbox_explore::process::Process::start(launch).expect_err("there is none");
     assert!(matches!(error, StartError::Spawn { .. }) && error.to_string().contains("no-such-program-here"));
 }
 

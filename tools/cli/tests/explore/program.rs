@@ -243,7 +243,7 @@ fn what_could_not_be_judged_is_status_2_for_who_is_strict() {
 
 /// A page of the documentation.
 fn page(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)).expect("a page")
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).expect("a page")
 }
 
 /// The same without how long it took.

@@ -14,7 +14,7 @@ fn here() -> PathBuf {
 
 /// Where the console's scripts are.
 fn console_tests() -> PathBuf {
-    here().join("../mock-server/tests/it/console")
+    here().join("../../mock-server/tests/it/console")
 }
 
 /// A test that the page copies, in each of its languages.
@@ -58,7 +58,7 @@ async fn copied_tests_run_for_every_operation_and_every_kind_of_failure() {
     }
     std::fs::write(home.path().join("copied.test.js"), script).expect("a file");
     let program = env!("CARGO_BIN_EXE_shared-inbox-mock");
-    let packages = here().join("../mock-server");
+    let packages = here().join("../../mock-server");
     if let Some(python) = peers::python(&["pytest==9.2.0"]) {
         let mut pytest = Command::new(python);
         pytest.args(["-m", "pytest", "-q", "-p", "shared_inbox_mock.pytest_plugin"]).current_dir(home.path());

@@ -6,7 +6,7 @@ use shared_inbox_tests::peers;
 
 /// Returns the arguments of the program in the row of the README that names this tool.
 fn command(tool: &str) -> Vec<String> {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let readme = fs::read_to_string(readme).expect("the page is there");
     let start = format!("`cargo run -p shared-inbox-mock-cli -- {tool} ");
     let rest = readme.split_once(&start).unwrap_or_else(|| panic!("no door for {tool}")).1;
@@ -22,7 +22,7 @@ fn the_doors_of_the_readme_find_what_is_wrong_with_our_app_and_our_agent() {
     }
     for (tool, found) in [("explore", "never-twice"), ("redteam", "OBEYED")] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
-        program.args(command(tool)).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+        program.args(command(tool)).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
         let output = program.output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -158,7 +158,7 @@ fn write_pages(into: &Path, change: impl Fn(&Value) -> Value) {
 fn drive(script: &str, pages: &Path) {
     let Some(browser) = peers::browser() else { return };
     let mut command = browser.script(&folder().join(script));
-    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reports");
+    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reports");
     let output = command.env("PAGES", pages).env("PICTURES", pictures).output().expect("Node starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -10,7 +10,7 @@ fn the_agent_of_the_guide_gives_the_table_that_it_shows() {
     if Command::new("python3").arg("--version").output().is_err() {
         return peers::skip::<()>("python3 cannot be started").unwrap_or_default();
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/redteam.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/redteam.md");
     let page = fs::read_to_string(page).expect("the guide");
     let (_, agent) = page.split_once("```python title=\"my_agent.py\"\n").expect("an agent");
     let folder = tempfile::tempdir().expect("a folder");

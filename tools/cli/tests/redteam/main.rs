@@ -1,6 +1,6 @@
 //! `shared-inbox-mock redteam`.
 
-#[path = "../../../redteam/tests/redteam/agents.rs"]
+#[path = "../../../explore/tests/redteam/agents.rs"]
 #[allow(dead_code)]
 mod agents;
 mod guide;

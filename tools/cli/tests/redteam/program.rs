@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
-use shared_inbox_redteam::Attack;
+use shared_inbox_explore::redteam::Attack;
 
 use crate::agents::{do_task, forward, over_rest, read_all};
 

@@ -62,7 +62,7 @@ fn needed(rules: &[RuleInfo]) -> Vec<(String, usize)> {
 
 /// The mock's own document of the control API, of which the page is a part.
 fn document() -> Value {
-    let text = fs::read_to_string(path("../mock-server/documents/control.json")).expect("there");
+    let text = fs::read_to_string(path("../../mock-server/documents/control.json")).expect("there");
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -181,18 +181,18 @@ fn the_page_about_the_control_api_is_up_to_date() {
     )
     .expect("written");
     rows(&document, &other_calls, &mut page);
-    assert_up_to_date("../docs/conform-control-api.md", &page);
+    assert_up_to_date("../../docs/conform-control-api.md", &page);
 
     let calls: Vec<String> =
         [core, webhook_calls, other_calls].concat().into_iter().map(|(call, _)| call).collect();
     let schema = serde_json::to_string_pretty(&schema(&document, &calls)).expect("JSON") + "\n";
-    assert_up_to_date("../docs/conform-control-api.json", &schema);
+    assert_up_to_date("../../docs/conform-control-api.json", &schema);
 }
 
 /// A control API of these calls alone.
 #[tokio::test]
 async fn the_calls_of_the_page_are_all_that_the_rules_take() {
-    let page = fs::read_to_string(path("../docs/conform-control-api.md")).expect("there");
+    let page = fs::read_to_string(path("../../docs/conform-control-api.md")).expect("there");
     let offered: Vec<String> = page
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split_once('`').map(|(call, _)| call.to_owned()))

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use shared_inbox_conform::{Conform, RuleInfo};
 
 fn page(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     fs::read_to_string(path).expect("the page is there")
 }
 

@@ -1,8 +1,8 @@
 //! Why an exploration could not run.
 
-use shared_inbox_harness::{StartError, StateDirError};
+use crate::process::{StartError, StateDirError};
 
-use crate::{oracle::Oracle, scenario::ScenarioError};
+use crate::explore::{oracle::Oracle, scenario::ScenarioError};
 
 pub(crate) type Result<T, E = ExploreError> = std::result::Result<T, E>;
 

@@ -6,8 +6,6 @@
 //!
 //! Inside, each module uses only those before it: `oracle` names the rules, `scenario` is what the user wrote, `error` why it cannot be run, `plan` what can be tried, `under_test` the app,
 //! `run` runs a schedule, `verdict` says what is wrong, `findings` writes the report and the test, `explorer` chooses and shrinks.
-#![forbid(unsafe_code)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod error;
 mod explorer;
@@ -34,5 +32,5 @@ pub use verdict::variations::NotJudged;
 /// What the program needs to run functions of the process that started it. Not for others.
 #[doc(hidden)]
 pub mod piped {
-    pub use crate::under_test::functions::Functions;
+    pub use crate::explore::under_test::functions::Functions;
 }

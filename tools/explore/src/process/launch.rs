@@ -17,7 +17,7 @@ use tokio::{
 };
 
 #[cfg(target_os = "linux")]
-use crate::process_tree;
+use crate::process::process_tree;
 
 /// Lines of its output that are kept, and characters of each.
 const MAX_LINES: usize = 10;

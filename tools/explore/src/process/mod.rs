@@ -3,13 +3,11 @@
 //! [`Process`] and [`Thread`] start an app, [`Running`] is either of them, and nothing that they start outlives it. [`StateRoot`] hands out
 //! folders that are removed at the end. [`TomlDocument`] is a file that the user wrote, and [`Excerpt`] shows
 //! the place of a value in it. [`ask`] lets a command of the user decide.
-#![forbid(unsafe_code)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod ask;
 mod chance;
 mod excerpt;
-mod process;
+mod launch;
 #[cfg(target_os = "linux")]
 mod process_tree;
 mod running;
@@ -19,7 +17,7 @@ mod toml_document;
 pub use ask::ask;
 pub use chance::is_more_frequent;
 pub use excerpt::Excerpt;
-pub use process::{AgentLaunch, Launch, Process, StartError};
+pub use launch::{AgentLaunch, Launch, Process, StartError};
 pub use running::{FailedRun, RunEnd, Running, Thread};
 pub use state_dir::{StateDir, StateDirError, StateRoot};
 pub use toml_document::{TomlDocument, TomlError};

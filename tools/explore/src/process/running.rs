@@ -4,7 +4,7 @@ use std::{fmt, process::ExitStatus, time::Duration};
 
 use tokio::sync::oneshot;
 
-use crate::process::{Process, StartError};
+use crate::process::launch::{Process, StartError};
 
 /// How long a function that was told to end may take: one that blocks cannot be ended, and is left behind.
 const THREAD_TIMEOUT: Duration = Duration::from_millis(250);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use serde_json::{Map, Value, json};
 use toml_edit::{Document, Item, TableLike};
 
-use crate::excerpt::Excerpt;
+use crate::process::excerpt::Excerpt;
 
 /// A text that is no TOML.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,13 +21,13 @@ pub struct TomlError {
 /// A TOML document as JSON, which knows the place of each of its values.
 ///
 /// ```
-/// use shared_inbox_harness::TomlDocument;
+/// use crate::process::TomlDocument;
 ///
 /// let document = TomlDocument::parse("days = 2\nmails = [\n  { text = 'Hi' },\n]\n")?;
 /// assert_eq!(document.values["days"], 2);
 /// let place = document.place_of("mails[0].text").expect("it is there");
 /// assert_eq!(place.to_string(), "  |\n3 |   { text = 'Hi' },\n  |     ^^^^");
-/// # Ok::<(), shared_inbox_harness::TomlError>(())
+/// # Ok::<(), crate::process::TomlError>(())
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]

@@ -2,8 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
-use shared_inbox_explore::Explore;
-use shared_inbox_harness::{AgentLaunch, Launch, Process, RunEnd, Running, StartError, Thread};
+use crate::explore::Explore;
+use crate::process::{AgentLaunch, Launch, Process, RunEnd, Running, StartError, Thread};
 
 const STATE_DIR: &str = "SHARED_INBOX_STATE_DIR";
 

@@ -4,9 +4,9 @@ use std::{collections::HashSet, fs, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use shared_inbox_harness::TomlDocument;
+use crate::process::TomlDocument;
 
-use crate::{
+use crate::redteam::{
     attack::{Attack, Goal, Place},
     error::AttackError,
     task::TaskKind,

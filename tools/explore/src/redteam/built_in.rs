@@ -3,9 +3,9 @@
 use data_encoding::{BASE64, HEXLOWER};
 use serde::Deserialize;
 use serde_json::Value;
-use shared_inbox_harness::TomlDocument;
+use crate::process::TomlDocument;
 
-use crate::{
+use crate::redteam::{
     attack::{Attack, Goal, Place},
     text::decoded_forms::rot13,
 };
@@ -118,7 +118,7 @@ impl Attack {
     /// Returns the attacks that are built in.
     ///
     /// ```
-    /// let attacks = shared_inbox_redteam::Attack::built_in();
+    /// let attacks = shared_inbox_explore::redteam::Attack::built_in();
     /// assert!(attacks.len() >= 200);
     /// ```
     pub fn built_in() -> Vec<Self> {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, pin::Pin, time::Instant};
 use futures_util::{StreamExt, stream};
 use shared_inbox_mock::Control;
 
-use crate::{
+use crate::redteam::{
     attack::Attack,
     error::RedTeamError,
     results::{AttackResult, Outcome, Report, RunResult, TaskResult, Verdict},

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{
+use crate::redteam::{
     rate::Rate,
     results::{AttackResult, Counts, Outcome, Report},
 };
@@ -10,7 +10,7 @@ use crate::{
 /// The difference between two reports.
 ///
 /// ```
-/// use shared_inbox_redteam::{Diff, Report};
+/// use shared_inbox_explore::redteam::{Diff, Report};
 ///
 /// let report = Report::could_not_run(1, 1, "no such program");
 /// assert!(!Diff::new(&report, &report).is_worse());

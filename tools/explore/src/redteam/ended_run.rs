@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shared_inbox_mock::Control;
 
-use crate::{run_world::RunWorld, state::WorldState, task::TaskKind};
+use crate::redteam::{run_world::RunWorld, state::WorldState, task::TaskKind};
 
 /// A run that has ended, before it is judged.
 pub(crate) struct EndedRun {

@@ -1,7 +1,7 @@
 //! Why a red team could not run.
 
-use shared_inbox_explore::{ExploreError, ScenarioError};
-use shared_inbox_harness::{StartError, StateDirError};
+use crate::explore::{ExploreError, ScenarioError};
+use crate::process::{StartError, StateDirError};
 
 /// What is wrong with attacks: all of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

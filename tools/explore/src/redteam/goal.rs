@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use serde_json::Value;
 
-use crate::{
+use crate::redteam::{
     attack::Goal,
     ended_run::EndedRun,
     private_values::{PrivateValues, has_part},

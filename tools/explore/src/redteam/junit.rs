@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use crate::results::{AttackResult, Outcome, Report};
+use crate::redteam::results::{AttackResult, Outcome, Report};
 
 impl Report {
     /// Returns the report as JUnit XML: a case for each attack. It is a failure when the attack was obeyed, an error when it was

@@ -12,8 +12,6 @@
 //! `attack_files` and `built_in` read attacks, `story` tells what happened, `ended_run` is what `task_runs` and `scenario_runs` leave,
 //! which run the `agent` or the app. `private_values` and `goal` judge it, `review` asks the user's judge. `results`, `rate`, `report`,
 //! `junit` and `diff` tell of runs, `team` chooses attacks, `run` makes one run and judges it, `campaign` makes them all.
-#![forbid(unsafe_code)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod agent;
 mod attack;

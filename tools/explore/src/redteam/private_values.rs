@@ -9,7 +9,7 @@ use std::{
 use aho_corasick::AhoCorasick;
 use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, HEXLOWER};
 
-use crate::{
+use crate::redteam::{
     ended_run::EndedRun,
     seeded_names::SeededNames,
     text::{

@@ -1,6 +1,6 @@
 //! Rates, their intervals, and whether one rose by more than chance.
 
-use shared_inbox_harness::is_more_frequent;
+use crate::process::is_more_frequent;
 
 /// Some of a number of runs.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{
+use crate::redteam::{
     rate::Rate,
     results::{AttackResult, Counts, FamilyResult, Outcome, Report, Verdict},
     story::show,

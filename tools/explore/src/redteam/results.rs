@@ -4,7 +4,7 @@ use std::{fmt, ops::AddAssign};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
+use crate::redteam::{
     attack::{Attack, Place},
     error::ReportError,
 };

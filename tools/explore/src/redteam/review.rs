@@ -3,9 +3,9 @@
 use std::{ffi::OsString, time::Duration};
 
 use serde_json::json;
-use shared_inbox_harness::ask;
+use crate::process::ask;
 
-use crate::{attack::Goal, goal::Finding};
+use crate::redteam::{attack::Goal, goal::Finding};
 
 /// Asks a command about what takes a person to tell: JSON on stdin; status 0 is held, 1 obeyed.
 pub(crate) async fn decide(

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use shared_inbox::AgentId;
 use shared_inbox_mock::{Control, journal::JournalEntry};
 
-use crate::{
+use crate::redteam::{
     agent::Subject,
     attack::{Attack, Goal, Place},
     ended_run::EndedRun,

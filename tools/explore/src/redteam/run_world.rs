@@ -13,7 +13,7 @@ use shared_inbox_mock::{
     world::{Assignment, NewDocument, NewUser, StatusChange, TeamNote, World},
 };
 
-use crate::{
+use crate::redteam::{
     attack::{Attack, Place},
     seeded_names::{Customer, SCRIPT, SeededNames},
 };

@@ -6,10 +6,10 @@ use std::{
 };
 
 use serde_json::json;
-use shared_inbox_explore::{Explore, FirstMail, Scenario, UndisturbedRun, UndisturbedRuns};
+use crate::explore::{Explore, FirstMail, Scenario, UndisturbedRun, UndisturbedRuns};
 use shared_inbox_mock::NewWorld;
 
-use crate::{
+use crate::redteam::{
     attack::{Attack, Place},
     ended_run::EndedRun,
     error::RedTeamError,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::Deserialize;
 use serde_json::Value;
-use shared_inbox_harness::TomlDocument;
+use crate::process::TomlDocument;
 
 const FIRST_NAMES: &str =
     "Kim Nora Ravi Lena Omar Sofia Paul Mei Grace Jonas Aisha Tomas Ines Victor Hana Diego Freya Samir";

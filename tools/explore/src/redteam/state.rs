@@ -3,7 +3,7 @@
 use serde_json::Value;
 use shared_inbox_mock::Control;
 
-use crate::{attack::Goal, error::RedTeamError, text::normal_form::normalize};
+use crate::redteam::{attack::Goal, error::RedTeamError, text::normal_form::normalize};
 
 pub(crate) struct WorldState {
     pub(crate) document: Value,

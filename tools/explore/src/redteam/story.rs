@@ -4,7 +4,7 @@ use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
 use serde_json::Value;
 use shared_inbox_mock::journal::JournalEntry;
 
-use crate::attack::Attack;
+use crate::redteam::attack::Attack;
 
 const MAX_CHARACTERS: usize = 500;
 const REST_PREFIX: &str = "/api/v1";

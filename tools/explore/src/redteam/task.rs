@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{
+use crate::redteam::{
     attack::Goal,
     run_world::RunWorld,
     seeded_names::{Customer, SeededNames},

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use shared_inbox::Scope;
-use shared_inbox_harness::StateRoot;
+use crate::process::StateRoot;
 use shared_inbox_mock::{MockServer, NewKey, NewWorld};
 
-use crate::{
+use crate::redteam::{
     agent::{Agent, AgentContext},
     attack::{Attack, Place},
     ended_run::EndedRun,

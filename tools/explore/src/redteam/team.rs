@@ -4,9 +4,9 @@ use std::{collections::HashSet, ffi::OsString, sync::Arc, time::Duration};
 
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use shared_inbox_explore::Explore;
+use crate::explore::Explore;
 
-use crate::{
+use crate::redteam::{
     agent::{Agent, AgentContext, Subject},
     attack::Attack,
     attack_files::check_all,
@@ -27,10 +27,10 @@ const MAX_JOBS: usize = 8;
 /// Holds an agent against hostile email.
 ///
 /// ```
-/// use shared_inbox_redteam::{AgentContext, RedTeam, Verdict};
+/// use shared_inbox_explore::redteam::{AgentContext, RedTeam, Verdict};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), shared_inbox_redteam::RedTeamError> {
+/// # async fn main() -> Result<(), shared_inbox_explore::redteam::RedTeamError> {
 /// // An agent that does nothing obeys nobody. It is not safe but useless.
 /// let agent = |_: AgentContext| async { Ok(()) };
 /// let report = RedTeam::function(agent).only(["plain.codes"]).run().await?;
@@ -124,11 +124,11 @@ impl RedTeam {
     ///
     /// ```
     /// use shared_inbox::Client;
-    /// use shared_inbox_explore::{AppContext, Explore, Scenario};
-    /// use shared_inbox_redteam::{RedTeam, Verdict};
+    /// use crate::explore::{AppContext, Explore, Scenario};
+    /// use shared_inbox_explore::redteam::{RedTeam, Verdict};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), shared_inbox_redteam::RedTeamError> {
+    /// # async fn main() -> Result<(), shared_inbox_explore::redteam::RedTeamError> {
     /// let app = |context: AppContext| async move {
     ///     let inbox = Client::builder(&context.base_url, &context.key).build().map_err(|error| error.to_string())?;
     ///     for mail in inbox.conversations().await.map_err(|error| error.to_string())? {

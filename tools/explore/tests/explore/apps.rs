@@ -3,7 +3,7 @@
 use std::{future::Future, path::PathBuf, pin::Pin, time::Duration};
 
 use serde_json::{Value, json};
-use shared_inbox_explore::AppContext;
+use shared_inbox_explore::explore::AppContext;
 
 /// The result of an app, or why it failed.
 pub(crate) type AppResult<T = ()> = Result<T, String>;

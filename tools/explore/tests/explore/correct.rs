@@ -10,7 +10,7 @@ use shared_inbox::{
     Client, Error, View,
     clock::{BoxFuture, Clock},
 };
-use shared_inbox_explore::{AppContext, Explore, ExploreError, GridCell, Oracle, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, ExploreError, GridCell, Oracle, Scenario};
 use shared_inbox_mock::Expectation;
 
 use crate::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shared_inbox::Timestamp;
-use shared_inbox_explore::{AppContext, Explore, MarkKind, Oracle, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, MarkKind, Oracle, Scenario};
 
 use crate::apps::{
     Api, AppResult, RequestError, answer, id, is_dealt_with, is_for_people, items, order, since_last_order,

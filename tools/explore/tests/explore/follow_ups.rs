@@ -1,7 +1,7 @@
 //! Customers who write again, and people who stop an email: each app has one fault, or is the mended one.
 
 use serde_json::{Value, json};
-use shared_inbox_explore::{AppContext, Explore, Oracle, Report, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Report, Scenario};
 
 use crate::{
     apps::{

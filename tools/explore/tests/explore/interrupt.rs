@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shared_inbox_explore::{AppContext, Explore, Progress, Report, Scenario, Verdict};
+use shared_inbox_explore::explore::{AppContext, Explore, Progress, Report, Scenario, Verdict};
 use tokio::sync::Notify;
 
 use crate::apps::{Api, AppResult};
@@ -84,7 +84,7 @@ async fn an_interrupt_during_the_schedules_tells_how_many_were_run() {
     let app = App::default();
     // The first schedule breaks a rule; `all` goes on.
     let hangs = app.clone();
-    let harmless = scenario().without_rules([shared_inbox_explore::Oracle::NeverTwice]);
+    let harmless = scenario().without_rules([shared_inbox_explore::explore::Oracle::NeverTwice]);
     let report = app.interrupted(harmless, move |_| hangs.hang()).await;
     assert!(report.schedules > 0 && report.coverage.singles.tried > 0, "{report}");
 }

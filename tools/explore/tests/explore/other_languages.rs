@@ -1,6 +1,6 @@
 //! Apps in Python and Node: the same faults in other languages.
 
-use shared_inbox_explore::{Explore, Oracle, Scenario};
+use shared_inbox_explore::explore::{Explore, Oracle, Scenario};
 
 /// An app: its name, the rule that it breaks, and a schedule that shows it.
 pub(crate) type App = (&'static str, Oracle, &'static str);

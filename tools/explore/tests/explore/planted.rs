@@ -1,7 +1,7 @@
 //! Apps with one realistic fault each. The explorer finds it, and shrinks it.
 
 use serde_json::Value;
-use shared_inbox_explore::{Explore, Finding, Oracle, Scenario};
+use shared_inbox_explore::explore::{Explore, Finding, Oracle, Scenario};
 
 use crate::{
     apps::{Api, AppFuture, AppResult, asked_orders, id, is_for_people, items, open_orders, order},
@@ -34,7 +34,7 @@ async fn replay(planted: &Planted) -> Option<Finding> {
 
 #[test]
 fn the_guide_says_how_many_apps_there_are() {
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explore.md");
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explore.md");
     let guide = std::fs::read_to_string(guide).expect("the guide");
     let (jobs, varying) = (planted().count(), crate::varying::PLANTED.len() + 1);
     let (servers, python, node) = (crate::servers::PLANTED.len(), PYTHON.len() + 1, NODE.len() + 1);

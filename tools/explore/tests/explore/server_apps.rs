@@ -11,7 +11,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{Client, ConversationId, Error, Status};
-use shared_inbox_explore::AppContext;
+use shared_inbox_explore::explore::AppContext;
 use shared_inbox_webhooks::{
     Event, EventKind, Receiver, Secret, Verifier, Webhook,
     replay::{Handlers, MemoryGuard},

@@ -1,6 +1,6 @@
 //! Servers in Python and Node, with nothing but their standard libraries.
 
-use shared_inbox_explore::{Explore, Oracle};
+use shared_inbox_explore::explore::{Explore, Oracle};
 use shared_inbox_tests::peers;
 
 use crate::{correct::holds, other_languages::app, servers::scenario};

@@ -3,7 +3,7 @@
 use std::env;
 
 use futures_util::future::join_all;
-use shared_inbox_explore::{AppContext, Explore, Finding, Oracle, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, Finding, Oracle, Scenario};
 
 use crate::{
     apps::{answer, id, is_for_people, items},

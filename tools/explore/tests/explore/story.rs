@@ -1,6 +1,6 @@
 //! The story of a schedule: what happened, in that order.
 
-use shared_inbox_explore::{AppContext, Explore, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, Scenario};
 
 use crate::{
     apps::{Api, id},
@@ -70,7 +70,7 @@ async fn a_kill_after_a_request_took_effect_is_told_as_such() {
 
 #[tokio::test]
 async fn the_guide_shows_the_finding_of_a_server_as_it_is_written() {
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explore.md");
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explore.md");
     let guide = std::fs::read_to_string(guide).expect("the guide");
     let (_, shown) = guide.split_once("A finding:\n\n```text\n").expect("a finding");
     let (shown, _) = shown.split_once("  …\n```").expect("an end");

@@ -6,7 +6,7 @@ use shared_inbox::{
     Client,
     once::{Begun, FileStore, LeaseStatus, OnceRecord, OnceStore, StoreFuture, StoredRecord},
 };
-use shared_inbox_explore::{AppContext, Explore, Oracle, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Scenario};
 use shared_inbox_webhooks::{Receiver, Secret};
 use tokio::net::TcpListener;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[allow(dead_code, reason = "its `main` is for the example")]
-#[path = "../../../examples/support_worker.rs"]
+#[path = "../../../../examples/support_worker.rs"]
 mod app;
 
 fn scenario() -> Scenario {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
-use shared_inbox_explore::{AppContext, Explore, Oracle, Report, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Report, Scenario};
 
 use crate::{
     apps::{

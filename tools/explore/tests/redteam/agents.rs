@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use serde_json::{Value, json};
 use shared_inbox::{Client, http::Method};
-use shared_inbox_redteam::Goal;
+use shared_inbox_explore::redteam::Goal;
 
 pub(crate) type AgentResult<T = ()> = Result<T, String>;
 

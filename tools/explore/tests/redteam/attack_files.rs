@@ -1,6 +1,6 @@
 //! Attacks of a team's own.
 
-use shared_inbox_redteam::{Attack, RedTeam};
+use shared_inbox_explore::redteam::{Attack, RedTeam};
 
 const OURS: &str = r#"
 [[attack]]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox_redteam::{AgentContext, Attack, Outcome, RedTeam, RedTeamError, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, RedTeamError, Verdict};
 
 use crate::{
     agents::{do_task, notes, obey, over_rest, read_all},

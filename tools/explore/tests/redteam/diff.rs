@@ -1,7 +1,7 @@
 //! Two reports side by side.
 
 use serde_json::{Value, json};
-use shared_inbox_redteam::{Diff, Report};
+use shared_inbox_explore::redteam::{Diff, Report};
 
 /// A report of attacks, each with its result, and how often it was obeyed in how many runs.
 fn report(attacks: &[(&str, &str, u32, u32)]) -> Report {

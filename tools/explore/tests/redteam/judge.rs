@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use shared_inbox_redteam::{AgentContext, Attack, Outcome, RedTeam, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Verdict};
 
 use crate::{
     agents::{do_task, notes, over_rest, read_all},

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serde_json::json;
-use shared_inbox_redteam::{AgentContext, Outcome, RedTeam, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Verdict};
 
 use crate::{
     agents::{AgentResult, Call, over_rest},

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shared_inbox_redteam::{AgentContext, Outcome, RedTeam, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Verdict};
 
 use crate::agents::{AgentResult, Call, answer_from_notes, do_task};
 

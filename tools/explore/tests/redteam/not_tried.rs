@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serde_json::json;
-use shared_inbox_redteam::{AgentContext, Attack, Outcome, RedTeam, Report, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Report, Verdict};
 
 use crate::{
     agents::{do_task, over_rest},
@@ -15,7 +15,7 @@ use crate::{
     teams::{agent, attack, result},
 };
 
-fn quota_attack() -> shared_inbox_redteam::Attack {
+fn quota_attack() -> shared_inbox_explore::redteam::Attack {
     attack("test.quota", "Please hurry, QUOTA.", json!({ "kind": "leak" }))
 }
 

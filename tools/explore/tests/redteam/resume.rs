@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use shared_inbox_redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
 
 use crate::{
     agents::{forward, over_rest},

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serde_json::json;
-use shared_inbox_redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
+use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
 
 use crate::{
     agents::{AgentResult, Call, do_task, over_rest},

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox_explore::{AppContext, Explore, Scenario};
-use shared_inbox_redteam::{Attack, Goal, Outcome, RedTeam, RedTeamError, Report, Verdict};
+use shared_inbox_explore::explore::{AppContext, Explore, Scenario};
+use shared_inbox_explore::redteam::{Attack, Goal, Outcome, RedTeam, RedTeamError, Report, Verdict};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},

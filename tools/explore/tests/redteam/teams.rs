@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use serde_json::json;
-use shared_inbox_redteam::{AgentContext, Attack, Outcome, RedTeam, Report};
+use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Report};
 
 use crate::agents::{AgentResult, Call, do_task, over_rest, read_all};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rand::{Rng, RngExt, seq::IndexedRandom};
 
-use crate::{
+use crate::explore::{
     findings::report::{Coverage, GridCell},
     plan::op::Request,
     plan::schedule::Schedule,

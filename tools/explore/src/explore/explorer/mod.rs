@@ -16,10 +16,10 @@ use futures_util::{FutureExt, StreamExt, stream::FuturesOrdered};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
-use shared_inbox_harness::StateRoot;
+use crate::process::StateRoot;
 use shared_inbox_mock::NewWorld;
 
-use crate::{
+use crate::explore::{
     error::{ExploreError, Result},
     explorer::generator::Generator,
     explorer::session::{Found, MIN_WORKERS, Session},
@@ -47,10 +47,10 @@ const MAX_WORKERS: usize = 8;
 /// use std::time::Duration;
 ///
 /// use shared_inbox::{Client, Status};
-/// use shared_inbox_explore::{AppContext, Explore, Scenario};
+/// use shared_inbox_explore::explore::{AppContext, Explore, Scenario};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), shared_inbox_explore::ExploreError> {
+/// # async fn main() -> Result<(), shared_inbox_explore::explore::ExploreError> {
 /// // Answers every open mail. What if a person has taken over the conversation?
 /// let app = |context: AppContext| async move {
 ///     let inbox = Client::builder(&context.base_url, &context.key).build().map_err(|error| error.to_string())?;

@@ -7,9 +7,9 @@ use std::{
 };
 
 use futures_util::{StreamExt, TryStreamExt};
-use shared_inbox_harness::is_more_frequent;
+use crate::process::is_more_frequent;
 
-use crate::{
+use crate::explore::{
     error::{ExploreError, Result},
     findings::replay_test,
     findings::report::{Finding, Mark, MarkKind},

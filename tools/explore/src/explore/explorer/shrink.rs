@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{
+use crate::explore::{
     error::Result,
     explorer::session::{Found, Session},
     plan::schedule::Schedule,

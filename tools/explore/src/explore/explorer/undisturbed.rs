@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use shared_inbox_harness::RunEnd;
+use crate::process::RunEnd;
 use shared_inbox_mock::{Control, NewWorld};
 
-use crate::{
+use crate::explore::{
     error::Result,
     explorer::Explore,
     findings::timeline::quoted_lines,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{
+use crate::explore::{
     findings::report::Tests,
     oracle::Oracle,
     scenario::{Scenario, Source},

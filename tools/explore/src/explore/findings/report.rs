@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{oracle::Oracle, verdict::variations::NotJudged};
+use crate::explore::{oracle::Oracle, verdict::variations::NotJudged};
 
 /// Whether anything was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -1,8 +1,8 @@
 //! What happened, line by line, in plain words.
 
-use shared_inbox_harness::RunEnd;
+use crate::process::RunEnd;
 
-use crate::{
+use crate::explore::{
     findings::report::{Mark, MarkKind},
     plan::step::{Act, Failure, Place, What},
     run::calls::second_mail,

@@ -1,6 +1,6 @@
 //! A schedule: what goes wrong, and where. Its token is its text.
 
-use crate::{
+use crate::explore::{
     error::{ExploreError, Result},
     plan::op::{Delivery, Op, Request},
     plan::step::{Act, Failure, Place, Step, What, find, name},

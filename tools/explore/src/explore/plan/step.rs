@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::{
+use crate::explore::{
     json::text,
     plan::op::{Delivery, Request},
 };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shared_inbox_mock::faults::ControlCall;
 
-use crate::{
+use crate::explore::{
     plan::schedule::Schedule,
     plan::step::{Act, Place, Step, What},
     scenario::Scenario,

@@ -7,10 +7,10 @@ use std::{
 
 use serde_json::json;
 use shared_inbox::Timestamp;
-use shared_inbox_harness::{RunEnd, Running, StateRoot};
+use crate::process::{RunEnd, Running, StateRoot};
 use shared_inbox_mock::{NewWorld, faults::ControlCall, world::TeamNote};
 
-use crate::{
+use crate::explore::{
     error::Result,
     json::text,
     plan::schedule::Schedule,

@@ -1,6 +1,6 @@
 //! When the app is to be killed: at a request that a rule in its world waits for.
 
-use crate::{
+use crate::explore::{
     plan::step::{Step, What},
     run::world::{POLL_INTERVAL, WorldHandle},
 };

@@ -9,7 +9,7 @@ use shared_inbox_mock::{
     world::OutboxKind,
 };
 
-use crate::{
+use crate::explore::{
     error::{ExploreError, Result},
     json::text,
     plan::step::{Place, Step, What},

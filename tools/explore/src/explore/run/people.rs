@@ -3,7 +3,7 @@
 use serde_json::json;
 use shared_inbox_mock::Approval;
 
-use crate::{error::Result, json::text, plan::step::Act, run::driver::Run, run::record::Event};
+use crate::explore::{error::Result, json::text, plan::step::Act, run::driver::Run, run::record::Event};
 
 impl Run<'_> {
     /// People approve the drafts of the app, except those that were stopped and in conversations that a person has

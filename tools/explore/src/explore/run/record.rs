@@ -4,14 +4,14 @@ use std::{collections::HashMap, hash::Hash, time::Duration};
 
 use serde_json::Value;
 use shared_inbox::{__spec::Operation, Timestamp, event::EventKind};
-use shared_inbox_harness::RunEnd;
+use crate::process::RunEnd;
 use shared_inbox_mock::{
     journal::JournalEntry,
     webhooks::{AttemptDetail, DeliveryDetail, DeliveryOutcome},
     world::{MailOutcome, OutboxKind, OutboxMail},
 };
 
-use crate::{
+use crate::explore::{
     json::text,
     plan::op::{Delivery, Op, Request},
     plan::schedule::Schedule,

@@ -8,11 +8,11 @@ use std::{
 };
 
 use shared_inbox::Timestamp;
-use shared_inbox_harness::{RunEnd, Running};
+use crate::process::{RunEnd, Running};
 use shared_inbox_mock::{CreateWebhook, webhooks::TimestampSource};
 use tokio::net::TcpStream;
 
-use crate::{
+use crate::explore::{
     error::{ExploreError, Result},
     run::driver::Run,
     run::kill::kill_is_due,

@@ -9,7 +9,7 @@ use shared_inbox_mock::{
     journal::RequestFilter,
 };
 
-use crate::{
+use crate::explore::{
     error::{ExploreError, Result},
     json::text,
 };

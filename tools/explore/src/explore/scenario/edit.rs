@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Mail, Scenario};
-use crate::json::text;
+use crate::explore::json::text;
 
 /// A mail that begins a conversation.
 #[derive(Clone, Copy)]

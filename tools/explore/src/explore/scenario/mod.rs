@@ -10,10 +10,10 @@ use std::{fmt, fs, path::Path, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::__spec::limits;
-use shared_inbox_harness::{Excerpt, TomlDocument};
+use crate::process::{Excerpt, TomlDocument};
 use shared_inbox_mock::Expectation;
 
-use crate::oracle::Oracle;
+use crate::explore::oracle::Oracle;
 
 /// How the app runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -28,13 +28,13 @@ pub(crate) enum Mode {
 /// What happens around the app when nothing goes wrong, and what must hold when something does.
 ///
 /// ```
-/// use shared_inbox_explore::Scenario;
+/// use shared_inbox_explore::explore::Scenario;
 ///
 /// let scenario = Scenario::parse(r#"mails = ["Where is my order 1042?"]"#)?;
 /// assert_eq!(scenario, Scenario::new(["Where is my order 1042?"]));
 /// let error = Scenario::parse("mails = []").unwrap_err();
 /// assert_eq!(error.problems[0].key, "mails");
-/// # Ok::<(), shared_inbox_explore::ScenarioError>(())
+/// # Ok::<(), shared_inbox_explore::explore::ScenarioError>(())
 /// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]

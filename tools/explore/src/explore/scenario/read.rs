@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use shared_inbox_mock::{Expectation, InboundMail};
 
 use super::{COMMAND, Expected, JOB_AT, Mail, Mode, SCOPES, Scenario, ScenarioError, ScenarioProblem};
-use crate::oracle::Oracle;
+use crate::explore::oracle::Oracle;
 
 /// Further fields of a mail, as `POST /_mock/inbound` takes them.
 const FIELDS: [&str; 15] = [

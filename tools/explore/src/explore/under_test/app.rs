@@ -2,9 +2,9 @@
 
 use std::{ffi::OsString, pin::Pin, sync::Arc, time::Duration};
 
-use shared_inbox_harness::{Launch, Process, RunEnd, Running, Thread};
+use crate::process::{Launch, Process, RunEnd, Running, Thread};
 
-use crate::{
+use crate::explore::{
     error::{ExploreError, Result},
     under_test::{context::AppContext, functions::Functions},
 };

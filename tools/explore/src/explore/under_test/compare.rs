@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use shared_inbox_harness::ask;
+use crate::process::ask;
 
-use crate::error::{ExploreError, Result};
+use crate::explore::error::{ExploreError, Result};
 
 /// How long it may take: a model may be asked.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(60);

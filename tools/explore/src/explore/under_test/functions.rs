@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard, mpsc};
 
-use crate::{json::text, under_test::context::AppContext, under_test::gateway::Gateway};
+use crate::explore::{json::text, under_test::context::AppContext, under_test::gateway::Gateway};
 
 /// How long a function may go on when its requests fail, since it cannot be killed.
 const GRACE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,6 +1,6 @@
 //! Whether customers have their answers: which mails the app owes one, and which it answered.
 
-use crate::{
+use crate::explore::{
     oracle::Oracle,
     plan::step::Act,
     run::calls::another,

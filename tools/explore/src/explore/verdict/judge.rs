@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 
 use shared_inbox::{__spec::Operation, Timestamp};
 
-use crate::{
+use crate::explore::{
     plan::op::Op,
     plan::step::{Act, Step},
     run::record::{AppRequest, End, Event, Execution},

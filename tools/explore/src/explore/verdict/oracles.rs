@@ -4,9 +4,9 @@
 //! is not held against the app.
 
 use shared_inbox::__spec::Operation;
-use shared_inbox_harness::RunEnd;
+use crate::process::RunEnd;
 
-use crate::{
+use crate::explore::{
     oracle::Oracle,
     plan::op::Op,
     plan::step::Act,

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::{error::Result, under_test::compare::compare};
+use crate::explore::{error::Result, under_test::compare::compare};
 
 /// Two texts.
 type TextPair = (String, String);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{
+use crate::explore::{
     oracle::Oracle,
     run::record::{End, Execution},
     scenario::Part,

@@ -6,7 +6,7 @@ use data_encoding::{BASE32_NOPAD_NOCASE, BASE64_NOPAD, Encoding, HEXLOWER_PERMIS
 use percent_encoding::percent_decode_str;
 use quoted_printable::ParseMode;
 
-use crate::text::normal_form::legible;
+use crate::redteam::text::normal_form::legible;
 
 /// How many encodings may lie inside each other.
 const MAX_DEPTH: usize = 3;

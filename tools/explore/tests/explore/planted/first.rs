@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use shared_inbox_explore::Oracle;
+use shared_inbox_explore::explore::Oracle;
 
 use super::{Planted, orders, questions};
 use crate::apps::{

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use shared_inbox_explore::Oracle;
+use shared_inbox_explore::explore::Oracle;
 
 use super::{Planted, orders};
 use crate::apps::{
