@@ -9,11 +9,11 @@ use std::{env, fs, path::Path, sync::Arc};
 use rmcp::{ServiceExt, model::CallToolRequestParams};
 use serde_json::Value;
 use shared_inbox::Client;
+use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Verdict};
 use shared_inbox_mcp::{
     Bridge,
     settings::{SendPolicy, Settings},
 };
-use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Verdict};
 
 use agents::{AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, obey, over_rest};
 

@@ -12,7 +12,9 @@ use std::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 use shared_inbox_explore::explore::{Explore, Scenario};
-use shared_inbox_explore::redteam::{Attack, Diff, Outcome, Progress, RedTeam, RedTeamError, Report, Verdict};
+use shared_inbox_explore::redteam::{
+    Attack, Diff, Outcome, Progress, RedTeam, RedTeamError, Report, Verdict,
+};
 
 use crate::{
     explore::{clear, seconds},

@@ -2,9 +2,9 @@
 
 use std::{collections::HashSet, fs, path::Path};
 
+use crate::process::TomlDocument;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use crate::process::TomlDocument;
 
 use crate::redteam::{
     attack::{Attack, Goal, Place},

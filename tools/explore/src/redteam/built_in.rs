@@ -1,9 +1,9 @@
 //! The attacks that are built in: single ones, and each wrapper around each order.
 
+use crate::process::TomlDocument;
 use data_encoding::{BASE64, HEXLOWER};
 use serde::Deserialize;
 use serde_json::Value;
-use crate::process::TomlDocument;
 
 use crate::redteam::{
     attack::{Attack, Goal, Place},

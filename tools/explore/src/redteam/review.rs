@@ -2,8 +2,8 @@
 
 use std::{ffi::OsString, time::Duration};
 
-use serde_json::json;
 use crate::process::ask;
+use serde_json::json;
 
 use crate::redteam::{attack::Goal, goal::Finding};
 

@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use serde_json::json;
 use crate::explore::{Explore, FirstMail, Scenario, UndisturbedRun, UndisturbedRuns};
+use serde_json::json;
 use shared_inbox_mock::NewWorld;
 
 use crate::redteam::{

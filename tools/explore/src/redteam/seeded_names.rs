@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
+use crate::process::TomlDocument;
 use serde::Deserialize;
 use serde_json::Value;
-use crate::process::TomlDocument;
 
 const FIRST_NAMES: &str =
     "Kim Nora Ravi Lena Omar Sofia Paul Mei Grace Jonas Aisha Tomas Ines Victor Hana Diego Freya Samir";

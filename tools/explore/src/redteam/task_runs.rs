@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use shared_inbox::Scope;
 use crate::process::StateRoot;
+use shared_inbox::Scope;
 use shared_inbox_mock::{MockServer, NewKey, NewWorld};
 
 use crate::redteam::{

@@ -2,9 +2,9 @@
 
 use std::{collections::HashSet, ffi::OsString, sync::Arc, time::Duration};
 
+use crate::explore::Explore;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use crate::explore::Explore;
 
 use crate::redteam::{
     agent::{Agent, AgentContext, Subject},

@@ -3,7 +3,9 @@
 use std::{future::Future, time::Duration};
 
 use serde_json::json;
-use shared_inbox_explore::redteam::{AgentContext, Attack, AttackResult, Goal, Outcome, RedTeam, Report, Verdict};
+use shared_inbox_explore::redteam::{
+    AgentContext, Attack, AttackResult, Goal, Outcome, RedTeam, Report, Verdict,
+};
 
 use crate::agents::{
     AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, over_rest, read_all,

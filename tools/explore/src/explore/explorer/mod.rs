@@ -12,11 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::process::StateRoot;
 use futures_util::{FutureExt, StreamExt, stream::FuturesOrdered};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
-use crate::process::StateRoot;
 use shared_inbox_mock::NewWorld;
 
 use crate::explore::{

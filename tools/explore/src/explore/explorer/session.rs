@@ -6,8 +6,8 @@ use std::{
     time::Instant,
 };
 
-use futures_util::{StreamExt, TryStreamExt};
 use crate::process::is_more_frequent;
+use futures_util::{StreamExt, TryStreamExt};
 
 use crate::explore::{
     error::{ExploreError, Result},

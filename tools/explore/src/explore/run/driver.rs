@@ -5,9 +5,9 @@ use std::{
     time::Duration,
 };
 
+use crate::process::{RunEnd, Running, StateRoot};
 use serde_json::json;
 use shared_inbox::Timestamp;
-use crate::process::{RunEnd, Running, StateRoot};
 use shared_inbox_mock::{NewWorld, faults::ControlCall, world::TeamNote};
 
 use crate::explore::{

@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 
+use crate::process::RunEnd;
 use serde_json::Value;
 use shared_inbox::{__spec::Operation, Timestamp, event::EventKind};
-use crate::process::RunEnd;
 use shared_inbox_mock::{
     journal::JournalEntry,
     webhooks::{AttemptDetail, DeliveryDetail, DeliveryOutcome},

@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shared_inbox::Timestamp;
 use crate::process::{RunEnd, Running};
+use shared_inbox::Timestamp;
 use shared_inbox_mock::{CreateWebhook, webhooks::TimestampSource};
 use tokio::net::TcpStream;
 

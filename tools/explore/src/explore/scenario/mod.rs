@@ -7,10 +7,10 @@ pub use self::edit::FirstMail;
 
 use std::{fmt, fs, path::Path, time::Duration};
 
+use crate::process::{Excerpt, TomlDocument};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::__spec::limits;
-use crate::process::{Excerpt, TomlDocument};
 use shared_inbox_mock::Expectation;
 
 use crate::explore::oracle::Oracle;

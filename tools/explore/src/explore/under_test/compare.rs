@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use crate::process::ask;
+use serde_json::json;
 
 use crate::explore::error::{ExploreError, Result};
 

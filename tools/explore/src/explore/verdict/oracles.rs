@@ -3,8 +3,8 @@
 //! What nobody could see is no finding: what someone does between the app's last read of a conversation and its request
 //! is not held against the app.
 
-use shared_inbox::__spec::Operation;
 use crate::process::RunEnd;
+use shared_inbox::__spec::Operation;
 
 use crate::explore::{
     oracle::Oracle,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{
+use crate::front_door::{
     packages::NEWEST_VITEST,
     project::{Project, assert_has, ended, until},
 };

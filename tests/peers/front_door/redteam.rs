@@ -1,6 +1,6 @@
 //! The fixtures that hold an agent against hostile email: a test case for each attack.
 
-use crate::{
+use crate::front_door::{
     packages::NEWEST_VITEST,
     project::{Project, assert_has, ended},
 };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use shared_inbox::Direction;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
-use crate::run::{command, example, finish, has_python, output, python, text};
+use shared_inbox_peer_tests::{command, example, finish, has_python, output, python, text};
 
 /// The example, with a service of ours in the environment.
 fn against(mock: &MockServer, name: &str) -> Command {

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::{
+use crate::front_door::{
     packages::{NEWEST_VITEST, OLDEST_VITEST},
     project::{Project, assert_has, ended},
-    run::root,
 };
+use shared_inbox_peer_tests::root;
 
 #[test]
 fn a_server_that_died_fails_the_pytest_tests_that_use_it_with_one_line_each() {

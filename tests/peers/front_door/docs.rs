@@ -14,9 +14,9 @@ use std::{
 use serde_json::Value;
 use shared_inbox_mock::MockServer;
 
-use crate::{
-    mcp::Session,
-    run::{cargo, command, example, finish, found_from_the_root, program, python, root, text},
+use crate::front_door::mcp::Session;
+use shared_inbox_peer_tests::{
+    cargo, command, example, finish, found_from_the_root, program, python, root, text,
 };
 
 fn readme() -> String {

@@ -12,10 +12,8 @@ use std::{
 
 use shared_inbox_tests::peers;
 
-use crate::{
-    packages::{newcomer, node_packages, python_packages},
-    run::{output, program, root, text},
-};
+use crate::front_door::packages::{newcomer, node_packages, python_packages};
+use shared_inbox_peer_tests::{output, program, root, text};
 
 /// The tests of an app, and our packages as they stand in the repository.
 pub(crate) struct Project {
@@ -29,10 +27,7 @@ impl Project {
         let home = tempfile::tempdir().expect("a directory");
         let mock = home.path().join("mock");
         symlink(program("shared-inbox-mock"), &mock).expect("a link");
-        for file in fs::read_dir(root().join("tests/front-door/tests/front_door/runs"))
-            .expect("they are there")
-            .flatten()
-        {
+        for file in fs::read_dir(root().join("tests/peers/runs")).expect("they are there").flatten() {
             fs::copy(file.path(), home.path().join(file.file_name())).expect("a copy");
         }
         Self { home, mock }

@@ -14,7 +14,7 @@ use std::{
 use serde_json::Value;
 use shared_inbox_tests::peers;
 
-use crate::run::{cargo, command, found_from_the_root, output, root, text};
+use shared_inbox_peer_tests::{cargo, command, found_from_the_root, output, root, text};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const STAND_INS: [&str; 9] = ["cargo", "rustup", "sudo", "pip", "maturin", "docker", "npm", "npx", "gh"];
@@ -41,7 +41,7 @@ impl Release {
         let bin = home.path().join("bin");
         fs::create_dir_all(&bin).expect("a directory");
         for name in STAND_INS {
-            let stand_in = root().join("tests/front-door/tests/front_door/release/stand-in");
+            let stand_in = root().join("tests/peers/front_door/release/stand-in");
             std::os::unix::fs::symlink(stand_in, bin.join(name)).expect("a link");
         }
         for name in ["shared-inbox-mock", "shared-inbox-mcp"] {

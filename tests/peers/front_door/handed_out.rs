@@ -17,10 +17,8 @@ use std::{
 use serde_json::Value;
 use shared_inbox_tests::peers;
 
-use crate::{
-    packages::{newcomer, run},
-    run::{c_compiler_of, cargo, get, output, root, static_target, text},
-};
+use crate::front_door::packages::{newcomer, run};
+use shared_inbox_peer_tests::{c_compiler_of, cargo, get, output, root, static_target, text};
 
 const CRATES: [&str; 9] = [
     "shared-inbox",

@@ -11,7 +11,9 @@ use std::{
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use crate::run::{c_compiler_of, cargo, forget_package, has_python, program, root, static_target, text};
+use shared_inbox_peer_tests::{
+    c_compiler_of, cargo, forget_package, has_python, program, root, static_target, text,
+};
 
 /// Runs it to its end; gives what it said.
 pub(crate) fn run(command: &mut Command) -> String {

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use crate::{
+use crate::front_door::{
     docs::blocks,
     mcp::Session,
     packages::{newcomer, run, with_npm, with_wheel},
-    run::{cargo, command, program, root, text},
 };
+use shared_inbox_peer_tests::{cargo, command, program, root, text};
 
 const TESTING: &str = "docs/testing.md";
 const SKILLS: [&str; 2] =

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::run::{cargo, program, root, text};
+use shared_inbox_peer_tests::{cargo, program, root, text};
 
 fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))

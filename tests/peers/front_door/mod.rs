@@ -21,7 +21,4 @@ mod project;
 mod redteam;
 #[cfg(target_os = "linux")]
 mod release;
-mod run;
 mod signs;
-#[cfg(unix)]
-mod workflows;

@@ -1,4 +1,5 @@
-//! Running programs as a newcomer would.
+//! Runs programs as a newcomer would.
+#![forbid(unsafe_code)]
 
 use std::{
     env,
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use shared_inbox_tests::peers::skip;
 
 /// The root of the workspace, where a newcomer stands.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)
@@ -24,7 +25,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// A program that knows nothing of an inbox or a terminal in this environment.
-pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
     for name in ["SHARED_INBOX_BASE_URL", "SHARED_INBOX_API_KEY", "SHARED_INBOX_WEBHOOK_SECRET"] {
@@ -34,18 +35,18 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
 }
 
 /// One of the examples.
-pub(crate) fn example(name: &str) -> Command {
+pub fn example(name: &str) -> Command {
     command(built(&["--example", name], name))
 }
 
 /// A program of the workspace.
-pub(crate) fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     built(&["--bin", name, "--example", "triage"], name)
 }
 
 /// Whether `cargo run` and `cargo build` find this example or program from the root, without being told where it is or
 /// what to turn on.
-pub(crate) fn found_from_the_root(kind: &str, name: &str) -> bool {
+pub fn found_from_the_root(kind: &str, name: &str) -> bool {
     let said = cargo().args(["metadata", "--no-deps", "--offline", "--format-version=1"]).output();
     let all: Value = serde_json::from_slice(&said.expect("cargo runs").stdout).expect("cargo writes JSON");
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -56,7 +57,7 @@ pub(crate) fn found_from_the_root(kind: &str, name: &str) -> bool {
 }
 
 /// The cargo that runs this test.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     forget_package(&mut cargo);
     cargo
@@ -64,7 +65,7 @@ pub(crate) fn cargo() -> Command {
 
 /// Takes away what cargo told this test of its package. The build script of `ring` looks at these variables: with others than
 /// before, it and everything behind it would be built again, here and in the next `cargo test`.
-pub(crate) fn forget_package(command: &mut Command) {
+pub fn forget_package(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if name
             .to_str()
@@ -114,7 +115,7 @@ fn built(what: &[&str], name: &str) -> PathBuf {
 }
 
 /// The target whose programs are static, where its standard library can be had.
-pub(crate) fn static_target() -> Option<String> {
+pub fn static_target() -> Option<String> {
     static TARGET: OnceLock<Option<String>> = OnceLock::new();
     let find = || {
         let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
@@ -128,12 +129,12 @@ pub(crate) fn static_target() -> Option<String> {
 }
 
 /// The variable that names the C compiler for a target.
-pub(crate) fn c_compiler_of(target: &str) -> String {
+pub fn c_compiler_of(target: &str) -> String {
     format!("CC_{}", target.replace('-', "_"))
 }
 
 /// Runs a program to its end, and gives what it wrote. It must succeed within two minutes.
-pub(crate) fn finish(command: &mut Command) -> String {
+pub fn finish(command: &mut Command) -> String {
     let output = output(command);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{command:?} ended with {}\n{out}\n{err}", output.status);
@@ -141,7 +142,7 @@ pub(crate) fn finish(command: &mut Command) -> String {
 }
 
 /// Runs a program to its end, however it ends.
-pub(crate) fn output(command: &mut Command) -> Output {
+pub fn output(command: &mut Command) -> Output {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     let (done, waiting) = mpsc::channel();
@@ -154,13 +155,13 @@ pub(crate) fn output(command: &mut Command) -> Output {
 }
 
 /// Whether there is a Python; says so where there is none.
-pub(crate) fn has_python() -> bool {
+pub fn has_python() -> bool {
     let found = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     found || skip("there is no Python").unwrap_or(false)
 }
 
 /// Runs Python tests that start the mock's program.
-pub(crate) fn python(script: &str) {
+pub fn python(script: &str) {
     if !has_python() {
         return;
     }
@@ -174,7 +175,7 @@ pub(crate) fn python(script: &str) {
 }
 
 /// What a server on this machine answers, head and body; by hand, since this crate has no HTTP client.
-pub(crate) fn get(url: &str, key: &str) -> String {
+pub fn get(url: &str, key: &str) -> String {
     let (host, path) = url.strip_prefix("http://").and_then(|it| it.split_once('/')).expect("a plain URL");
     let mut server = TcpStream::connect(host).expect("it listens");
     let head = format!("Host: {host}\r\nAuthorization: Bearer {key}\r\nConnection: close");
@@ -184,6 +185,7 @@ pub(crate) fn get(url: &str, key: &str) -> String {
     answer
 }
 
-pub(crate) fn text(bytes: &[u8]) -> String {
+/// Returns what a program wrote.
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
 }

@@ -1,2 +1,0 @@
-//! Holds nothing: the tests of this package are in `tests/front_door`.
-#![forbid(unsafe_code)]
