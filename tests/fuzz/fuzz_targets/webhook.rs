@@ -4,7 +4,7 @@
 //! clock stands still and the secrets are known, so the seeds hold requests that verify.
 //!
 //!     cargo +nightly fuzz run webhook        # for as long as you like
-//!     .ci/fuzz                               # for a minute, with any compiler
+//!     scripts/fuzz                               # for a minute, with any compiler
 
 #![no_main]
 
