@@ -77,7 +77,7 @@ async fn a_program_that_does_not_exist_is_named() {
 
 #[test]
 fn a_folder_for_state_is_removed_with_its_value() {
-    let root = StateRoot::new("shared-inbox-harness-test-").expect("a folder");
+    let root = StateRoot::new("shared-inbox-process-test-").expect("a folder");
     let folder = root.folder().expect("a folder");
     let path = folder.0.clone();
     assert!(path.is_dir());
@@ -90,7 +90,7 @@ fn a_folder_for_state_is_removed_with_its_value() {
 fn roots_that_are_made_side_by_side_do_not_remove_each_other() {
     let make = || {
         for _ in 0..300 {
-            let root = StateRoot::new("shared-inbox-harness-race-").expect("a folder");
+            let root = StateRoot::new("shared-inbox-process-race-").expect("a folder");
             let folders: Vec<_> = (0..3).map(|_| root.folder().expect("a folder in it")).collect();
             assert!(folders.iter().all(|folder| folder.0.exists()));
         }
