@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use data_encoding::{BASE32_NOPAD_NOCASE, BASE64_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
+use html5gum::{State, Token, Tokenizer};
 use percent_encoding::percent_decode_str;
 use quoted_printable::ParseMode;
 
@@ -70,7 +71,16 @@ fn entities(text: &str) -> Vec<String> {
     if !text.contains('&') {
         return Vec::new();
     }
-    vec![htmlize::unescape(text).into_owned()]
+    // In this state a tokenizer decodes references and leaves tags as they are.
+    let mut tokenizer = Tokenizer::new(text);
+    tokenizer.set_state(State::RcData);
+    let mut decoded = String::with_capacity(text.len());
+    for token in tokenizer.flatten() {
+        if let Token::String(part) = token {
+            decoded.push_str(&String::from_utf8_lossy(&part));
+        }
+    }
+    vec![decoded]
 }
 
 fn percent(text: &str) -> Vec<String> {
