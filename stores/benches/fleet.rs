@@ -1,7 +1,7 @@
 //! What a reservation costs when slots are kept in a store: beside a bare `PING` on a connection of the same kind, and
 //! beside the smallest script that reads the clock and writes one element.
 //!
-//!     cargo bench -p shared-inbox --features redis --bench fleet
+//!     cargo bench -p shared-inbox-stores --features redis --bench fleet
 //!
 //! Rounds of all three in turn, with 1, 8 and 64 callers on one connection each. A store from PyPI is started for it, unless
 //! `STORE_URL` names one. Told are the medians over all rounds; the ratio is the median of the rounds' ratios, since all
@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use redis::aio::MultiplexedConnection;
 use shared_inbox::{
     ApiKey,
-    rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter},
+    rate_limit::{AcquireRequest, Priority, RateLimiter},
 };
+use shared_inbox_stores::Redis;
 use shared_inbox_tests::stores;
 
 const ROUNDS: usize = 15;
@@ -67,9 +68,10 @@ async fn main() {
 
 /// How long it takes to be told that a call cannot make it.
 async fn refusals(url: &str) -> Duration {
-    let limiter = RedisLimiter::builder(url).connect().await.unwrap();
+    let redis = Redis::connect(url).await.unwrap();
+    let limiter = redis.limiter().await.unwrap();
     let key = ApiKey::parse(format!("rk_test_{:048}", std::process::id())).unwrap().fingerprint();
-    assert!(RedisLimiter::builder(url).declare_unused(key).await.unwrap());
+    assert!(redis.limiter().declare_unused(key).await.unwrap());
     let request = AcquireRequest::new(Priority::Interactive).key(key);
     while limiter.acquire(request).await.is_ok() {}
     let limiter = Arc::new(limiter);
@@ -143,12 +145,13 @@ async fn scripts(url: &str, callers: usize, round: usize) -> (Duration, Duration
 
 /// Calls that come together go together, as they do with a key that many use.
 async fn reservations(url: &str, callers: usize, round: usize) -> (Duration, Duration) {
-    let limiter = Arc::new(RedisLimiter::builder(url).connect().await.unwrap());
+    let redis = Redis::connect(url).await.unwrap();
+    let limiter = Arc::new(redis.limiter().await.unwrap());
     let first = (std::process::id() as usize * 100 + callers) * 10_000 + round * 100;
     let mut keys = Vec::new();
     for number in 0..=DECISIONS.div_ceil(FOR_A_KEY) {
         let key = ApiKey::parse(format!("rk_test_{:048}", first + number)).unwrap().fingerprint();
-        assert!(RedisLimiter::builder(url).declare_unused(key).await.unwrap());
+        assert!(redis.limiter().declare_unused(key).await.unwrap());
         keys.push(key);
     }
     let (keys, next) = (Arc::new(keys), Arc::new(AtomicUsize::new(0)));

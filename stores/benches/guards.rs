@@ -1,7 +1,7 @@
 //! A guarded event on Valkey and on PostgreSQL beside the bare statements that one would write for it without fences, leases
 //! and suites, on the same client library: with 1, 8 and 64 callers, in one run.
 //!
-//!     cargo bench -p shared-inbox-webhooks --bench stores
+//!     cargo bench -p shared-inbox-stores --all-features --bench guards
 //!
 //! Both sides run in turns. What counts is the median of an event's time, and the events in a second.
 
@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use redis::aio::ConnectionManager;
+use redis::aio::MultiplexedConnection;
+use shared_inbox_stores::{Postgres, PostgresGuard, Redis};
 use shared_inbox_tests::stores;
-use shared_inbox_webhooks::replay::{
-    Claim, Delivery, Mark, PostgresGuard, RedisGuard, ReplayGuard, TransactionalInbox,
-};
+use shared_inbox_webhooks::replay::{Claim, Delivery, Mark, ReplayGuard, TransactionalInbox};
 use sqlx::PgPool;
 
 const CALLERS: [usize; 3] = [1, 8, 64];
@@ -31,9 +30,9 @@ async fn main() {
         "", "callers", "bare", "guarded", "bare/s", "guarded/s"
     );
     if let Some(store) = stores::valkey() {
-        let guard = RedisGuard::connect(&store.url()).await.unwrap();
+        let guard = Redis::connect(store.url()).await.unwrap().guard();
         let client = redis::Client::open(store.url()).unwrap();
-        let connection = ConnectionManager::new(client).await.unwrap();
+        let connection = client.get_multiplexed_async_connection().await.unwrap();
         compare(
             "Valkey: SET NX PX, SET PX",
             event(move |n| set_twice(connection.clone(), n)),
@@ -42,9 +41,9 @@ async fn main() {
         .await;
     }
     if let Some(store) = stores::postgres() {
-        let guard = PostgresGuard::connect(&store.url()).await.unwrap();
-        guard.create_table().await.unwrap();
-        let pool = guard.pool().clone();
+        let postgres = Postgres::connect(&store.url()).await.unwrap();
+        postgres.create_tables().await.unwrap();
+        let (pool, guard) = (postgres.pool().clone(), postgres.guard());
         let table = "create table bare (endpoint text, event text, state text, until timestamptz, primary key (endpoint, event))";
         sqlx::query(table).execute(&pool).await.unwrap();
         let (bare, guarded) = (pool.clone(), guard.clone());
@@ -121,7 +120,7 @@ async fn mark_in_transaction(guard: PostgresGuard, n: u64) {
     TransactionalInbox::commit(&guard, transaction).await.unwrap();
 }
 
-async fn set_twice(mut connection: ConnectionManager, n: u64) {
+async fn set_twice(mut connection: MultiplexedConnection, n: u64) {
     let key = format!("bare:bench:evt_{n}");
     let claim = redis::cmd("SET").arg(&key).arg("claimed").arg("NX").arg("PX").arg(60_000).to_owned();
     assert_eq!(claim.query_async::<Option<String>>(&mut connection).await.unwrap().as_deref(), Some("OK"));

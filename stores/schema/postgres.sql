@@ -1,6 +1,7 @@
--- The marks of handled webhook events, schema version 3. Plain statements that can be run again and that bring an older table up
--- to date: give this file to a migration tool, or call `PostgresGuard::create_table`. Receivers of a release with another
--- version answer 503 until they are replaced; the service repeats what they rejected.
+-- What machines share in PostgreSQL, schema version 1. Plain statements that can be run again: give this file to a migration tool,
+-- or call `Postgres::create_tables`.
+
+-- The marks of handled webhook events.
 create table if not exists shared_inbox_webhooks (
     -- Tells apps that share a database apart.
     namespace text not null default '',
@@ -20,23 +21,23 @@ create table if not exists shared_inbox_webhooks (
     error text,
     primary key (namespace, endpoint, event)
 ) with (fillfactor = 70);
--- From version 1, which had no namespaces.
-do $$ begin
-    if not exists (select from pg_attribute
-        where attrelid = 'shared_inbox_webhooks'::regclass and attname = 'namespace' and not attisdropped)
-    then
-        alter table shared_inbox_webhooks add column namespace text not null default '';
-        alter table shared_inbox_webhooks drop constraint shared_inbox_webhooks_pkey,
-            add primary key (namespace, endpoint, event);
-    end if;
-end $$;
--- From version 2, which had no dead letters.
-alter table shared_inbox_webhooks add column if not exists runs integer not null default 0,
-    add column if not exists dead_at timestamptz, add column if not exists event_type text,
-    add column if not exists body bytea, add column if not exists error text;
 create index if not exists shared_inbox_webhooks_dead on shared_inbox_webhooks (namespace, dead_at)
     where dead_at is not null;
 -- To find what is old: the sweep goes by the fence, in this order. Of what a step changes nothing has an index, so that the row's
 -- other index entries stay.
 create index if not exists shared_inbox_webhooks_fence on shared_inbox_webhooks (fence);
-comment on table shared_inbox_webhooks is 'shared-inbox-webhooks, schema version 3';
+
+-- The records of `once` keys.
+create table if not exists shared_inbox_once (
+    namespace text not null,
+    key text not null,
+    fingerprint text not null,
+    record text not null,
+    is_finished boolean not null,
+    is_taken_over boolean not null,
+    fence bigint not null,
+    until timestamptz not null,
+    primary key (namespace, key)
+);
+
+comment on table shared_inbox_webhooks is 'shared-inbox-stores, schema version 1';

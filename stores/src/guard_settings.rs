@@ -1,61 +1,56 @@
-//! What the guards on stores have in common.
+//! What the guards have in common.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::dead_letter::CountedClaim;
-use super::guard::{Delivery, FencingToken, GuardError, ReplayGuard};
-use super::supervise::log;
-use super::{LEASE, RETRY_WINDOW};
-pub(super) use crate::setters::setters;
+use shared_inbox_webhooks::replay::{
+    ClaimStatus, CountedClaim, Delivery, FencingToken, GuardError, LEASE, RETRY_WINDOW, ReplayGuard,
+};
 
-/// How long one step may take by default.
-pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long one step may take by default. The service waits 10 seconds for a response, and an event takes two steps.
+pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The settings of a guard on a store, in its field `settings`.
+/// The settings of a guard, in its field `settings`.
 #[derive(Clone, Debug)]
-pub(super) struct StoreSettings {
-    pub(super) namespace: Arc<str>,
-    pub(super) lease: Duration,
-    pub(super) retention: Duration,
-    pub(super) timeout: Duration,
+pub(crate) struct GuardSettings {
+    pub(crate) namespace: Arc<str>,
+    pub(crate) lease: Duration,
+    pub(crate) retention: Duration,
 }
 
-impl StoreSettings {
-    pub(super) fn new(namespace: &str) -> Self {
-        let namespace = namespace.into();
-        Self { namespace, lease: LEASE, retention: RETRY_WINDOW, timeout: STORE_TIMEOUT }
+impl GuardSettings {
+    pub(crate) fn new(namespace: impl Into<Arc<str>>) -> Self {
+        Self { namespace: namespace.into(), lease: LEASE, retention: RETRY_WINDOW }
     }
 }
 
-macro_rules! store_settings {
+macro_rules! guard_settings {
     () => {
-        /// Sets a name for this app's marks. Two apps that share a store need two.
+        /// Sets how long a claim lasts unless it is renewed: a [minute](shared_inbox_webhooks::replay::LEASE) by default.
+        /// PostgreSQL also ends a transaction that is idle for this long.
         #[must_use]
-        pub fn namespace(mut self, namespace: impl Into<std::sync::Arc<str>>) -> Self {
-            self.settings.namespace = namespace.into();
+        pub fn lease(mut self, lease: Duration) -> Self {
+            self.settings.lease = lease;
             self
         }
 
-        setters! {
-            /// Sets how long a claim lasts unless it is renewed: a minute by default ([`LEASE`](super::LEASE)). PostgreSQL also
-            /// ends a transaction that is idle for this long.
-            lease(settings.lease): Duration;
-
-            /// Sets how long a handled event is remembered: 28 hours by default ([`RETRY_WINDOW`](super::RETRY_WINDOW)).
-            retention(settings.retention): Duration;
-
-            /// Sets how long a step may take before the store counts as unavailable: 2 seconds by default. The service waits 10
-            /// seconds for a response, and an event takes two steps. A handler's own statements are not steps.
-            timeout(settings.timeout): Duration;
+        /// Sets how long a handled event is remembered: [28 hours](shared_inbox_webhooks::replay::RETRY_WINDOW) by default.
+        #[must_use]
+        pub fn retention(mut self, retention: Duration) -> Self {
+            self.settings.retention = retention;
+            self
         }
     };
 }
-pub(super) use store_settings;
+pub(crate) use guard_settings;
+
+pub(crate) fn held_if(is_held: bool) -> ClaimStatus {
+    if is_held { ClaimStatus::Held } else { ClaimStatus::Lost }
+}
 
 /// Releases a claim in the background. One that cannot be released expires.
-pub(super) fn release_later(guard: impl ReplayGuard + 'static, delivery: &Delivery, fence: FencingToken) {
+pub(crate) fn release_later(guard: impl ReplayGuard + 'static, delivery: &Delivery, fence: FencingToken) {
     let delivery = delivery.clone();
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         runtime.spawn(async move { guard.release(&delivery, fence).await });
@@ -63,7 +58,7 @@ pub(super) fn release_later(guard: impl ReplayGuard + 'static, delivery: &Delive
 }
 
 /// Runs a step of a store, and fails when it takes longer than `time`.
-pub(super) async fn in_time<T, E: Error + Send + Sync + 'static>(
+pub(crate) async fn in_time<T, E: Error + Send + Sync + 'static>(
     time: Duration,
     step: impl Future<Output = Result<T, E>>,
 ) -> Result<T, GuardError> {
@@ -75,10 +70,11 @@ pub(super) async fn in_time<T, E: Error + Send + Sync + 'static>(
 
 /// Returns a granted claim. Logs where an earlier claim had expired: its holder may have had an effect before it was killed
 /// or stood still, so that the event takes effect twice.
-pub(super) fn granted(delivery: &Delivery, fence: i64, run: i64, has_lapsed: bool) -> CountedClaim {
+pub(crate) fn granted(delivery: &Delivery, fence: i64, run: i64, has_lapsed: bool) -> CountedClaim {
     if has_lapsed {
         let text = "a webhook's claim ran out before its end was noted: the event is handled again";
-        log!(WARN, delivery, "{text}");
+        let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
+        tracing::warn!(endpoint, event, event_type, "{text}");
     }
     let run = u32::try_from(run).unwrap_or(u32::MAX);
     CountedClaim::granted(FencingToken::new(fence.unsigned_abs()), run, has_lapsed)

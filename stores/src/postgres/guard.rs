@@ -1,75 +1,44 @@
 //! A replay guard on PostgreSQL, and the one form that is exactly once: the mark inside the handler's own transaction.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use derive_where::derive_where;
 use futures_util::TryFutureExt;
-use sqlx::postgres::{PgArguments, PgPool, PgPoolOptions, PgRow};
+use shared_inbox_webhooks::replay::{
+    Claim, ClaimStatus, ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken,
+    GuardError, GuardFuture, Mark, ReplayGuard, TransactionalInbox,
+};
+use sqlx::postgres::{PgArguments, PgPool, PgRow};
 use sqlx::query::Query;
-use sqlx::{Connection, FromRow, PgConnection, PgExecutor, Postgres, Row, Transaction};
+use sqlx::{FromRow, PgConnection, PgExecutor, Postgres, Row, Transaction};
 
-use super::dead_letter::{ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard};
-use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
-use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, setters, store_settings};
-use super::transaction::{Mark, TransactionalInbox};
-
-mod statements;
+use super::statements;
+use crate::guard_settings::{GuardSettings, granted, guard_settings, held_if, in_time, release_later};
 
 /// How often one process removes old marks.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Remembers events in a table of PostgreSQL, which all receivers share.
+/// Remembers events in a table of PostgreSQL, which all receivers share: [`Postgres::guard`](crate::Postgres::guard).
 ///
 /// As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a [`TransactionalInbox`] it
 /// writes the mark inside the transaction of the handler: what the handler does through it happens exactly once.
 ///
-/// Call [`create_table`](Self::create_table) first, or give [`SCHEMA`](Self::SCHEMA) to your migrations.
 /// `Handlers::on_store_error` sets what happens while the store is unavailable. A transaction always needs the store.
 #[derive(Clone)]
-#[derive_where(Debug)]
 pub struct PostgresGuard {
-    #[derive_where(skip)]
     pool: PgPool,
-    settings: StoreSettings,
-    #[derive_where(skip)]
+    timeout: Duration,
+    settings: GuardSettings,
     swept: Arc<Mutex<Option<Instant>>>,
 }
 
 impl PostgresGuard {
-    /// The table as plain SQL for a migration tool: the file `schema/postgres.sql` of this crate. It updates a table of an older
-    /// [version](Self::SCHEMA_VERSION).
-    pub const SCHEMA: &'static str = include_str!("../../schema/postgres.sql");
-
-    /// The version of the table that this guard works with, which is also in the table's comment. Version 2 added namespaces,
-    /// version 3 dead letters.
-    pub const SCHEMA_VERSION: i32 = 3;
-
-    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address turns on TLS.
-    ///
-    /// # Errors
-    /// When the address is not valid, or no store responds there.
-    pub async fn connect(url: &str) -> Result<Self, GuardError> {
-        let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIMEOUT);
-        // Only a connection that has been idle may be broken.
-        let options = options.test_before_acquire(false).before_acquire(|connection, meta| {
-            Box::pin(async move {
-                if meta.idle_for > Duration::from_secs(1) {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
-        });
-        Ok(Self::new(in_time(STORE_TIMEOUT, options.connect(url)).await?))
+    pub(super) fn new(pool: PgPool, timeout: Duration, settings: GuardSettings) -> Self {
+        Self { pool, timeout, settings, swept: Arc::default() }
     }
 
-    /// Creates a guard on a pool of yours.
-    #[must_use]
-    pub fn new(pool: PgPool) -> Self {
-        Self { pool, settings: StoreSettings::new(""), swept: Arc::default() }
-    }
-
-    store_settings!();
+    guard_settings!();
 
     /// Returns the pool.
     #[must_use]
@@ -77,37 +46,12 @@ impl PostgresGuard {
         &self.pool
     }
 
-    /// Creates the table, or updates one of an older version.
-    ///
-    /// # Errors
-    /// When the store cannot be reached, or rejects, or the table is of a version that this release does not know.
-    pub async fn create_table(&self) -> Result<(), GuardError> {
-        let creating = async {
-            // Of several processes that start at once, one creates it, and the others must see that when they get the lock: in
-            // any stricter isolation they would go by a snapshot from before.
-            let mut transaction = self.pool.begin_with("begin isolation level read committed").await?;
-            sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
-            let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
-            if version > Self::SCHEMA_VERSION {
-                return Ok(Err(format!(
-                    "the table `shared_inbox_webhooks` is of schema version {version}, and this release knows no later one than {}: \
-                     use the release that made it",
-                    Self::SCHEMA_VERSION
-                )));
-            }
-            sqlx::raw_sql(Self::SCHEMA).execute(&mut *transaction).await?;
-            transaction.commit().await.map(Ok)
-        };
-        in_time(self.settings.timeout, creating).await?.map_err(GuardError::new)
-    }
-
-    /// Runs a step, and explains the error of a table of another version.
+    /// Runs a step, and explains the error of a table that is missing.
     async fn ask<T>(&self, step: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, GuardError> {
-        in_time(self.settings.timeout, step).await.map_err(|error| {
+        in_time(self.timeout, step).await.map_err(|error| {
             let database = error.cause::<sqlx::Error>().and_then(|error| error.as_database_error());
-            // Undefined table, undefined column, no such key.
             match database.and_then(|error| error.code()).as_deref() {
-                Some("42P01" | "42703" | "42P10") => GuardError::new(SCHEMA_IS_OLDER),
+                Some("42P01") => GuardError::new(NO_TABLE),
                 _ => error,
             }
         })
@@ -157,8 +101,8 @@ impl PostgresGuard {
     }
 }
 
-const SCHEMA_IS_OLDER: &str = "the table `shared_inbox_webhooks` is missing or of an older version: call \
-    `PostgresGuard::create_table`, or run `PostgresGuard::SCHEMA` (the file `schema/postgres.sql`), which brings it up to date";
+const NO_TABLE: &str = "the table `shared_inbox_webhooks` is missing: call `Postgres::create_tables`, or run `Postgres::SCHEMA` \
+    (the file `schema/postgres.sql`)";
 
 /// Converts a fence; one that does not fit was never granted.
 fn number(fence: FencingToken) -> i64 {
@@ -176,19 +120,17 @@ impl ReplayGuard for PostgresGuard {
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         let renewal = self.query(statements::RENEW, delivery).bind(number(fence));
-        Box::pin(self.change(renewal.bind(self.settings.lease.as_secs_f64())).map_ok(ClaimStatus::held_if))
+        Box::pin(self.change(renewal.bind(self.settings.lease.as_secs_f64())).map_ok(held_if))
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         let commit = self.query(statements::COMMIT, delivery).bind(number(fence));
-        Box::pin(self.change(commit.bind(self.settings.retention.as_secs_f64())).map_ok(ClaimStatus::held_if))
+        Box::pin(self.change(commit.bind(self.settings.retention.as_secs_f64())).map_ok(held_if))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         let release = self.query(statements::RELEASE, delivery).bind(number(fence));
-        Box::pin(
-            self.change(release.bind(self.settings.retention.as_secs_f64())).map_ok(ClaimStatus::held_if),
-        )
+        Box::pin(self.change(release.bind(self.settings.retention.as_secs_f64())).map_ok(held_if))
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
@@ -228,7 +170,7 @@ impl DeadLetterGuard for PostgresGuard {
         let burial = self.query(statements::BURY, delivery).bind(number(fence));
         let burial = burial.bind(self.settings.retention.as_secs_f64()).bind(delivery.event_type());
         let burial = burial.bind(letter.body()).bind(i32::try_from(letter.attempts()).unwrap_or(i32::MAX));
-        Box::pin(self.change(burial.bind(letter.error())).map_ok(ClaimStatus::held_if))
+        Box::pin(self.change(burial.bind(letter.error())).map_ok(held_if))
     }
 
     fn claim_dead_letter<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, ClaimedLetter> {
@@ -260,7 +202,7 @@ impl TransactionalInbox for PostgresGuard {
     type Transaction = Transaction<'static, Postgres>;
 
     fn begin(&self) -> GuardFuture<'_, Self::Transaction> {
-        Box::pin(in_time(self.settings.timeout, self.pool.begin()))
+        Box::pin(in_time(self.timeout, self.pool.begin()))
     }
 
     fn mark<'a>(
@@ -286,6 +228,12 @@ impl TransactionalInbox for PostgresGuard {
     }
 
     fn commit(&self, transaction: Self::Transaction) -> GuardFuture<'_, ()> {
-        Box::pin(in_time(self.settings.timeout, transaction.commit()))
+        Box::pin(in_time(self.timeout, transaction.commit()))
+    }
+}
+
+impl fmt::Debug for PostgresGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresGuard").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

@@ -1,20 +1,21 @@
 //! A store on PostgreSQL.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use shared_inbox::once::{
+    Begun, LeaseStatus, OnceRecord, OnceStore, OnceStoreError, StoreFuture, StoredRecord,
+};
 use sqlx::Postgres;
-use sqlx::postgres::{PgArguments, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgArguments, PgPool};
 use sqlx::query::Query;
 
-use super::record::{OnceRecord, key_hash};
-use super::store::{
-    Begun, LeaseStatus, OnceStore, OnceStoreError, STEP_TIMEOUT, StoreFuture, StoredRecord, from_json,
-    status, to_json,
-};
-use crate::model::shows;
+use crate::once_records::{from_json, key_hash, status, to_json};
 
+/// How long one step may take by default.
+pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 /// A process purges after this many results.
 const PURGE_INTERVAL: u32 = 256;
 
@@ -48,80 +49,21 @@ where namespace = $1 and (not is_finished or until > clock_timestamp())";
 
 const PURGE: &str = "delete from shared_inbox_once where namespace = $1 and is_finished and until <= now()";
 
-/// Keeps records in a table of PostgreSQL, for processes on several machines. Needs `synchronous_commit` as it is by default: a
-/// record must be on the disk before anything is sent.
+/// Records of `once` keys in a table of PostgreSQL, for processes on several machines: [`Postgres::once_keys`](crate::Postgres::once_keys).
 ///
-/// Until a create has a result, its row holds the text of the note or email.
-///
-/// ```no_run
-/// use shared_inbox::{Client, once::PostgresStore};
-///
-/// # async fn run(url: &str, key: &str) -> Result<(), Box<dyn std::error::Error>> {
-/// let store = PostgresStore::connect("postgres://app@127.0.0.1/app").await?;
-/// store.create_table().await?; // or give `PostgresStore::SCHEMA` to your migrations
-/// let inbox = Client::builder(url, key).once_store(store).build()?;
-/// # Ok(())
-/// # }
-/// ```
+/// Needs `synchronous_commit` as it is by default: a record must be on the disk before anything is sent. Until a create has a
+/// result, its row holds the text of the note or email.
 #[derive(Clone)]
-pub struct PostgresStore {
+pub struct PostgresOnceKeys {
     pool: PgPool,
     namespace: Arc<str>,
+    timeout: Duration,
     finished: Arc<AtomicU32>,
 }
 
-impl PostgresStore {
-    /// The table as plain SQL, for a migration tool.
-    pub const SCHEMA: &'static str = "
-create table if not exists shared_inbox_once (
-    namespace text not null,
-    key text not null,
-    fingerprint text not null,
-    record text not null,
-    is_finished boolean not null,
-    is_taken_over boolean not null,
-    fence bigint not null,
-    until timestamptz not null,
-    primary key (namespace, key)
-)";
-
-    /// Connects with a pool of its own, of up to five connections. `?sslmode=verify-full` in the address turns on TLS.
-    ///
-    /// # Errors
-    ///
-    /// When the address is not valid, or no store responds there.
-    pub fn connect(url: impl Into<String>) -> StoreFuture<'static, Self> {
-        let url = url.into();
-        Box::pin(async move {
-            let options = PgPoolOptions::new().max_connections(5).acquire_timeout(STEP_TIMEOUT);
-            Ok(Self::new(in_time(options.connect(&url)).await?))
-        })
-    }
-
-    /// Creates a store on a pool of yours.
-    #[must_use]
-    pub fn new(pool: PgPool) -> Self {
-        Self { pool, namespace: "".into(), finished: Arc::default() }
-    }
-
-    /// Sets a name for this app's records. Two apps that share a database need two.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
-        self.namespace = namespace.into();
-        self
-    }
-
-    /// Creates the table where there is none.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be reached, or refuses.
-    pub fn create_table(&self) -> StoreFuture<'_, ()> {
-        // One message is one transaction. Of several processes that start at once, one creates it.
-        let lock = "select pg_advisory_xact_lock(hashtextextended('shared_inbox_once', 0))";
-        let statements = format!("{lock};{}", Self::SCHEMA);
-        let pool = self.pool.clone();
-        Box::pin(async move { in_time(sqlx::raw_sql(&statements).execute(&pool)).await.map(|_| ()) })
+impl PostgresOnceKeys {
+    pub(super) fn new(pool: PgPool, namespace: Arc<str>, timeout: Duration) -> Self {
+        Self { pool, namespace, timeout, finished: Arc::default() }
     }
 
     /// Returns a statement about the record with this key and fence.
@@ -135,19 +77,18 @@ create table if not exists shared_inbox_once (
         &self,
         query: Query<'static, Postgres, PgArguments>,
     ) -> Result<LeaseStatus, OnceStoreError> {
-        Ok(status(in_time(query.execute(&self.pool)).await?.rows_affected() == 1))
+        Ok(status(self.in_time(query.execute(&self.pool)).await?.rows_affected() == 1))
+    }
+    /// Runs a step of the store, and fails when it takes too long.
+    async fn in_time<T>(&self, step: impl Future<Output = sqlx::Result<T>>) -> Result<T, OnceStoreError> {
+        match tokio::time::timeout(self.timeout, step).await {
+            Ok(result) => result.map_err(OnceStoreError::new),
+            Err(_) => Err(OnceStoreError::new(format!("no response within {:?}", self.timeout))),
+        }
     }
 }
 
-/// Runs a step of the store, and fails when it takes too long.
-async fn in_time<T>(step: impl Future<Output = sqlx::Result<T>>) -> Result<T, OnceStoreError> {
-    match tokio::time::timeout(STEP_TIMEOUT, step).await {
-        Ok(result) => result.map_err(OnceStoreError::new),
-        Err(_) => Err(OnceStoreError::new(format!("no response within {STEP_TIMEOUT:?}"))),
-    }
-}
-
-impl OnceStore for PostgresStore {
+impl OnceStore for PostgresOnceKeys {
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun> {
         Box::pin(async move {
             let (key, json) = (key_hash(record.key()), to_json(record)?);
@@ -155,13 +96,14 @@ impl OnceStore for PostgresStore {
                 let begin = sqlx::query_as(BEGIN).bind(&*self.namespace).bind(&key);
                 let begin =
                     begin.bind(record.fingerprint().to_string()).bind(lease.as_secs_f64()).bind(&json);
-                let begun: Option<(i64, Option<String>)> = in_time(begin.fetch_optional(&self.pool)).await?;
+                let begun: Option<(i64, Option<String>)> =
+                    self.in_time(begin.fetch_optional(&self.pool)).await?;
                 if let Some((fence, previous)) = begun {
                     let previous = previous.as_deref().map(from_json).transpose()?;
                     return Ok(Begun::Granted { fence: fence.unsigned_abs(), previous });
                 }
                 let read = sqlx::query_scalar(READ).bind(&*self.namespace).bind(&key);
-                let found: Option<String> = in_time(read.fetch_optional(&self.pool)).await?;
+                let found: Option<String> = self.in_time(read.fetch_optional(&self.pool)).await?;
                 match found {
                     Some(found) => return Ok(Begun::Exists(from_json(&found)?)),
                     // Its time is over, or it was removed at this moment.
@@ -195,7 +137,7 @@ impl OnceStore for PostgresStore {
     fn list(&self) -> StoreFuture<'_, Vec<StoredRecord>> {
         Box::pin(async {
             let query = sqlx::query_as(LIST).bind(&*self.namespace);
-            let rows: Vec<(String, i64, bool)> = in_time(query.fetch_all(&self.pool)).await?;
+            let rows: Vec<(String, i64, bool)> = self.in_time(query.fetch_all(&self.pool)).await?;
             let stored = |(json, fence, is_held): (String, i64, bool)| {
                 Ok(StoredRecord::new(from_json(&json)?, fence.unsigned_abs(), is_held))
             };
@@ -209,9 +151,13 @@ impl OnceStore for PostgresStore {
 
     fn purge(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
-            in_time(sqlx::query(PURGE).bind(&*self.namespace).execute(&self.pool)).await.map(|_| ())
+            self.in_time(sqlx::query(PURGE).bind(&*self.namespace).execute(&self.pool)).await.map(|_| ())
         })
     }
 }
 
-shows! { PostgresStore: namespace; }
+impl fmt::Debug for PostgresOnceKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresOnceKeys").field("namespace", &self.namespace).finish_non_exhaustive()
+    }
+}

@@ -3,11 +3,11 @@
 //! An expired claim keeps its row, so that its holder may still commit until another claim takes it. Fences begin with the time
 //! in microseconds, so that they grow even after a row was removed.
 
-/// A lock on creating the table, held until the transaction ends.
+/// A lock on creating the tables, held until the transaction ends.
 pub(super) const ONE_AT_A_TIME: &str =
     "select pg_advisory_xact_lock(hashtextextended('shared_inbox_webhooks', 0))";
 
-/// Which version of the schema the table has; 0 where there is none, or it is older than versions.
+/// Which version of the schema the tables have; 0 where there are none.
 pub(super) const VERSION: &str = "
 select coalesce(substring(obj_description(to_regclass('shared_inbox_webhooks'), 'pg_class')
     from 'schema version ([0-9]+)')::int, 0)";

@@ -4,15 +4,20 @@
 //! the last.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation};
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{
+    AsyncConnectionConfig, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisFuture, Script,
+    ScriptInvocation, Value,
+};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 use tracing::instrument::WithSubscriber;
 
-use super::super::MIN_LIMIT;
+/// The smallest limit of a client: a request that was lost is sent again only together with the read right before it.
+pub(super) const MIN_LIMIT: u32 = 2;
 
 /// Scripts that check what the limiter needs: scripts, `TIME` inside them, and a write after that.
 const PROBES: [&str; 2] = [
@@ -41,7 +46,7 @@ pub enum StoreError {
     #[error("the store's root certificate is not a PEM file with a certificate")]
     Certificate,
     /// The store is a node of a cluster.
-    #[error("the store is a node of a cluster: use `RedisLimiter::cluster` (feature `redis-cluster`)")]
+    #[error("the store is a node of a cluster: use `Redis::cluster` (feature `redis-cluster`)")]
     Cluster,
     /// The store does not let us in.
     #[error("the store refuses the user or password in its URL")]
@@ -83,8 +88,52 @@ pub enum StoreError {
     },
 }
 
-pub(crate) struct Connection {
+/// Where the store is.
+pub(super) struct Address {
+    pub(super) urls: Vec<String>,
+    pub(super) is_cluster: bool,
+    /// A root certificate, in PEM.
+    pub(super) root: Option<Vec<u8>>,
+}
+
+/// A connection, and how long one of its users waits for a response.
+#[derive(Clone)]
+pub(super) struct Link {
+    pub(super) connection: Arc<Connection>,
+    pub(super) timeout: Duration,
+}
+
+impl Link {
+    /// Runs a script in the store. After a failure or a timeout the next call reconnects.
+    pub(super) async fn run<T: FromRedisValue>(
+        &self,
+        script: &ScriptInvocation<'_>,
+    ) -> Result<T, RedisError> {
+        let mut open = self.connection.get().await?;
+        self.connection.watch(self.timeout, script.invoke_async(&mut open)).await
+    }
+
+    /// Runs a command in the store, in the same way.
+    pub(super) async fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, RedisError> {
+        let mut open = self.connection.get().await?;
+        self.connection.watch(self.timeout, command.query_async(&mut open)).await
+    }
+
+    /// Checks that the store can do what a limiter needs. Returns `false` when it cannot be reached now.
+    pub(super) async fn probe(&self) -> Result<bool, StoreError> {
+        for (number, probe) in PROBES.into_iter().enumerate() {
+            let answer: Result<i64, _> = self.run(&Script::new(probe).key(PROBE_KEY)).await;
+            if let Err(error) = answer {
+                return refused(&error, number > 0);
+            }
+        }
+        Ok(true)
+    }
+}
+
+pub(super) struct Connection {
     client: Client,
+    /// How long connecting may take.
     timeout: Duration,
     open: tokio::sync::Mutex<Option<Open>>,
     thread: Handle,
@@ -97,6 +146,8 @@ enum Client {
     Node(Box<redis::Client>),
     #[cfg(feature = "redis-cluster")]
     Cluster(Box<redis::cluster::ClusterClient>),
+    /// A connection of the caller's, which reconnects by itself.
+    Own(Box<dyn OwnConnection>),
 }
 
 #[derive(Clone)]
@@ -104,26 +155,90 @@ enum Open {
     Node(MultiplexedConnection),
     #[cfg(feature = "redis-cluster")]
     Cluster(redis::cluster_async::ClusterConnection),
+    Own(Box<dyn OwnConnection>),
+}
+
+/// Any connection that can be cloned.
+trait OwnConnection: ConnectionLike + Send + Sync {
+    fn boxed(&self) -> Box<dyn OwnConnection>;
+}
+
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> OwnConnection for C {
+    fn boxed(&self) -> Box<dyn OwnConnection> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn OwnConnection> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+impl Open {
+    fn connection(&self) -> &dyn ConnectionLike {
+        match self {
+            Self::Node(node) => node,
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster,
+            Self::Own(own) => &**own,
+        }
+    }
+
+    fn connection_mut(&mut self) -> &mut dyn ConnectionLike {
+        match self {
+            Self::Node(node) => node,
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster,
+            Self::Own(own) => &mut **own,
+        }
+    }
+}
+
+impl ConnectionLike for Open {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+        self.connection_mut().req_packed_command(cmd)
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        self.connection_mut().req_packed_commands(pipeline, offset, count)
+    }
+
+    fn get_db(&self) -> i64 {
+        self.connection().get_db()
+    }
 }
 
 impl Connection {
-    /// Creates a connection that is opened by the first call.
-    pub(crate) fn new(
-        urls: &[String],
-        cluster: bool,
-        root: Option<Vec<u8>>,
-        timeout: Duration,
-    ) -> Result<Self, StoreError> {
+    /// Creates a connection that is opened by the first call. `timeout` is that of one round trip.
+    pub(super) fn new(address: &Address, timeout: Duration) -> Result<Self, StoreError> {
+        let Address { urls, is_cluster, root } = address;
         if urls.iter().any(|url| url.starts_with("rediss:") || url.starts_with("valkeys:")) {
             prepare_tls()?;
         }
-        let client = match cluster {
-            false => Client::Node(Box::new(node(urls.first().ok_or(StoreError::Url)?, root)?)),
+        let client = match is_cluster {
+            false => Client::Node(Box::new(node(urls.first().ok_or(StoreError::Url)?, root.clone())?)),
             #[cfg(feature = "redis-cluster")]
-            true => Client::Cluster(Box::new(cluster_of(urls, root, timeout)?)),
+            true => Client::Cluster(Box::new(cluster_of(urls, root.clone(), timeout)?)),
             #[cfg(not(feature = "redis-cluster"))]
             true => return Err(StoreError::Cluster),
         };
+        Self::with_client(client, timeout * CONNECT_TIMEOUTS)
+    }
+
+    /// Wraps a connection of the caller's.
+    pub(super) fn own(
+        connection: impl ConnectionLike + Clone + Send + Sync + 'static,
+    ) -> Result<Self, StoreError> {
+        Self::with_client(Client::Own(Box::new(connection)), Duration::ZERO)
+    }
+
+    fn with_client(client: Client, timeout: Duration) -> Result<Self, StoreError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("shared-inbox-redis")
@@ -142,24 +257,23 @@ impl Connection {
         self.thread.spawn(task.with_current_subscriber())
     }
 
-    pub(super) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
     /// Opens the connection, unless it is open.
-    pub(crate) async fn connect(&self) -> Result<(), RedisError> {
-        self.get().await.map(drop)
+    pub(super) async fn connect(&self) -> Result<(), StoreError> {
+        match self.get().await {
+            Ok(_) => Ok(()),
+            Err(error) => refused(&error, false).and(Err(StoreError::Unreachable)),
+        }
     }
 
-    /// Runs a script in the store. After a failure the next call reconnects.
-    pub(crate) async fn run<T: FromRedisValue>(
+    /// Waits for a response. Forgets the connection when it is broken or the response takes too long.
+    async fn watch<T>(
         &self,
-        script: &ScriptInvocation<'_>,
+        timeout: Duration,
+        step: impl Future<Output = Result<T, RedisError>>,
     ) -> Result<T, RedisError> {
-        let answer = match self.get().await? {
-            Open::Node(mut node) => script.invoke_async(&mut node).await,
-            #[cfg(feature = "redis-cluster")]
-            Open::Cluster(mut cluster) => script.invoke_async(&mut cluster).await,
+        let answer = match tokio::time::timeout(timeout, step).await {
+            Ok(answer) => answer,
+            Err(_) => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
         };
         if answer.as_ref().is_err_and(is_broken) {
             self.open.lock().await.take();
@@ -167,22 +281,12 @@ impl Connection {
         answer
     }
 
-    /// Checks that the store can do what is needed. Returns `false` when it cannot be reached now.
-    pub(super) async fn probe(&self) -> Result<bool, StoreError> {
-        for (number, probe) in PROBES.into_iter().enumerate() {
-            let answer: Result<i64, _> = self.run(&Script::new(probe).key(PROBE_KEY)).await;
-            if let Err(error) = answer {
-                return refused(&error, number > 0);
-            }
-        }
-        Ok(true)
-    }
-
     async fn get(&self) -> Result<Open, RedisError> {
         let mut open = self.open.lock().await;
         if let Some(open) = &*open {
             return Ok(open.clone());
         }
+        // Each caller has a timeout of its own for responses.
         let connected = self.spawn(self.client.clone().open(self.timeout)).await;
         let connected = connected.map_err(std::io::Error::other)??;
         Ok(open.insert(connected).clone())
@@ -190,7 +294,7 @@ impl Connection {
 }
 
 /// Returns whether a connection with this error must be made anew.
-pub(crate) fn is_broken(error: &RedisError) -> bool {
+pub(super) fn is_broken(error: &RedisError) -> bool {
     error.is_io_error() || error.is_unrecoverable_error()
 }
 
@@ -208,12 +312,13 @@ impl Client {
         match self {
             Self::Node(client) => {
                 let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(timeout * CONNECT_TIMEOUTS))
-                    .set_response_timeout(Some(timeout));
+                    .set_connection_timeout(Some(timeout))
+                    .set_response_timeout(None);
                 client.get_multiplexed_async_connection_with_config(&config).await.map(Open::Node)
             }
             #[cfg(feature = "redis-cluster")]
             Self::Cluster(client) => client.get_async_connection().await.map(Open::Cluster),
+            Self::Own(connection) => Ok(Open::Own(connection)),
         }
     }
 }

@@ -1,79 +1,52 @@
 //! A replay guard on Redis or Valkey, for receivers on many machines.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use derive_where::derive_where;
 use futures_util::TryFutureExt;
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, Cmd, ConnectionAddr, FromRedisValue, IntoConnectionInfo, Script};
-use rustls::crypto::CryptoProvider;
+use redis::{Cmd, FromRedisValue, Script};
+use shared_inbox_webhooks::replay::{
+    Claim, ClaimStatus, ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken,
+    GuardError, GuardFuture, ReplayGuard,
+};
 
-use super::dead_letter::{ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard};
-use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
-use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, setters, store_settings};
+use super::connection::Link;
+use crate::guard_settings::{GuardSettings, granted, guard_settings, held_if, in_time, release_later};
 
 /// Every step of a guard as one atomic script, with keys of one delivery that lie in one slot, so that a cluster works.
 ///
 /// A claim has expired when no more is left of the mark's time to live than it outlives its lease.
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis.lua")));
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("guard.lua")));
 
 /// How many dead letters are read at once.
 const PAGE: usize = 100;
 
-/// Remembers events in Redis (6.2 or newer) or Valkey, which all receivers share.
+/// Remembers events in Redis (6.2 or newer), Valkey, or a cluster of them, which all receivers share: [`Redis::guard`](super::Redis::guard).
 ///
 /// The store may lose a claim: Redis forgets when it restarts without its data, or fails over to a replica that lags behind.
 /// The event is then handled again; a dead letter is gone. Fencing tokens begin with the store's time, so they still grow unless
 /// its clock goes back. Set `maxmemory-policy noeviction`, or the store forgets under memory pressure. Where an effect must happen
-/// exactly once, use a [transaction](super::TransactionalInbox). `Handlers::on_store_error` sets what happens while the store is
-/// unavailable.
+/// exactly once, use a [transaction](shared_inbox_webhooks::replay::TransactionalInbox). `Handlers::on_store_error` sets what
+/// happens while the store is unavailable.
 #[derive(Clone)]
-#[derive_where(Debug)]
-pub struct RedisGuard<C = ConnectionManager> {
-    #[derive_where(skip)]
-    connection: C,
-    settings: StoreSettings,
+pub struct RedisGuard {
+    link: Link,
+    /// How long a step may take, with waiting for a connection.
+    timeout: Duration,
+    settings: GuardSettings,
 }
 
 impl RedisGuard {
-    /// Connects to one server. The address is `redis://user:password@host:port/database`, or `rediss://…` for TLS with the
-    /// certificates that the system trusts.
-    ///
-    /// # Errors
-    /// When the address is not valid, or no store responds there.
-    pub async fn connect(url: &str) -> Result<Self, GuardError> {
-        let address = url.into_connection_info().map_err(GuardError::new)?;
-        // rustls panics when several providers are compiled in and none is installed.
-        if matches!(address.addr(), ConnectionAddr::TcpTls { .. }) && CryptoProvider::get_default().is_none()
-        {
-            // An error means that another one was just installed.
-            _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        }
-        let client = Client::open(address).map_err(GuardError::new)?;
-        // The manager reconnects for each request, so there is no need to wait longer inside one.
-        let config = ConnectionManagerConfig::new()
-            .set_number_of_retries(1)
-            .set_max_delay(Duration::from_millis(250))
-            .set_connection_timeout(Some(STORE_TIMEOUT / 2))
-            .set_response_timeout(Some(STORE_TIMEOUT));
-        let connecting = ConnectionManager::new_with_config(client, config);
-        Ok(Self::new(in_time(STORE_TIMEOUT, connecting).await?))
-    }
-}
-
-impl<C> RedisGuard<C> {
-    /// Creates a guard on a connection of yours, such as a `redis::cluster_async::ClusterConnection`: the keys of a step
-    /// lie in one slot.
-    pub fn new(connection: C) -> Self {
-        Self { connection, settings: StoreSettings::new("shared-inbox:webhook") }
+    pub(super) fn new(link: Link, settings: GuardSettings) -> Self {
+        // A response that is late is noticed, and the connection made anew, before the whole step has taken too long.
+        let (timeout, link) = (link.timeout, Link { timeout: link.timeout * 9 / 10, ..link });
+        Self { link, timeout, settings }
     }
 
-    store_settings!();
-}
+    guard_settings!();
 
-impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
     fn key(&self, delivery: &Delivery) -> String {
         let (endpoint, event) = (delivery.endpoint(), delivery.event());
         // The length separates the endpoint from the event.
@@ -110,8 +83,7 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
             call.arg("type").arg(delivery.event_type().unwrap_or_default()).arg("body").arg(letter.body());
             call.arg("attempts").arg(letter.attempts()).arg("error").arg(letter.error());
         }
-        let mut connection = self.connection.clone();
-        in_time(self.settings.timeout, call.invoke_async(&mut connection)).await
+        in_time(self.timeout, self.link.run(&call)).await
     }
 
     /// Takes a step that holds a claim or removes a dead letter, and returns whether it changed anything.
@@ -132,8 +104,7 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
     }
 
     async fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, GuardError> {
-        let mut connection = self.connection.clone();
-        in_time(self.settings.timeout, command.query_async(&mut connection)).await
+        in_time(self.timeout, self.link.query(command)).await
     }
 
     /// Reads a dead letter; `None` when there is none.
@@ -158,7 +129,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, 100 * 365 * 24 * 60 * 60 * 1000)
 }
 
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGuard<C> {
+impl ReplayGuard for RedisGuard {
     fn lease_time(&self) -> Duration {
         self.settings.lease
     }
@@ -168,15 +139,15 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.change("renew", delivery, fence.number(), None).map_ok(ClaimStatus::held_if))
+        Box::pin(self.change("renew", delivery, fence.number(), None).map_ok(held_if))
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.change("commit", delivery, fence.number(), None).map_ok(ClaimStatus::held_if))
+        Box::pin(self.change("commit", delivery, fence.number(), None).map_ok(held_if))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.change("release", delivery, fence.number(), None).map_ok(ClaimStatus::held_if))
+        Box::pin(self.change("release", delivery, fence.number(), None).map_ok(held_if))
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
@@ -188,7 +159,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
     }
 }
 
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> DeadLetterGuard for RedisGuard<C> {
+impl DeadLetterGuard for RedisGuard {
     fn claim_run<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, CountedClaim> {
         Box::pin(async move {
             Ok(match self.step("claim", delivery, 0, None).await? {
@@ -209,7 +180,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> DeadLetterGuard for Redi
             // A retry that failed keeps its place.
             index.arg(self.index_key()).arg("NX").arg(now).arg(self.letter_key(delivery));
             let _: i64 = self.query(&index).await?;
-            self.change("bury", delivery, fence.number(), Some(letter)).await.map(ClaimStatus::held_if)
+            self.change("bury", delivery, fence.number(), Some(letter)).await.map(held_if)
         })
     }
 
@@ -245,5 +216,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> DeadLetterGuard for Redi
 
     fn discard<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
         Box::pin(self.change("discard", delivery, 0, None))
+    }
+}
+
+impl fmt::Debug for RedisGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisGuard").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

@@ -1,89 +1,55 @@
 //! A store on Redis or Valkey.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
-
-use super::record::{OnceRecord, key_hash};
-use super::store::{
-    Begun, LeaseStatus, OnceStore, OnceStoreError, STEP_TIMEOUT, StoreFuture, StoredRecord, from_json,
-    status, to_json,
+use redis::{FromRedisValue, Script, ScriptInvocation};
+use shared_inbox::once::{
+    Begun, LeaseStatus, OnceRecord, OnceStore, OnceStoreError, StoreFuture, StoredRecord,
 };
-use crate::client::policy::{RedisConnection, is_broken};
-use crate::model::shows;
 
-/// Keeps records in Redis (6.2 or newer) or Valkey, for processes on several machines.
+use super::connection::{Link, is_broken};
+use crate::once_records::{from_json, key_hash, status, to_json};
+
+/// How long one step may take by default, with a connection made anew in it.
+pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Records of `once` keys in Redis (6.2 or newer) or Valkey, for processes on several machines: [`Redis::once_keys`](super::Redis::once_keys).
 ///
 /// A record that the store loses is a create that may happen twice, so the store must not lose any: set `appendonly yes`,
 /// `appendfsync always` and `maxmemory-policy noeviction`. A failover to a replica that lags behind loses what it has not got;
-/// where that must not happen, use a `PostgresStore`. A cluster is not supported.
+/// where that must not happen, use PostgreSQL. A cluster is not supported.
 ///
-/// Until a create has a result, its record holds the text of the note or email. The connection has a thread of its own, so that
-/// runtimes can share a store.
-///
-/// ```no_run
-/// use shared_inbox::{Client, once::RedisStore};
-///
-/// # async fn run(url: &str, key: &str) -> Result<(), Box<dyn std::error::Error>> {
-/// let inbox = Client::builder(url, key).once_store(RedisStore::connect("redis://127.0.0.1:6379").await?).build()?;
-/// # Ok(())
-/// # }
-/// ```
+/// Until a create has a result, its record holds the text of the note or email.
 #[derive(Clone)]
-pub struct RedisStore {
-    connection: Arc<RedisConnection>,
+pub struct RedisOnceKeys {
+    link: Link,
     namespace: Arc<str>,
 }
 
 /// Every step as one atomic script, on a key for each record.
-static STEP: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis.lua")));
+static STEP: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("once.lua")));
 
-impl RedisStore {
-    /// Connects to one server: `redis://user:password@host:port/database`, or `rediss://…` for TLS (feature `redis-rustls`).
-    ///
-    /// # Errors
-    ///
-    /// When the address is not valid, or no store responds there.
-    pub fn connect(url: impl Into<String>) -> StoreFuture<'static, Self> {
-        let url = url.into();
-        Box::pin(async move {
-            let connection = RedisConnection::new(&[url], false, None, STEP_TIMEOUT);
-            let connection = Arc::new(connection.map_err(OnceStoreError::new)?);
-            let store = Self { connection, namespace: "shared-inbox:once".into() };
-            store.in_time(store.connection.connect()).await?;
-            Ok(store)
-        })
-    }
-
-    /// Sets a name for this app's records. Two apps that share a store need two.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
-        self.namespace = namespace.into();
-        self
+impl RedisOnceKeys {
+    pub(super) fn new(link: Link, namespace: String) -> Self {
+        Self { link, namespace: namespace.into() }
     }
 
     /// Runs the script. Where the connection has broken, perhaps since the last step, it is made anew and the step repeated.
     async fn run<T: FromRedisValue>(&self, step: &ScriptInvocation<'_>) -> Result<T, OnceStoreError> {
+        let half = Link { timeout: self.link.timeout / 2, ..self.link.clone() };
         let twice = async {
-            match self.connection.run(step).await {
-                Err(error) if is_broken(&error) => self.connection.run(step).await,
+            match half.run(step).await {
+                Err(error) if is_broken(&error) => half.run(step).await,
                 result => result,
             }
         };
-        self.in_time(twice).await
-    }
-
-    /// Fails when it takes too long: it may wait behind all others that want a connection.
-    async fn in_time<T>(
-        &self,
-        work: impl Future<Output = Result<T, RedisError>>,
-    ) -> Result<T, OnceStoreError> {
-        let limit = STEP_TIMEOUT * 2;
-        match tokio::time::timeout(limit, work).await {
+        // It may wait behind all others that want a connection.
+        match tokio::time::timeout(self.link.timeout, twice).await {
             Ok(result) => result.map_err(OnceStoreError::new),
-            Err(_) => Err(OnceStoreError::new(format!("no response within {limit:?}"))),
+            Err(_) => Err(OnceStoreError::new(format!("no response within {:?}", self.link.timeout))),
         }
     }
 
@@ -126,7 +92,7 @@ impl RedisStore {
     }
 }
 
-impl OnceStore for RedisStore {
+impl OnceStore for RedisOnceKeys {
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun> {
         Box::pin(async move {
             let reply = self.step(record.key(), "begin", 0, lease, Some(record)).await?;
@@ -174,4 +140,8 @@ impl OnceStore for RedisStore {
     }
 }
 
-shows! { RedisStore: namespace; }
+impl fmt::Debug for RedisOnceKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisOnceKeys").field("namespace", &self.namespace).finish_non_exhaustive()
+    }
+}

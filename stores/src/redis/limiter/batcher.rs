@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use redis::RedisError;
 use tokio::sync::mpsc;
 
-use super::connection::Connection;
+use super::acquire::Refusal;
+use super::rules::Rules;
 use super::script::{Batch, Reply, Report, StoredSlot, millis};
 use super::state::{KeyState, LocalSlot, Message, Question, StoreReservation};
-use crate::client::policy::limiter::schedule::{Refusal, Rules};
+use crate::redis::connection::Link;
 
 /// The most questions in one batch.
 const MAX_QUESTIONS: usize = 64;
@@ -38,18 +39,12 @@ pub(super) struct Batcher {
 
 impl Batcher {
     /// Starts the task for one key. It ends when the state is dropped.
-    pub(super) fn start(
-        name: String,
-        rules: Rules,
-        share: u32,
-        connection: Arc<Connection>,
-        is_new: bool,
-    ) -> Arc<KeyState> {
+    pub(super) fn start(name: String, rules: Rules, share: u32, link: Link, is_new: bool) -> Arc<KeyState> {
         let (sender, messages) = mpsc::unbounded_channel();
         // The name of this process; one that cannot be drawn is shared, and costs a report at worst.
         let process = getrandom::u64().unwrap_or_default();
         let reports_name = format!("{name}:reports:{process:016x}");
-        let state = Arc::new(KeyState::new(name, rules, share, Arc::clone(&connection), sender));
+        let state = Arc::new(KeyState::new(name, rules, share, link.clone(), sender));
         let batcher = Self {
             state: Arc::downgrade(&state),
             messages,
@@ -63,7 +58,7 @@ impl Batcher {
             generation: 0,
             clock: None,
         };
-        connection.spawn(batcher.run());
+        link.connection.spawn(batcher.run());
         state
     }
 
@@ -117,7 +112,7 @@ impl Batcher {
         loop {
             let sent_at = Instant::now();
             let estimate = self.store_time(sent_at).unwrap_or(0);
-            let wait = millis(state.connection.timeout().min(MAX_DELAY));
+            let wait = millis(state.link.timeout.min(MAX_DELAY));
             let ask = |it: &Question| Some((it.priority?, it.ends.saturating_duration_since(sent_at)));
             let batch = Batch {
                 hold: match was_away {
@@ -134,7 +129,7 @@ impl Batcher {
                 reports_name: &self.reports_name,
                 questions: self.questions.iter().take(MAX_QUESTIONS).filter_map(ask).collect(),
             };
-            match batch.send(&state.connection, &state.name, state.rules).await? {
+            match batch.send(&state.link, &state.name, state.rules).await? {
                 Some(reply) => {
                     self.record(state, &reply, sent_at, stepped);
                     self.deliver(state, &reply, sent_at);

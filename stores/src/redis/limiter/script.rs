@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use redis::{RedisError, Script};
+use shared_inbox::rate_limit::Priority;
 
-use super::connection::Connection;
-use crate::client::policy::limiter::Priority;
-use crate::client::policy::limiter::schedule::Rules;
+use super::rules::Rules;
+use crate::redis::connection::Link;
 
 static RESERVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("reserve.lua")));
 
@@ -69,7 +69,7 @@ impl Batch<'_> {
     /// Sends the batch. Returns `None` if it arrived later than `wanted_until` by the store's clock.
     pub(super) async fn send(
         &self,
-        connection: &Connection,
+        link: &Link,
         name: &str,
         rules: Rules,
     ) -> Result<Option<Reply>, RedisError> {
@@ -84,7 +84,7 @@ impl Batch<'_> {
         let mut call = RESERVE.key(name);
         call.key(self.reports_name);
         call.arg(bytes(&head)).arg(bytes(&questions)).arg(bytes(&reports));
-        let reply: Vec<u8> = connection.run(&call).await?;
+        let reply: Vec<u8> = link.run(&call).await?;
         let words: Vec<i64> =
             reply.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word) as i64).collect();
         let word = |index: usize| words.get(index).copied().unwrap_or_default();

@@ -13,17 +13,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::RedisError;
+use shared_inbox::rate_limit::{AcquireRequest, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
-use super::connection::Connection;
+use super::acquire::Refusal;
+use super::rules::Rules;
 use super::script::{Reply, Report, StoredSlot, millis};
-use crate::client::policy::clock::{Clock, TokioClock};
-use crate::client::policy::limiter::acquire::Slots;
-use crate::client::policy::limiter::schedule::{Refusal, Rules};
-use crate::client::policy::limiter::{
-    AcquireRequest, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
-};
+use crate::redis::connection::Link;
 
 /// The longest request.
 const MAX_HOLD: Duration = Duration::from_secs(86_400);
@@ -31,7 +28,7 @@ const MAX_HOLD: Duration = Duration::from_secs(86_400);
 pub(super) struct KeyState {
     pub(super) name: String,
     pub(super) rules: Rules,
-    pub(super) connection: Arc<Connection>,
+    pub(super) link: Link,
     /// Since when the store is away.
     pub(super) away: watch::Sender<Option<Instant>>,
     messages: mpsc::UnboundedSender<Message>,
@@ -76,10 +73,10 @@ impl KeyState {
         name: String,
         rules: Rules,
         share: u32,
-        connection: Arc<Connection>,
+        link: Link,
         messages: mpsc::UnboundedSender<Message>,
     ) -> Self {
-        let own = Rules { limit: share.max(1) as usize, ..rules };
+        let own = MemoryLimiter::with_window(share.max(1), Duration::from_millis(rules.window));
         let now = Instant::now();
         let known = Known {
             at: now,
@@ -93,11 +90,11 @@ impl KeyState {
         Self {
             name,
             rules,
-            connection,
+            link,
             away: watch::Sender::new(None),
             messages,
             known: Mutex::new(known),
-            share: (share, MemoryLimiter::with_rules(own, Arc::new(TokioClock))),
+            share: (share, own),
             bulk: tokio::sync::Mutex::default(),
         }
     }
@@ -139,7 +136,7 @@ impl KeyState {
     /// Returns how long after the store's last reply a slot is used: one of the checks in between may fail.
     fn trust(&self) -> Duration {
         // A reply that comes in time can be used in any case.
-        Duration::from_millis(2 * self.rules.near()).max(self.connection.timeout())
+        Duration::from_millis(2 * self.rules.near()).max(self.link.timeout)
     }
 
     /// Sends the request with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
@@ -191,7 +188,7 @@ impl KeyState {
             if first {
                 // Before a caller can see that it is away and use the share.
                 let counted = Duration::from_millis(self.rules.span());
-                self.share.1.close_until(now + used + under_way + counted);
+                self.share.1.pause_until(now + used + under_way + counted);
                 *away = Some(now);
             }
             first
@@ -218,7 +215,7 @@ impl KeyState {
         } else if self.is_late(&slot, now) {
             self.tell(slot.postpone(now));
         }
-        if let PermitOutcome::Throttled { retry_after } = outcome {
+        if let PermitOutcome::Throttled { retry_after, .. } = outcome {
             known.closed_until = known.closed_until.max(now + retry_after.unwrap_or_default().min(MAX_HOLD));
             self.tell(Report::Throttled { retry_after });
         }
@@ -250,10 +247,13 @@ impl Drop for StoreReservation {
     }
 }
 
-impl Slots for Arc<KeyState> {
-    type Slot = StoreReservation;
-
-    async fn reserve(&self, request: &AcquireRequest, ends: Instant) -> Result<StoreReservation, Refusal> {
+impl KeyState {
+    /// Reserves a slot before `ends`.
+    pub(super) async fn reserve(
+        &self,
+        request: &AcquireRequest,
+        ends: Instant,
+    ) -> Result<StoreReservation, Refusal> {
         {
             let mut known = self.known();
             known.used_at = Instant::now();
@@ -262,11 +262,11 @@ impl Slots for Arc<KeyState> {
         self.ask(Some(request.priority), ends).await
     }
 
-    async fn claim(
-        &self,
+    /// Waits for a slot. Returns `None` when it can no longer be used and another is needed.
+    pub(super) async fn claim(
+        self: &Arc<Self>,
         mut held: StoreReservation,
         request: &AcquireRequest,
-        _: Instant,
     ) -> Option<Permit> {
         let slot = held.1?;
         loop {
@@ -292,15 +292,11 @@ impl Slots for Arc<KeyState> {
         known.permits += 1;
         known.running.insert(id, (slot, now + request.max_hold.min(MAX_HOLD)));
         held.1 = None;
-        let state = Self::clone(self);
+        let state = Arc::clone(self);
         Some(Permit::new(move |outcome| state.end(id, outcome)))
     }
 
-    fn clock(&self) -> &dyn Clock {
-        &TokioClock
-    }
-
-    fn bulk_queue(&self) -> &tokio::sync::Mutex<()> {
+    pub(super) fn bulk_queue(&self) -> &tokio::sync::Mutex<()> {
         &self.bulk
     }
 }
