@@ -118,7 +118,6 @@ async fn main() -> Result<()> {
     let postgres = env::args().nth(1).is_some_and(|store| store == "postgres");
     println!("starting {}", if postgres { "PostgreSQL" } else { "Valkey" });
     let store = if postgres { stores::postgres() } else { stores::valkey() };
-    let store = store.ok_or("the store cannot be had here: it needs Python and a network the first time")?;
     if postgres {
         let postgres = Postgres::connect(&store.url()).await?;
         postgres.create_tables().await?;

@@ -57,9 +57,7 @@ async fn work(name: &str) -> Result<()> {
 async fn lead() -> Result<()> {
     let own_store = match env::var_os("STORE_URL") {
         Some(_) => None,
-        None => {
-            Some(stores::valkey().ok_or("set STORE_URL to a Redis or Valkey, such as redis://127.0.0.1")?)
-        }
+        None => Some(stores::valkey()),
     };
     let store = own_store.as_ref().map_or_else(|| env::var("STORE_URL"), |store| Ok(store.url()))?;
     let mock = match env::var_os("SHARED_INBOX_BASE_URL") {

@@ -30,8 +30,8 @@ const SMALLEST: &str =
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let named = std::env::var("STORE_URL").ok();
-    let store = if named.is_some() { None } else { stores::valkey() };
-    let Some(url) = named.or_else(|| store.as_ref().map(stores::Store::url)) else { return };
+    let store = named.is_none().then(stores::valkey);
+    let url = named.or_else(|| store.as_ref().map(stores::Store::url)).expect("one of them");
     println!(
         "{:>8}{:>12}{:>14}{:>12}{:>14}{:>16}{:>16}",
         "callers", "PING", "smallest", "reservation", "to PING", "to the script", "per second"

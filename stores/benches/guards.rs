@@ -29,7 +29,8 @@ async fn main() {
         "{:>34} {:>8} {:>12} {:>12} {:>10} {:>10}",
         "", "callers", "bare", "guarded", "bare/s", "guarded/s"
     );
-    if let Some(store) = stores::valkey() {
+    {
+        let store = stores::valkey();
         let guard = Redis::connect(store.url()).await.unwrap().guard();
         let client = redis::Client::open(store.url()).unwrap();
         let connection = client.get_multiplexed_async_connection().await.unwrap();
@@ -40,7 +41,8 @@ async fn main() {
         )
         .await;
     }
-    if let Some(store) = stores::postgres() {
+    {
+        let store = stores::postgres();
         let postgres = Postgres::connect(&store.url()).await.unwrap();
         postgres.create_tables().await.unwrap();
         let (pool, guard) = (postgres.pool().clone(), postgres.guard());

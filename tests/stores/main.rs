@@ -1,8 +1,10 @@
 //! Clients and receivers that share a store, with real stores and real processes.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
-mod cluster_guard;
+mod guards;
+mod limiter;
 mod once;
-mod receivers;
+mod receiver_fleet;
+mod support;
 mod tls;
 mod worker_fleet;

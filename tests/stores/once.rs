@@ -1,16 +1,21 @@
 //! The stores of `once` keys on servers: the rules of a store, and processes that are killed.
 
-#[path = "../../../tests/it/once_kills/kills.rs"]
+#[path = "../tests/once_kills/kills.rs"]
 mod kills;
+#[path = "../../stores/tests/suite/once_keys.rs"]
+mod suite;
 
 use std::{sync::Arc, time::Duration};
 
 use shared_inbox::{
     clock::BoxFuture,
-    once::{Begun, LeaseStatus, OnceRecord, OnceStore, PostgresStore, RedisStore, suite},
+    once::{Begun, LeaseStatus, OnceRecord, OnceStore},
 };
+use shared_inbox_stores::{Postgres, Redis};
 use shared_inbox_tests::stores::{self, Store};
 use sqlx::PgPool;
+
+use crate::support::{PATIENCE, postgres};
 
 /// Long enough for a busy machine.
 const LEASE: Duration = Duration::from_secs(3);
@@ -18,16 +23,16 @@ const LEASE: Duration = Duration::from_secs(3);
 fn open(url: String) -> BoxFuture<'static, Arc<dyn OnceStore>> {
     Box::pin(async move {
         if url.starts_with("redis") {
-            return Arc::new(RedisStore::connect(url).await.expect("a store")) as Arc<dyn OnceStore>;
+            let redis = Redis::connect(url).await.expect("a store");
+            return Arc::new(redis.once_keys()) as Arc<dyn OnceStore>;
         }
-        let store = PostgresStore::connect(url).await.expect("a store");
-        store.create_table().await.expect("a table");
-        Arc::new(store)
+        let postgres = Postgres::connect(&url).await.expect("a store").timeout(PATIENCE);
+        postgres.create_tables().await.expect("tables");
+        Arc::new(postgres.once_keys())
     })
 }
 
-async fn keeps_the_rules(store: Option<Store>) {
-    let Some(store) = store else { return };
+async fn keeps_the_rules(store: Store) {
     let pass = async |time| tokio::time::sleep(time).await;
     suite::check(&open(store.url()).await, LEASE, &pass).await;
 }
@@ -47,15 +52,9 @@ async fn the_rules_of_a_store_hold_in_postgres() {
     keeps_the_rules(stores::postgres()).await;
 }
 
-#[test]
-#[ignore = "a process that another test starts"]
-fn a_worker() {
-    kills::worker(open);
-}
-
-async fn survives_kills(store: Option<Store>) {
-    let Some(store) = store else { return };
-    kills::one_item_each(open, &store.url(), "once::a_worker", kills::count()).await;
+async fn survives_kills(store: Store) {
+    kills::one_item_each(open, &store.url(), env!("CARGO_BIN_EXE_once-worker").as_ref(), kills::count())
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,7 +69,7 @@ async fn a_create_is_made_once_with_postgres_although_its_process_is_killed_at_a
 
 #[test]
 fn a_store_in_redis_outlives_its_connections_and_the_runtimes_that_it_is_called_from() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let once = runtime().block_on(open(store.url()));
     for _ in 0..3 {
@@ -82,11 +81,11 @@ fn a_store_in_redis_outlives_its_connections_and_the_runtimes_that_it_is_called_
 
 #[tokio::test]
 async fn a_store_in_redis_uses_no_key_outside_of_its_namespace() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let user = "ACL SETUSER app on >open-sesame ~shared-inbox:once:* +@all";
     assert!(store.command(user).starts_with("+OK"));
     let url = store.url().replace("//", "//app:open-sesame@");
-    let once = RedisStore::connect(url).await.expect("a store");
+    let once = Redis::connect(url).await.expect("a store").once_keys();
     let begun = once.begin(&record("one"), LEASE).await.expect("a step");
     assert!(matches!(begun, Begun::Granted { previous: None, .. }));
     assert_eq!(once.list().await.expect("a step").len(), 1);
@@ -94,13 +93,12 @@ async fn a_store_in_redis_uses_no_key_outside_of_its_namespace() {
 
 #[tokio::test]
 async fn a_table_is_created_once_and_namespaces_are_told_apart() {
-    let Some(store) = stores::postgres() else { return };
+    let store = stores::postgres();
     tokio::join!(open(store.url()), open(store.url()), open(store.url()));
     let pass = async |time| tokio::time::sleep(time).await;
-    let url = store.url();
-    let namespaced =
-        async |name: &'static str| PostgresStore::connect(&url).await.expect("a store").namespace(name);
-    let (one, other) = (namespaced("one").await, namespaced("other").await);
+    let postgres = Postgres::connect(&store.url()).await.expect("a store");
+    let namespaced = |name: &'static str| postgres.clone().namespace(name).once_keys();
+    let (one, other) = (namespaced("one"), namespaced("other"));
     // The keys of the suite are the same in both.
     tokio::join!(suite::check(&one, LEASE, &pass), suite::check(&other, LEASE, &pass));
 }
@@ -116,10 +114,10 @@ fn record(owner: &str) -> OnceRecord {
 /// Holds the statement of one owner back after it has begun, until another has come, has perhaps sent, and is gone.
 #[tokio::test]
 async fn an_owner_whose_statement_was_slow_hears_of_the_record_that_came_before() {
-    let Some(store) = stores::postgres() else { return };
+    let store = stores::postgres();
     let pool = PgPool::connect(&store.url()).await.expect("a store");
-    let once = PostgresStore::new(PgPool::connect(&store.url()).await.expect("a store"));
-    once.create_table().await.expect("a table");
+    let postgres = postgres(&store.url()).await;
+    let once = postgres.once_keys();
     let wait = "
         create function wait() returns trigger language plpgsql as $$ begin
             if new.record like '%\"slow\"%' then perform pg_advisory_xact_lock(7); end if;

@@ -3,9 +3,10 @@
 use std::{env, fs, net::Ipv4Addr, path::PathBuf, process::Command, sync::Arc, time::Duration};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use shared_inbox::rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter, StoreError};
+use shared_inbox::rate_limit::{AcquireRequest, Priority, RateLimiter};
+use shared_inbox_stores::{Postgres, Redis, StoreError};
 use shared_inbox_tests::stores::{self, Store};
-use shared_inbox_webhooks::replay::{Claim, Delivery, GuardError, PostgresGuard, RedisGuard, ReplayGuard};
+use shared_inbox_webhooks::replay::{Claim, Delivery, ReplayGuard};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -70,67 +71,50 @@ impl Tls {
     }
 }
 
-async fn claim(guard: Result<impl ReplayGuard, GuardError>) -> Result<Claim, GuardError> {
-    guard?.claim(&Delivery::new("orders", "evt_1")).await
-}
-
 #[tokio::test]
 async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_unknown_certificate() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
-    let distrustful = RedisLimiter::builder(&*url).timeout(TIME).connect().await.unwrap();
+    let builder = || Redis::builder(&*url).timeout(TIME);
+    let distrustful = builder().open().unwrap().limiter().await.unwrap();
     distrustful.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
     assert!(distrustful.is_away());
     assert!(!store.command("KEYS *").contains("shared-inbox:"));
-    let trusted = RedisLimiter::builder(&*url).root_certificate(&*tls.root).timeout(TIME);
-    let trusted = trusted.connect().await.unwrap();
+    let trusted = builder().root_certificate(&*tls.root).connect().await.unwrap();
+    let trusted = trusted.limiter().await.unwrap();
     // It is reached, and counts as full.
     trusted.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
     assert!(!trusted.is_away());
     assert!(store.command("KEYS *").contains("shared-inbox:"));
-    let bad = RedisLimiter::builder(&*url).root_certificate("not a certificate").connect().await;
+    let bad = builder().root_certificate("not a certificate").open();
     assert!(matches!(bad, Err(StoreError::Certificate)), "{bad:?}");
 }
 
 #[tokio::test]
-async fn a_guard_on_redis_trusts_whom_the_system_trusts_and_no_unknown_certificate() {
-    let Some(store) = stores::valkey() else { return };
+async fn redis_is_reached_with_whom_the_system_trusts_and_with_no_unknown_certificate() {
+    let store = stores::valkey();
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
-    claim(RedisGuard::connect(&url).await).await.unwrap_err();
-    assert!(!store.command("KEYS *").contains("shared-inbox:"));
+    Redis::connect(&*url).await.unwrap_err();
     // What the system trusts is read once in a process, so this needs one of its own.
     let file = tls.file();
-    let claimed = tokio::task::spawn_blocking(move || {
-        let mut process = Command::new(env::current_exe().unwrap());
-        process.args(["--ignored", "--exact", "tls::a_process_that_claims_an_event"]);
-        let output = process.env("TLS_STORE", url).env("SSL_CERT_FILE", &file).output().unwrap();
-        fs::remove_file(file).unwrap();
-        output
-    });
-    let claimed = claimed.await.unwrap();
-    assert!(claimed.status.success(), "{}", String::from_utf8_lossy(&claimed.stdout));
-    assert!(store.command("KEYS *").contains("shared-inbox:"));
-}
-
-#[tokio::test]
-#[ignore = "a process of the test above, which starts it"]
-async fn a_process_that_claims_an_event() {
-    let Ok(url) = env::var("TLS_STORE") else { return };
-    assert!(matches!(claim(RedisGuard::connect(&url).await).await, Ok(Claim::Granted(_))));
+    let process = Command::new(env!("CARGO_BIN_EXE_connect")).arg(url).env("SSL_CERT_FILE", &file).spawn();
+    let connected = tokio::task::spawn_blocking(move || process.unwrap().wait().unwrap());
+    assert!(connected.await.unwrap().success());
+    fs::remove_file(file).unwrap();
 }
 
 #[tokio::test]
 async fn a_guard_on_postgres_trusts_the_certificate_that_its_address_names_and_no_other() {
-    let Some(store) = stores::postgres() else { return };
+    let store = stores::postgres();
     let tls = Tls::before(&store, Some(POSTGRES)).await;
     let file = tls.file();
     let url = format!("postgres://postgres@localhost:{}/postgres?sslmode=verify-full", tls.port);
-    claim(PostgresGuard::connect(&url).await).await.unwrap_err();
-    let guard = PostgresGuard::connect(&format!("{url}&sslrootcert={}", file.display())).await.unwrap();
-    guard.create_table().await.unwrap();
-    let claimed = claim(Ok(guard)).await;
+    Postgres::connect(&url).await.unwrap_err();
+    let postgres = Postgres::connect(&format!("{url}&sslrootcert={}", file.display())).await.unwrap();
+    postgres.create_tables().await.unwrap();
+    let claimed = postgres.guard().claim(&Delivery::new("orders", "evt_1")).await;
     // Each connection reads it.
     fs::remove_file(file).unwrap();
     assert!(matches!(claimed, Ok(Claim::Granted(_))), "{claimed:?}");

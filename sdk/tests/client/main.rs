@@ -14,6 +14,7 @@ mod once;
 mod operations;
 mod rate_limit;
 mod rate_limit_priority;
+mod rate_limit_rules;
 mod recognised_text;
 mod recovery;
 mod retries;

@@ -8,8 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::Connection;
+use shared_inbox::clock::BoxFuture;
 use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::{Connection, Executor};
 
 use crate::guard_settings::GuardSettings;
 pub use guard::PostgresGuard;
@@ -122,18 +123,7 @@ impl Postgres {
     ///
     /// When the store cannot be reached, or refuses, or the tables are of a later version.
     pub async fn create_tables(&self) -> Result<(), PostgresError> {
-        let creating = async {
-            // Of several processes that start at once, one creates them, and the others must see that when they get the lock: in
-            // any stricter isolation they would go by a snapshot from before.
-            let mut transaction = self.pool.begin_with("begin isolation level read committed").await?;
-            sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
-            let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
-            if version < Self::SCHEMA_VERSION {
-                sqlx::raw_sql(Self::SCHEMA).execute(&mut *transaction).await?;
-            }
-            transaction.commit().await?;
-            Ok(version)
-        };
+        let creating: BoxFuture<'_, sqlx::Result<i32>> = Box::pin(create_tables(self.pool.clone()));
         match in_time(self.timeout.unwrap_or(CONNECT_TIMEOUT), creating).await? {
             version if version > Self::SCHEMA_VERSION => Err(PostgresError::NewerSchema { version }),
             _ => Ok(()),
@@ -159,6 +149,20 @@ impl fmt::Debug for Postgres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Postgres").field("namespace", &self.namespace).finish_non_exhaustive()
     }
+}
+
+/// Creates the tables where there are none. Returns which version was there; 0 for none.
+async fn create_tables(pool: PgPool) -> sqlx::Result<i32> {
+    // Of several processes that start at once, one creates them, and the others must see that when they get the lock: in any
+    // stricter isolation they would go by a snapshot from before.
+    let mut transaction = pool.begin_with("begin isolation level read committed").await?;
+    transaction.execute(statements::ONE_AT_A_TIME).await?;
+    let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
+    if version < Postgres::SCHEMA_VERSION {
+        transaction.execute(Postgres::SCHEMA).await?;
+    }
+    transaction.commit().await?;
+    Ok(version)
 }
 
 async fn in_time<T>(

@@ -1,46 +1,24 @@
-//! The rules of a guard as tests that any implementation can run: feature `suite`, for the tests of a guard.
-//!
-//! ```
-//! use std::sync::atomic::{AtomicU64, Ordering};
-//! use std::sync::Arc;
-//! use std::time::Duration;
-//! use shared_inbox_webhooks::replay::{MemoryGuard, RETRY_WINDOW, suite};
-//!
-//! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! let hand = Arc::new(AtomicU64::new(0));
-//! let clock = hand.clone();
-//! let guard = MemoryGuard::new().clock(move || Duration::from_millis(clock.load(Ordering::SeqCst)));
-//! // A guard on a store of its own time has a short lease, and really waits.
-//! let pass = async |time: Duration| {
-//!     hand.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
-//! };
-//! suite::check(&guard, &pass).await;
-//! suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
-//! # }
-//! ```
+//! The rules of a replay guard, as tests that any guard can run.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::{
-    Claim, ClaimStatus, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken, GuardError,
-    RETRY_WINDOW, ReplayGuard,
-};
 use Claim::{DeadLettered, Done, InProgress};
 use ClaimStatus::{Held, Lost};
 use Step::{
     Abandon, Bury, Commit, Discard, Forget, Granted, Listed, Pass, PassRetryWindows, Rejected, Release,
     Renew, Retry, Run,
 };
+use shared_inbox_webhooks::replay::{
+    Claim, ClaimStatus, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken, GuardError,
+    RETRY_WINDOW, ReplayGuard,
+};
 
 /// Checks every rule of [`ReplayGuard`] but how long a handled event is kept. `pass` lets that much time go by, by the
 /// guard's own clock. Uses deliveries of its own names, and may be run on a store that holds others.
-///
-/// # Panics
-/// When the guard breaks a rule; the message names it.
-pub async fn check<G: ReplayGuard + ?Sized>(guard: &G, pass: &impl AsyncFn(Duration)) {
+pub(crate) async fn check<G: ReplayGuard + ?Sized>(guard: &G, pass: &impl AsyncFn(Duration)) {
     for (rule, steps) in RULES {
         let mut trial = Trial::new(guard, pass, rule);
         for step in *steps {
@@ -53,10 +31,10 @@ pub async fn check<G: ReplayGuard + ?Sized>(guard: &G, pass: &impl AsyncFn(Durat
 
 /// Checks every rule of [`DeadLetterGuard`], as [`check`] does those of [`ReplayGuard`]. The guard must hold no dead letter, and holds
 /// none afterwards.
-///
-/// # Panics
-/// When the guard breaks a rule; the message names it.
-pub async fn check_dead_letters<G: DeadLetterGuard + ?Sized>(guard: &G, pass: &impl AsyncFn(Duration)) {
+pub(crate) async fn check_dead_letters<G: DeadLetterGuard + ?Sized>(
+    guard: &G,
+    pass: &impl AsyncFn(Duration),
+) {
     for (rule, steps) in DEAD_LETTER_RULES {
         let mut trial = Trial::new(guard, pass, rule);
         for step in *steps {
@@ -67,10 +45,7 @@ pub async fn check_dead_letters<G: DeadLetterGuard + ?Sized>(guard: &G, pass: &i
 }
 
 /// Checks that a handled event is remembered for `retention`, and forgotten after it.
-///
-/// # Panics
-/// When it is not.
-pub async fn check_retention<G: ReplayGuard + ?Sized>(
+pub(crate) async fn check_retention<G: ReplayGuard + ?Sized>(
     guard: &G,
     retention: Duration,
     pass: &impl AsyncFn(Duration),

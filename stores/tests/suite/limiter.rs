@@ -1,43 +1,23 @@
-//! The rules of the rate limit, each for the limiter of one process and for the one in a store. The first runs on a paused
-//! clock, the second in real time, in which a minute is six seconds.
+//! The rules of every rate limiter, for `rules!` to make tests of.
 
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use shared_inbox::rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter};
-use shared_inbox_tests::stores::Store;
+use shared_inbox::rate_limit::{AcquireRequest, LimitError, Permit, Priority, RateLimiter};
 use tokio::time::{Instant, sleep, timeout};
 
-struct Case {
-    limiter: Arc<dyn RateLimiter>,
+pub(crate) struct Case {
+    pub(crate) limiter: Arc<dyn RateLimiter>,
     /// That of another process with the same store; in memory, the same one.
-    other: Arc<dyn RateLimiter>,
-    minute: Duration,
-    _store: Option<Store>,
+    pub(crate) other: Arc<dyn RateLimiter>,
+    pub(crate) minute: Duration,
+    /// The store, if there is one.
+    pub(crate) _keep: Option<Box<dyn Send>>,
 }
 
 impl Case {
-    fn in_memory(limit: u32) -> Self {
-        let limiter = Arc::new(MemoryLimiter::new(limit));
-        Self { other: limiter.clone(), limiter, minute: Duration::from_secs(60), _store: None }
-    }
-
-    /// None where there is no store.
-    #[cfg(feature = "redis")]
-    async fn in_a_store(limit: u32) -> Option<Self> {
-        use shared_inbox::rate_limit::RedisLimiter;
-
-        let (store, minute) = (shared_inbox_tests::stores::valkey()?, Duration::from_secs(6));
-        let builder =
-            || RedisLimiter::builder(store.url()).limit(limit).window(minute).timeout(Duration::from_secs(5));
-        assert!(builder().declare_unused(None).await.unwrap());
-        let limiter = Arc::new(builder().connect().await.unwrap());
-        let other = Arc::new(builder().connect().await.unwrap());
-        Some(Self { limiter, other, minute, _store: Some(store) })
-    }
-
     fn span(&self) -> Duration {
         self.minute + self.minute / 60
     }
@@ -86,47 +66,36 @@ impl Case {
     }
 }
 
+/// Makes a test of each rule: `rules!(tokio::test, suite, case)`, where `suite` is this module and `case` makes a case with a limit.
 macro_rules! rules {
-    ($($rule:ident($limit:literal);)*) => {
-        mod in_memory {
-            $(
-                #[tokio::test(start_paused = true)]
-                async fn $rule() {
-                    super::$rule(super::Case::in_memory($limit)).await;
-                }
-            )*
+    ($test:meta, $suite:ident, $case:path) => {
+        rules! { @ $test, $suite, $case,
+            bulk_calls_leave_room_for_people_and_people_for_read_backs(120)
+            whoever_asks_first_has_the_earlier_slot(4)
+            a_call_that_cannot_make_it_is_told_so_before_it_waits(120)
+            a_slot_that_is_given_back_goes_to_the_next_who_asks(2)
+            a_place_in_which_nothing_was_sent_is_free_at_once(2)
+            a_request_that_took_long_counts_from_its_end(2)
+            a_request_that_still_runs_has_not_been_counted_yet(2)
+            a_slot_that_was_slept_past_is_reserved_anew(2)
+            a_429_stops_everyone_and_leaves_less_than_there_was(120)
+            bulk_calls_have_their_share_however_many_others_wait(24)
+            after_a_burst_of_people_bulk_calls_leave_the_last_free_places_to_them(120)
+            after_a_burst_of_people_the_next_twelfth_is_for_bulk_calls(120)
+            calls_that_are_dropped_while_they_wait_keep_no_place(12)
         }
-
-        #[cfg(feature = "redis")]
-        mod in_a_store {
-            $(
-                #[tokio::test]
-                async fn $rule() {
-                    let Some(case) = super::Case::in_a_store($limit).await else { return };
-                    super::$rule(case).await;
-                }
-            )*
-        }
+    };
+    (@ $test:meta, $suite:ident, $case:path, $($rule:ident($limit:literal))*) => {
+        $(
+            #[$test]
+            async fn $rule() {
+                $suite::$rule($case($limit).await).await;
+            }
+        )*
     };
 }
 
-rules! {
-    bulk_calls_leave_room_for_people_and_people_for_read_backs(120);
-    whoever_asks_first_has_the_earlier_slot(4);
-    a_call_that_cannot_make_it_is_told_so_before_it_waits(120);
-    a_slot_that_is_given_back_goes_to_the_next_who_asks(2);
-    a_place_in_which_nothing_was_sent_is_free_at_once(2);
-    a_request_that_took_long_counts_from_its_end(2);
-    a_request_that_still_runs_has_not_been_counted_yet(2);
-    a_slot_that_was_slept_past_is_reserved_anew(2);
-    a_429_stops_everyone_and_leaves_less_than_there_was(120);
-    bulk_calls_have_their_share_however_many_others_wait(24);
-    after_a_burst_of_people_bulk_calls_leave_the_last_free_places_to_them(120);
-    after_a_burst_of_people_the_next_twelfth_is_for_bulk_calls(120);
-    calls_that_are_dropped_while_they_wait_keep_no_place(12);
-}
-
-async fn bulk_calls_leave_room_for_people_and_people_for_read_backs(case: Case) {
+pub(crate) async fn bulk_calls_leave_room_for_people_and_people_for_read_backs(case: Case) {
     case.take(Priority::Bulk, 90).await;
     case.try_acquire(Priority::Bulk).await.unwrap_err();
     case.take(Priority::Interactive, 20).await;
@@ -136,7 +105,7 @@ async fn bulk_calls_leave_room_for_people_and_people_for_read_backs(case: Case) 
     assert!(wait <= case.span(), "{wait:?}");
 }
 
-async fn whoever_asks_first_has_the_earlier_slot(case: Case) {
+pub(crate) async fn whoever_asks_first_has_the_earlier_slot(case: Case) {
     case.take(Priority::Interactive, 4).await;
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut tasks = Vec::new();
@@ -150,7 +119,7 @@ async fn whoever_asks_first_has_the_earlier_slot(case: Case) {
     assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
 }
 
-async fn a_call_that_cannot_make_it_is_told_so_before_it_waits(case: Case) {
+pub(crate) async fn a_call_that_cannot_make_it_is_told_so_before_it_waits(case: Case) {
     case.take(Priority::Interactive, 110).await;
     let begun = Instant::now();
     let request = AcquireRequest::new(Priority::Interactive).max_wait(case.minute / 4);
@@ -160,7 +129,7 @@ async fn a_call_that_cannot_make_it_is_told_so_before_it_waits(case: Case) {
     assert!(begun.elapsed() < wait + case.minute / 4, "{wait:?}");
 }
 
-async fn a_slot_that_is_given_back_goes_to_the_next_who_asks(case: Case) {
+pub(crate) async fn a_slot_that_is_given_back_goes_to_the_next_who_asks(case: Case) {
     case.take(Priority::ReadBack, 2).await;
     let first = case.queue(Priority::ReadBack, || ()).await;
     let second = case.queue(Priority::ReadBack, || ()).await;
@@ -172,7 +141,7 @@ async fn a_slot_that_is_given_back_goes_to_the_next_who_asks(case: Case) {
     second.await.unwrap();
 }
 
-async fn a_place_in_which_nothing_was_sent_is_free_at_once(case: Case) {
+pub(crate) async fn a_place_in_which_nothing_was_sent_is_free_at_once(case: Case) {
     case.take(Priority::ReadBack, 1).await;
     let held = case.try_acquire(Priority::ReadBack).await.unwrap();
     case.try_acquire(Priority::ReadBack).await.unwrap_err();
@@ -180,7 +149,7 @@ async fn a_place_in_which_nothing_was_sent_is_free_at_once(case: Case) {
     case.until(async || case.try_acquire(Priority::ReadBack).await.is_ok()).await;
 }
 
-async fn a_request_that_took_long_counts_from_its_end(case: Case) {
+pub(crate) async fn a_request_that_took_long_counts_from_its_end(case: Case) {
     let held = [(); 2].map(|()| case.try_acquire(Priority::ReadBack));
     let held = futures_util::future::join_all(held).await;
     sleep(case.minute * 3 / 4).await;
@@ -189,7 +158,7 @@ async fn a_request_that_took_long_counts_from_its_end(case: Case) {
     case.until(async || case.try_acquire(Priority::ReadBack).await.is_err_and(counts_from_its_end)).await;
 }
 
-async fn a_request_that_still_runs_has_not_been_counted_yet(case: Case) {
+pub(crate) async fn a_request_that_still_runs_has_not_been_counted_yet(case: Case) {
     let request = AcquireRequest::new(Priority::ReadBack).max_hold(case.minute * 10);
     let held = futures_util::future::join_all([(); 2].map(|()| case.limiter.acquire(request))).await;
     for _ in 0..6 {
@@ -199,7 +168,7 @@ async fn a_request_that_still_runs_has_not_been_counted_yet(case: Case) {
     held.into_iter().for_each(|permit| permit.unwrap().finished());
 }
 
-async fn a_slot_that_was_slept_past_is_reserved_anew(case: Case) {
+pub(crate) async fn a_slot_that_was_slept_past_is_reserved_anew(case: Case) {
     case.take(Priority::ReadBack, 2).await;
     let request = AcquireRequest::new(Priority::ReadBack).max_wait(case.minute * 20);
     let mut slept = Box::pin(case.limiter.acquire(request));
@@ -211,7 +180,7 @@ async fn a_slot_that_was_slept_past_is_reserved_anew(case: Case) {
     slept.await.unwrap().finished();
 }
 
-async fn a_429_stops_everyone_and_leaves_less_than_there_was(case: Case) {
+pub(crate) async fn a_429_stops_everyone_and_leaves_less_than_there_was(case: Case) {
     case.take(Priority::ReadBack, 20).await;
     case.try_acquire(Priority::ReadBack).await.unwrap().throttled(Some(case.minute / 5));
     for limiter in [&case.limiter, &case.other] {
@@ -228,7 +197,7 @@ async fn a_429_stops_everyone_and_leaves_less_than_there_was(case: Case) {
     }
 }
 
-async fn bulk_calls_have_their_share_however_many_others_wait(case: Case) {
+pub(crate) async fn bulk_calls_have_their_share_however_many_others_wait(case: Case) {
     let mut load = tokio::task::JoinSet::new();
     for _ in 0..60 {
         let limiter = Arc::clone(&case.limiter);
@@ -247,7 +216,7 @@ async fn bulk_calls_have_their_share_however_many_others_wait(case: Case) {
     }
 }
 
-async fn after_a_burst_of_people_bulk_calls_leave_the_last_free_places_to_them(case: Case) {
+pub(crate) async fn after_a_burst_of_people_bulk_calls_leave_the_last_free_places_to_them(case: Case) {
     case.take(Priority::Interactive, 30).await;
     // Their own 10, and all but 20 of the 70 common places that are left.
     case.take(Priority::Bulk, 60).await;
@@ -256,7 +225,7 @@ async fn after_a_burst_of_people_bulk_calls_leave_the_last_free_places_to_them(c
     case.try_acquire(Priority::Interactive).await.unwrap_err();
 }
 
-async fn after_a_burst_of_people_the_next_twelfth_is_for_bulk_calls(case: Case) {
+pub(crate) async fn after_a_burst_of_people_the_next_twelfth_is_for_bulk_calls(case: Case) {
     case.take(Priority::Interactive, 110).await;
     let mut people = tokio::task::JoinSet::new();
     for _ in 0..220 {
@@ -272,7 +241,7 @@ async fn after_a_burst_of_people_the_next_twelfth_is_for_bulk_calls(case: Case) 
     assert!(bulk.iter().all(Result::is_ok), "{bulk:?}");
 }
 
-async fn calls_that_are_dropped_while_they_wait_keep_no_place(case: Case) {
+pub(crate) async fn calls_that_are_dropped_while_they_wait_keep_no_place(case: Case) {
     for number in 0..60 {
         let mut call = case.limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_wait(case.minute));
         // Some are dropped before they are answered, some after that.

@@ -1,39 +1,14 @@
-//! The rules of a store as tests that any implementation can run: feature `suite`, for the tests of a store.
-//!
-//! ```
-//! use shared_inbox::once::{MemoryStore, suite};
-//! use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
-//! use std::time::Duration;
-//!
-//! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! let hand = Arc::new(AtomicU64::new(0));
-//! let clock = hand.clone();
-//! let store = MemoryStore::new().clock(move || Duration::from_millis(clock.load(Ordering::SeqCst)));
-//! // A store of its own time really waits.
-//! let pass = async |time: Duration| {
-//!     hand.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
-//! };
-//! suite::check(&store, Duration::from_secs(60), &pass).await;
-//! # }
-//! ```
+//! The rules of a store of `once` keys, as tests that any store can run.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use serde_json::json;
-
-use super::record::{CreateResult, Fingerprint, OnceRecord};
-use super::store::{Begun, LeaseStatus, OnceStore};
-use crate::client::create_state::{Baseline, Expected, UnconfirmedCreate};
-use crate::{ConversationId, Timestamp, operation::Operation};
+use serde_json::{Value, json};
+use shared_inbox::once::{Begun, LeaseStatus, OnceRecord, OnceStore};
 
 /// Checks every rule of [`OnceStore`] but what a crash leaves behind. `lease` is how long the leases of the suite run, `pass` lets
 /// that much time go by, by the store's own clock. Uses keys of its own, and may be run on a store that holds others.
-///
-/// # Panics
-///
-/// When the store breaks a rule; the message names it.
-pub async fn check<S: OnceStore + ?Sized>(store: &S, lease: Duration, pass: &impl AsyncFn(Duration)) {
+pub(crate) async fn check<S: OnceStore + ?Sized>(store: &S, lease: Duration, pass: &impl AsyncFn(Duration)) {
     let rules = Rules { store, lease };
     rules.of_many_at_once_one_is_granted().await;
     rules.another_fingerprint_changes_nothing().await;
@@ -49,29 +24,33 @@ struct Rules<'a, S: ?Sized> {
     lease: Duration,
 }
 
-fn record(key: &str, text: &str) -> OnceRecord {
-    let conversation: ConversationId = "cnv_suite".parse().expect("it is an id");
-    let expected = Expected::Note { body: text.to_owned() };
-    let create = UnconfirmedCreate {
-        conversation: conversation.clone(),
-        expected,
-        baseline: Baseline::default(),
-        sent_by: None,
+fn json_of(record: &OnceRecord) -> Value {
+    serde_json::to_value(record).expect("a record is JSON")
+}
+
+/// Returns the record with these fields changed.
+fn with(record: &OnceRecord, fields: Value) -> OnceRecord {
+    let (mut json, Value::Object(fields)) = (json_of(record), fields) else {
+        panic!("no fields: {record:?}")
     };
-    OnceRecord {
-        key: format!("suite/{key}"),
-        fingerprint: Fingerprint::new(Operation::AddNote, &conversation, text.as_bytes()),
-        conversation,
-        since: Timestamp::now(),
-        owner: "the suite".to_owned(),
-        create: Some(create),
-        result: None,
-    }
+    json.as_object_mut().expect("an object").extend(fields);
+    serde_json::from_value(json).expect("a record")
+}
+
+fn record(key: &str, text: &str) -> OnceRecord {
+    let record = json!({
+        "key": format!("suite/{key}"),
+        "fingerprint": format!("fingerprint of {text}"),
+        "conversation": "cnv_suite",
+        "since": "2026-03-01T09:30:00.000Z",
+        "owner": "the suite",
+        "create": { "conversation": "cnv_suite", "expected": { "kind": "note", "body": text }, "baseline": { "keys": [], "isComplete": false } },
+    });
+    serde_json::from_value(record).expect("a record")
 }
 
 fn finished(record: &OnceRecord, item: &str) -> OnceRecord {
-    let result = CreateResult { item: Some(item.to_owned()), response: json!({ "ok": true }) };
-    OnceRecord { create: None, result: Some(result), ..record.clone() }
+    with(record, json!({ "create": null, "result": { "item": item, "response": { "item": item } } }))
 }
 
 impl<S: OnceStore + ?Sized> Rules<'_, S> {
@@ -82,7 +61,7 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
     async fn granted(&self, record: &OnceRecord) -> (u64, Option<OnceRecord>) {
         match self.begin(record).await {
             Begun::Granted { fence, previous } => (fence, previous),
-            Begun::Exists(found) => panic!("{}: not granted, there is {found:?}", record.key),
+            other => panic!("{}: not granted, but {other:?}", record.key()),
         }
     }
 
@@ -90,18 +69,18 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
     async fn exists(&self, record: &OnceRecord, rule: &str) -> OnceRecord {
         match self.begin(record).await {
             Begun::Exists(found) => found,
-            Begun::Granted { .. } => panic!("{}: {rule}", record.key),
+            _ => panic!("{}: {rule}", record.key()),
         }
     }
 
     async fn update(&self, record: &OnceRecord, fence: u64, time: Duration, expected: LeaseStatus) {
-        let status = self.store.update(&record.key, fence, Some(record), time).await;
-        assert_eq!(status.expect("the store responds to `update`"), expected, "{}: update", record.key);
+        let status = self.store.update(record.key(), fence, Some(record), time).await;
+        assert_eq!(status.expect("the store responds to `update`"), expected, "{}: update", record.key());
     }
 
     async fn extend(&self, record: &OnceRecord, fence: u64, lease: Duration, expected: LeaseStatus) {
-        let status = self.store.update(&record.key, fence, None, lease).await;
-        assert_eq!(status.expect("the store responds to `update`"), expected, "{}: extend", record.key);
+        let status = self.store.update(record.key(), fence, None, lease).await;
+        assert_eq!(status.expect("the store responds to `update`"), expected, "{}: extend", record.key());
     }
 
     async fn finish(&self, record: &OnceRecord, item: &str, fence: u64, expected: LeaseStatus) {
@@ -109,14 +88,14 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
     }
 
     async fn remove(&self, record: &OnceRecord, fence: u64, expected: LeaseStatus) {
-        let status = self.store.remove(&record.key, fence).await;
-        assert_eq!(status.expect("the store responds to `remove`"), expected, "{}: remove", record.key);
+        let status = self.store.remove(record.key(), fence).await;
+        assert_eq!(status.expect("the store responds to `remove`"), expected, "{}: remove", record.key());
     }
 
     /// Returns fence and whether it is held, of the record in the list.
     async fn listed(&self, record: &OnceRecord) -> Option<(u64, bool)> {
         let list = self.store.list().await.expect("the store responds to `list`");
-        let stored = list.into_iter().find(|stored| stored.record.key == record.key);
+        let stored = list.into_iter().find(|stored| stored.record.key() == record.key());
         stored.map(|stored| (stored.fence, stored.is_held))
     }
 
@@ -125,7 +104,7 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         let all = join_all((0..16).map(|_| self.begin(&record))).await;
         let mut fences = all.iter().filter_map(|begun| match begun {
             Begun::Granted { fence, .. } => Some(*fence),
-            Begun::Exists(_) => None,
+            _ => None,
         });
         let fence = fences.next().expect("one is granted");
         assert_eq!(fences.next(), None, "of many at once one is granted");
@@ -138,11 +117,11 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         let (fence, _) = self.granted(&one).await;
         self.extend(&one, fence, Duration::ZERO, LeaseStatus::Held).await;
         let found = self.exists(&other, "another fingerprint is never granted").await;
-        assert_eq!(found.fingerprint, one.fingerprint);
+        assert_eq!(found.fingerprint(), one.fingerprint());
         assert_eq!(self.listed(&one).await, Some((fence, false)), "a lease of no time has ended");
         self.finish(&one, "not_1", fence, LeaseStatus::Held).await;
         let found = self.exists(&other, "nor when there is a result").await;
-        assert!(found.is_finished() && found.fingerprint == one.fingerprint);
+        assert!(found.is_finished() && found.fingerprint() == one.fingerprint());
         self.remove(&one, fence, LeaseStatus::Held).await;
     }
 
@@ -151,9 +130,8 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
             let record = record(key, "text '\"\\ \u{1F642} \n {} $1 %s");
             let (fence, _) = self.granted(&record).await;
             let found = self.exists(&record, "its lease runs").await;
-            assert_eq!((&found.key, found.since), (&record.key, record.since));
-            let json = |record: &OnceRecord| serde_json::to_value(record).expect("a record is JSON");
-            assert_eq!(json(&found), json(&record), "{key}");
+            assert_eq!((found.key(), found.since()), (record.key(), record.since()));
+            assert_eq!(json_of(&found), json_of(&record), "{key}");
             self.remove(&record, fence, LeaseStatus::Held).await;
         }
     }
@@ -177,7 +155,7 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         let (fence, _) = self.granted(&record).await;
         pass(self.lease * 6 / 10).await;
         self.exists(&record, "its lease runs").await;
-        let replaced = OnceRecord { owner: "the suite again".to_owned(), ..record.clone() };
+        let replaced = with(&record, json!({ "owner": "the suite again" }));
         self.update(&replaced, fence, self.lease, LeaseStatus::Held).await;
         pass(self.lease * 6 / 10).await;
         self.exists(&record, "it was renewed").await;
@@ -187,7 +165,7 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         self.extend(&record, fence, Duration::ZERO, LeaseStatus::Held).await;
         let (next, previous) = self.granted(&record).await;
         let previous = previous.expect("the record of the owner before");
-        assert!(next > fence && previous.since == record.since && previous.owner == replaced.owner);
+        assert!(next > fence && previous.since() == record.since() && previous.owner() == replaced.owner());
         self.remove(&record, next, LeaseStatus::Held).await;
     }
 
@@ -206,8 +184,8 @@ impl<S: OnceStore + ?Sized> Rules<'_, S> {
         self.finish(&record, "not_1", first, LeaseStatus::Lost).await;
         self.extend(&record, second, self.lease, LeaseStatus::Lost).await;
         self.update(&record, second, self.lease, LeaseStatus::Lost).await;
-        let result = self.exists(&record, "it has a result").await.result.expect("a result");
-        assert_eq!(result.item.as_deref(), Some("not_2"));
+        let found = self.exists(&record, "it has a result").await;
+        assert_eq!(found.response(), Some(&json!({ "item": "not_2" })));
         self.remove(&record, second, LeaseStatus::Held).await;
     }
 

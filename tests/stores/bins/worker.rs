@@ -2,8 +2,7 @@
 
 use std::{
     env,
-    io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdout, Command, Stdio},
+    io::Read,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -11,118 +10,29 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox::{Client, rate_limit::RedisLimiter};
-use shared_inbox_mock::MockServer;
-
-use super::ATTEMPT;
+use shared_inbox::Client;
+use shared_inbox_stores::Redis;
 
 /// Calls that a worker makes at once.
 const AT_ONCE: usize = 4;
 
-pub(crate) struct Worker {
-    process: Child,
-    output: BufReader<ChildStdout>,
-}
-
-/// What became of a worker's calls.
-pub(crate) struct WorkerReport {
-    pub(crate) succeeded: usize,
-    pub(crate) errors: Vec<String>,
-}
-
-impl Worker {
-    /// Starts this program again, as the test below. Its calls ask for lists of `number` entries, so that the journal tells
-    /// workers apart. It makes none before [`begin`](Self::begin).
-    pub(crate) fn start(mock: &MockServer, store: &str, minute: Duration, share: u32, number: u32) -> Self {
-        let mut command = Command::new(env::current_exe().expect("this program"));
-        command.args([
-            "--exact",
-            "worker_fleet::worker::a_worker",
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ]);
-        command.env("FLEET_BASE_URL", mock.base_url()).env("FLEET_KEY", mock.live_key());
-        command.env("FLEET_STORE", store).env("FLEET_MINUTE", minute.as_millis().to_string());
-        command.env("FLEET_SHARE", share.to_string()).env("FLEET_NUMBER", number.to_string());
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a worker");
-        let output = BufReader::new(process.stdout.take().expect("its output"));
-        Self { process, output }
-    }
-
-    /// Waits until it is connected to the store.
-    pub(crate) fn wait_until_ready(&mut self) {
-        let ready = self.output.by_ref().lines().any(|line| line.expect("its words") == "READY");
-        assert!(ready, "a worker ended before it began");
-    }
-
-    /// Lets it make its calls.
-    pub(crate) fn begin(&mut self) {
-        self.process.stdin.as_mut().expect("its input").write_all(b"\n").expect("it reads");
-    }
-
-    /// As a power cut would.
-    pub(crate) fn kill(mut self) {
-        self.process.kill().expect("it runs");
-        self.process.wait().expect("it has ended");
-    }
-
-    /// Ends its calls and hears what became of them.
-    pub(crate) fn stop(mut self) -> WorkerReport {
-        drop(self.process.stdin.take());
-        let mut report = WorkerReport { succeeded: 0, errors: Vec::new() };
-        for line in self.output.by_ref().lines() {
-            let line = line.expect("its words");
-            if let Some(succeeded) = line.strip_prefix("SUCCEEDED ") {
-                report.succeeded = succeeded.parse().expect("a number");
-            } else if let Some(error) = line.strip_prefix("FAILED ") {
-                report.errors.push(error.to_owned());
-            }
-        }
-        assert!(self.process.wait().expect("it has ended").success(), "a worker failed");
-        report
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        _ = self.process.kill();
-        _ = self.process.wait();
-    }
-}
-
-/// Waits until so many requests have reached the service.
-pub(crate) async fn requests_from(mock: &MockServer, count: usize) {
-    for _ in 0..1_500 {
-        if mock.control().requests().await.len() >= count {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{count} requests do not come");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the process that the other tests start"]
-async fn a_worker() {
-    let Ok(base_url) = env::var("FLEET_BASE_URL") else { return };
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
     let var = |name: &str| env::var(name).expect("set by the test that started it");
-    let minute = Duration::from_millis(var("FLEET_MINUTE").parse().expect("milliseconds"));
-    let limiter = RedisLimiter::builder(var("FLEET_STORE"))
-        .window(minute)
-        .share(var("FLEET_SHARE").parse().expect("a number"))
-        .timeout(Duration::from_millis(250))
-        .connect()
-        .await
-        .expect("a store");
-    let inbox = Client::builder(base_url, var("FLEET_KEY"))
+    let milliseconds = |name| Duration::from_millis(var(name).parse().expect("milliseconds"));
+    let minute = milliseconds("FLEET_MINUTE");
+    let redis =
+        Redis::builder(var("FLEET_STORE")).timeout(Duration::from_millis(250)).open().expect("a store");
+    let share = var("FLEET_SHARE").parse().expect("a number");
+    let limiter = redis.limiter().window(minute).share(share).await.expect("a store");
+    let inbox = Client::builder(var("FLEET_BASE_URL"), var("FLEET_KEY"))
         .rate_limiter(limiter)
-        .timeout(ATTEMPT)
+        .timeout(milliseconds("FLEET_ATTEMPT"))
         .deadline(minute * 10)
         .build()
         .expect("a client");
     let number = var("FLEET_NUMBER").parse().expect("a number");
-    println!("\nREADY");
+    println!("READY");
     let begin = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     begin.await.unwrap().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
@@ -146,7 +56,7 @@ async fn a_worker() {
     for call in calls {
         call.await.expect("calls do not panic");
     }
-    println!("\nSUCCEEDED {}", succeeded.load(Ordering::Relaxed));
+    println!("SUCCEEDED {}", succeeded.load(Ordering::Relaxed));
     for error in errors.lock().expect("whole").iter() {
         println!("FAILED {error}");
     }

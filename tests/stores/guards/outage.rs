@@ -3,27 +3,27 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use shared_inbox_stores::{Postgres, PostgresGuard};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, HandleError, Handled, Handlers, OnStoreError, PostgresGuard, ReplayGuard,
+    Claim, ClaimStatus, HandleError, Handled, Handlers, OnStoreError, ReplayGuard,
 };
 
-use super::{postgres, redis};
-use crate::replay::{granted, one};
+use crate::support::{granted, one, postgres, redis};
 
 /// A guard that gives up after two seconds, for a store that will be away: a pool tries again for as long as it may.
 async fn impatient(store: &Store) -> PostgresGuard {
     loop {
-        if let Ok(guard) = PostgresGuard::connect(&store.url()).await {
-            return guard;
+        if let Ok(postgres) = Postgres::connect(&store.url()).await {
+            return postgres.guard();
         }
     }
 }
 
 #[tokio::test]
 async fn a_redis_that_lost_everything_gives_larger_fences_than_before() {
-    let Some(mut store) = stores::valkey() else { return };
-    let (guard, _) = redis(&store).await;
+    let mut store = stores::valkey();
+    let guard = redis(store.url()).await.guard();
     let before = granted(&guard, &one()).await;
     store.kill();
     assert!(guard.claim(&one()).await.is_err());
@@ -42,8 +42,8 @@ async fn a_redis_that_lost_everything_gives_larger_fences_than_before() {
 
 #[tokio::test]
 async fn a_guard_on_postgres_goes_on_when_the_store_is_back_and_remembers() {
-    let Some(mut store) = stores::postgres() else { return };
-    let guard = postgres(&store).await;
+    let mut store = stores::postgres();
+    let guard = postgres(&store.url()).await.guard();
     let fence = granted(&guard, &one()).await;
     assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), ClaimStatus::Held);
     let guard = impatient(&store).await;
@@ -75,14 +75,12 @@ async fn while_away<G: ReplayGuard + 'static>(guard: G) {
 
 #[tokio::test]
 async fn while_the_store_is_away_an_event_is_rejected_or_let_through_as_the_caller_chose() {
-    if let Some(mut store) = stores::valkey() {
-        let (guard, _) = redis(&store).await;
-        store.kill();
-        while_away(guard).await;
-    }
-    if let Some(mut store) = stores::postgres() {
-        let guard = impatient(&store).await;
-        store.kill();
-        while_away(guard).await;
-    }
+    let mut store = stores::valkey();
+    let guard = redis(store.url()).await.guard();
+    store.kill();
+    while_away(guard).await;
+    let mut store = stores::postgres();
+    let guard = impatient(&store).await;
+    store.kill();
+    while_away(guard).await;
 }

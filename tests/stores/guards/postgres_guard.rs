@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use shared_inbox_tests::stores;
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, FencingToken, Mark, PostgresGuard, RETRY_WINDOW,
-    ReplayGuard, TransactionalInbox, suite,
+    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, FencingToken, Mark, RETRY_WINDOW, ReplayGuard,
+    TransactionalInbox,
 };
 
-use super::{pass_in_postgres, pool, postgres};
-use crate::replay::{delivery, granted, one};
+use super::suite;
+use crate::support::{delivery, granted, one, pass_in_postgres, pool, postgres};
 
 #[tokio::test]
 async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
-    let Some(store) = stores::postgres() else { return };
-    let guard = postgres(&store).await;
+    let store = stores::postgres();
+    let guard = postgres(&store.url()).await.guard();
     let pass = async |time| pass_in_postgres(guard.pool(), time).await;
     suite::check(&guard, &pass).await;
     suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
@@ -23,8 +23,9 @@ async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
 
 #[tokio::test]
 async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_and_dead_letters_stay() {
-    let Some(store) = stores::postgres() else { return };
-    let first = postgres(&store).await;
+    let store = stores::postgres();
+    let postgres = postgres(&store.url()).await;
+    let first = postgres.guard();
     let (old, lapsed, young) = (delivery("evt_old"), delivery("evt_lapsed"), delivery("evt_young"));
     let fence = granted(&first, &old).await;
     assert_eq!(ReplayGuard::commit(&first, &old, fence).await.unwrap(), ClaimStatus::Held);
@@ -43,7 +44,7 @@ async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_and_de
     let fence = granted(&first, &young).await;
     assert_eq!(ReplayGuard::commit(&first, &young, fence).await.unwrap(), ClaimStatus::Held);
     // Another process, which has not looked yet.
-    let second = PostgresGuard::new(first.pool().clone());
+    let second = postgres.guard();
     granted(&second, &delivery("evt_next")).await;
     let names = "select event from shared_inbox_webhooks order by event";
     let left = loop {
@@ -61,9 +62,9 @@ async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_and_de
 
 #[tokio::test]
 async fn apps_that_share_a_database_are_told_apart_by_their_namespace() {
-    let Some(store) = stores::postgres() else { return };
-    let first = postgres(&store).await;
-    let second = first.clone().namespace("other");
+    let store = stores::postgres();
+    let postgres = postgres(&store.url()).await;
+    let (first, second) = (postgres.guard(), postgres.namespace("other").guard());
     let fence = granted(&first, &one()).await;
     let other = granted(&second, &one()).await;
     assert_eq!(ReplayGuard::commit(&first, &one(), fence).await.unwrap(), ClaimStatus::Held);
@@ -82,8 +83,8 @@ async fn apps_that_share_a_database_are_told_apart_by_their_namespace() {
 
 #[tokio::test]
 async fn a_sweep_reads_what_is_old_from_its_index_and_not_the_whole_table() {
-    let Some(store) = stores::postgres() else { return };
-    let guard = postgres(&store).await;
+    let store = stores::postgres();
+    let guard = postgres(&store.url()).await.guard();
     // None of them is old but one.
     let many = "insert into shared_inbox_webhooks (endpoint, event, state, fence, until)
         select 'orders', 'evt_' || n, 'done', (date_part('epoch', now()) * 1000000)::bigint - n, now() + interval '1 day'
@@ -97,7 +98,7 @@ async fn a_sweep_reads_what_is_old_from_its_index_and_not_the_whole_table() {
         let scans =
             "select (select seq_scan from pg_stat_user_tables where relname = 'shared_inbox_webhooks'),
             (select idx_scan from pg_stat_user_indexes where indexrelname = 'shared_inbox_webhooks_fence')";
-        sqlx::query_as(scans).fetch_one(&pool(&store).await).await.unwrap()
+        sqlx::query_as(scans).fetch_one(&pool(&store.url()).await).await.unwrap()
     };
     let (before, _) = scans().await;
     granted(&guard, &delivery("evt_new")).await;

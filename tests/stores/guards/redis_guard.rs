@@ -4,20 +4,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redis::AsyncCommands;
+use shared_inbox_stores::Redis;
 use shared_inbox_tests::proxy::Proxy;
 use shared_inbox_tests::stores;
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, RETRY_WINDOW, ReplayGuard, suite,
+    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, RETRY_WINDOW, ReplayGuard,
 };
 
-use super::{pass_in_redis, redis, redis_at};
-use crate::replay::{delivery, granted, one};
+use super::suite;
+use crate::support::{delivery, granted, one, pass_in_redis, redis, redis_connection};
 
 #[tokio::test]
 async fn a_guard_on_redis_keeps_every_rule_of_a_guard_on_the_oldest_and_the_newest_server() {
     for store in [stores::redis(), stores::valkey()] {
-        let Some(store) = store else { return };
-        let (guard, connection) = redis(&store).await;
+        let (guard, connection) = (redis(store.url()).await.guard(), redis_connection(store.url()).await);
         let pass = async |time| pass_in_redis(connection.clone(), time).await;
         suite::check(&guard, &pass).await;
         suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
@@ -25,16 +25,33 @@ async fn a_guard_on_redis_keeps_every_rule_of_a_guard_on_the_oldest_and_the_newe
     }
 }
 
+/// With a connection of the caller's.
+#[tokio::test]
+async fn a_guard_on_a_redis_cluster_keeps_every_rule_of_a_guard() {
+    let store = stores::valkey_node();
+    let mut node = redis_connection(store.url()).await;
+    // A cluster of one, which has every slot.
+    let slots = redis::cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16_383).to_owned();
+    slots.exec_async(&mut node).await.unwrap();
+    while node.exists::<_, bool>("a").await.is_err() {}
+    let client = redis::cluster::ClusterClient::new([store.url()]).unwrap();
+    let connection = client.get_async_connection().await.unwrap();
+    let guard = Redis::from_connection(connection).unwrap().guard();
+    let pass = async |time| pass_in_redis(node.clone(), time).await;
+    suite::check(&guard, &pass).await;
+    suite::check_dead_letters(&guard, &pass).await;
+}
+
 #[tokio::test]
 async fn what_is_kept_in_redis_goes_by_itself_and_apps_are_told_apart_by_their_namespace() {
-    let Some(store) = stores::valkey() else { return };
-    let (guard, mut connection) = redis(&store).await;
-    let other = guard.clone().namespace("other");
+    let store = stores::valkey();
+    let (redis, mut connection) = (redis(store.url()).await, redis_connection(store.url()).await);
+    let (guard, other) = (redis.guard(), redis.namespace("other").guard());
     let fence = granted(&guard, &one()).await;
     granted(&other, &one()).await;
     assert_eq!(guard.commit(&one(), fence).await.unwrap(), ClaimStatus::Held);
     let window = RETRY_WINDOW.as_millis() as i64;
-    for (key, longest) in [("shared-inbox:webhook", window), ("other", window + 60_000)] {
+    for (key, longest) in [("shared-inbox:webhook", window), ("other:webhook", window + 60_000)] {
         let left: i64 = connection.pttl(format!("{key}:6:orders:evt_1")).await.unwrap();
         assert!((window - 60_000..=longest).contains(&left), "{key}: {left}");
     }
@@ -42,8 +59,8 @@ async fn what_is_kept_in_redis_goes_by_itself_and_apps_are_told_apart_by_their_n
 
 #[tokio::test]
 async fn receivers_with_different_settings_agree_on_when_a_claim_runs_out() {
-    let Some(store) = stores::valkey() else { return };
-    let (long, connection) = redis(&store).await;
+    let store = stores::valkey();
+    let (long, connection) = (redis(store.url()).await.guard(), redis_connection(store.url()).await);
     let short = long.clone().retention(Duration::from_secs(3600));
     for (first, second) in [(&long, &short), (&short, &long)] {
         let event = delivery(if std::ptr::eq(first, &short) { "evt_short" } else { "evt_long" });
@@ -58,7 +75,6 @@ async fn receivers_with_different_settings_agree_on_when_a_claim_runs_out() {
 #[tokio::test]
 async fn a_fence_comes_from_the_clock_of_redis_and_not_from_the_receivers() {
     for store in [stores::redis(), stores::valkey()] {
-        let Some(store) = store else { return };
         let requests = Arc::<Mutex<String>>::default();
         let log = Arc::clone(&requests);
         let proxy = Proxy::rewriting(store.port(), move |is_request, bytes| {
@@ -68,7 +84,7 @@ async fn a_fence_comes_from_the_clock_of_redis_and_not_from_the_receivers() {
             Some(bytes.to_vec())
         })
         .await;
-        let (guard, _) = redis_at(proxy.url()).await;
+        let guard = redis(proxy.url()).await.guard();
         let now = u64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_micros()).unwrap();
         granted(&guard, &one()).await;
         let requests = requests.lock().unwrap();
@@ -81,8 +97,8 @@ async fn a_fence_comes_from_the_clock_of_redis_and_not_from_the_receivers() {
 /// A process that dies before it has removed a name leaves it behind.
 #[tokio::test]
 async fn a_name_that_was_left_behind_hides_no_dead_letter() {
-    let Some(store) = stores::valkey() else { return };
-    let (guard, mut connection) = redis(&store).await;
+    let store = stores::valkey();
+    let (guard, mut connection) = (redis(store.url()).await.guard(), redis_connection(store.url()).await);
     for number in 0..250 {
         let name = format!("{{shared-inbox:webhook:6:orders:left_{number}}}:dead");
         let _: i64 = connection.zadd("shared-inbox:webhook:dead", name, number).await.unwrap();
@@ -101,8 +117,8 @@ async fn a_name_that_was_left_behind_hides_no_dead_letter() {
 
 #[tokio::test]
 async fn a_handler_dropped_half_way_gives_its_claim_back() {
-    let Some(store) = stores::valkey() else { return };
-    let (guard, _) = redis(&store).await;
+    let store = stores::valkey();
+    let guard = redis(store.url()).await.guard();
     let fence = granted(&guard, &one()).await;
     guard.abandon(&one(), fence);
     // It is given back in the background.

@@ -1,13 +1,12 @@
 //! Marks inside the handler's own transaction.
 
+use shared_inbox_stores::PostgresGuard;
 use shared_inbox_tests::stores;
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, HandleError, Handled, Handlers, Mark, PostgresGuard, RETRY_WINDOW, ReplayGuard,
-    TransactionalInbox,
+    Claim, ClaimStatus, HandleError, Handled, Handlers, Mark, RETRY_WINDOW, ReplayGuard, TransactionalInbox,
 };
 
-use super::{pass_in_postgres, postgres};
-use crate::replay::{delivery, granted, one};
+use crate::support::{delivery, granted, one, pass_in_postgres, postgres};
 
 async fn orders(guard: &PostgresGuard) -> i64 {
     sqlx::query_scalar("select count(*) from orders").fetch_one(guard.pool()).await.unwrap()
@@ -29,8 +28,8 @@ async fn order(
 
 #[tokio::test]
 async fn effect_and_mark_commit_together_in_postgres() {
-    let Some(store) = stores::postgres() else { return };
-    let guard = postgres(&store).await;
+    let store = stores::postgres();
+    let guard = postgres(&store.url()).await.guard();
     sqlx::query("create table orders (id int)").execute(guard.pool()).await.unwrap();
     let handlers = Handlers::new(guard.clone());
     assert_eq!(order(&handlers, true).await.unwrap_err().status(), 500);
@@ -49,8 +48,8 @@ async fn effect_and_mark_commit_together_in_postgres() {
 
 #[tokio::test]
 async fn a_transaction_under_way_keeps_others_from_waiting_and_ends_with_its_connection() {
-    let Some(store) = stores::postgres() else { return };
-    let guard = postgres(&store).await;
+    let store = stores::postgres();
+    let guard = postgres(&store.url()).await.guard();
     let mut first = guard.begin().await.unwrap();
     assert_eq!(guard.mark(&mut first, &one()).await.unwrap(), Mark::New);
     let mut second = guard.begin().await.unwrap();
@@ -77,8 +76,8 @@ async fn a_transaction_under_way_keeps_others_from_waiting_and_ends_with_its_con
 
 #[tokio::test]
 async fn a_live_claim_keeps_a_transaction_out() {
-    let Some(store) = stores::postgres() else { return };
-    let guard = postgres(&store).await;
+    let store = stores::postgres();
+    let guard = postgres(&store.url()).await.guard();
     let fence = granted(&guard, &one()).await;
     let mut transaction = guard.begin().await.unwrap();
     assert_eq!(guard.mark(&mut transaction, &one()).await.unwrap(), Mark::InProgress);

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use shared_inbox::{
     ApiKey,
-    rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter, StoreError},
+    rate_limit::{AcquireRequest, Priority, RateLimiter},
 };
+use shared_inbox_stores::{Redis, StoreError};
 use shared_inbox_tests::stores;
 use tokio::time::sleep;
 
 #[tokio::test]
 async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {
-    let (Some(one), Some(other)) = (stores::valkey_node(), stores::valkey_node()) else { return };
+    let (one, other) = (stores::valkey_node(), stores::valkey_node());
     let bus = |store: &stores::Store| {
         let said = store.command("CONFIG GET cluster-port");
         said.lines().find_map(|line| line.parse::<u16>().ok()).expect("a port")
@@ -27,10 +28,11 @@ async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {
         }
         sleep(Duration::from_millis(20)).await;
     }
-    let limiter = RedisLimiter::cluster([one.url()]).limit(2).connect().await.unwrap();
+    let cluster = Redis::cluster([one.url()]).connect().await.unwrap();
+    let limiter = cluster.limiter().limit(2).await.unwrap();
     for number in 0..8 {
         let key = ApiKey::parse(format!("rk_test_{number:048}")).unwrap().fingerprint();
-        assert!(RedisLimiter::cluster([one.url()]).limit(2).declare_unused(key).await.unwrap());
+        assert!(cluster.limiter().limit(2).declare_unused(key).await.unwrap());
         for _ in 0..2 {
             limiter.acquire(AcquireRequest::new(Priority::ReadBack).key(key)).await.unwrap().finished();
         }
@@ -42,6 +44,7 @@ async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {
     assert_eq!(keys(&one) + keys(&other), 8);
     assert!(keys(&one) > 0 && keys(&other) > 0, "both have some");
     // A single node is not enough, and one of the two notices at once.
-    let alone = [RedisLimiter::connect(one.url()).await, RedisLimiter::connect(other.url()).await];
+    let alone = async |store: &stores::Store| Redis::connect(store.url()).await.unwrap().limiter().await;
+    let alone = [alone(&one).await, alone(&other).await];
     assert!(alone.iter().any(|tried| matches!(tried, Err(StoreError::Cluster))), "{alone:?}");
 }

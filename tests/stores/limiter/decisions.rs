@@ -8,29 +8,29 @@ use std::time::{Duration, Instant};
 
 use shared_inbox::{
     ApiKey,
-    rate_limit::{
-        AcquireRequest, KeyFingerprint, LimitError, Permit, Priority, RateLimiter, RedisLimiter,
-        RedisLimiterBuilder, StoreError,
-    },
+    rate_limit::{AcquireRequest, KeyFingerprint, LimitError, Permit, Priority, RateLimiter},
 };
+use shared_inbox_stores::{LimiterBuilder, Redis, RedisLimiter, StoreError};
 use shared_inbox_tests::{
     proxy::Proxy,
     stores::{self, Store},
 };
 use tokio::time::sleep;
 
+use super::process;
+
 /// What stands for a minute: requests that take more than 50 ms are late.
 pub(crate) const MINUTE: Duration = Duration::from_millis(3_000);
 pub(crate) const SPAN: Duration = Duration::from_millis(3_050);
 
 /// A limiter that does not take a busy machine for a store that is away.
-pub(crate) fn builder(store: &Store) -> RedisLimiterBuilder {
-    RedisLimiter::builder(store.url()).window(MINUTE).timeout(Duration::from_secs(5))
+pub(crate) fn builder(store: &Store) -> LimiterBuilder {
+    process(store.url(), Duration::from_secs(5)).window(MINUTE)
 }
 
 pub(crate) async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
     builder(store).limit(limit).declare_unused(None).await.unwrap();
-    builder(store).limit(limit).connect().await.unwrap()
+    builder(store).limit(limit).await.unwrap()
 }
 
 pub(crate) async fn take(limiter: &RedisLimiter, priority: Priority, times: usize) {
@@ -60,14 +60,12 @@ async fn until_back(limiter: &RedisLimiter) {
 
 /// A limiter that loses the store when the proxy is cut.
 async fn limiter_behind(proxy: &Proxy, share: u32) -> RedisLimiter {
-    let builder = RedisLimiter::builder(proxy.url()).limit(4).share(share).window(MINUTE);
-    builder.timeout(Duration::from_millis(250)).connect().await.unwrap()
+    process(proxy.url(), Duration::from_millis(250)).limit(4).share(share).window(MINUTE).await.unwrap()
 }
 
 #[tokio::test]
 async fn what_one_process_sends_counts_for_the_other() {
     for store in [stores::valkey(), stores::redis()] {
-        let Some(store) = store else { return };
         let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
         take(&one, Priority::ReadBack, 70).await;
         take(&other, Priority::ReadBack, 50).await;
@@ -79,8 +77,8 @@ async fn what_one_process_sends_counts_for_the_other() {
 
 #[tokio::test]
 async fn processes_with_different_limits_never_send_more_than_the_larger_one_allows() {
-    let Some(store) = stores::valkey() else { return };
-    let (small, large) = (limiter(&store, 24).await, builder(&store).connect().await.unwrap());
+    let store = stores::valkey();
+    let (small, large) = (limiter(&store, 24).await, builder(&store).await.unwrap());
     take(&small, Priority::ReadBack, 24).await;
     wait(large.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     wait(small.acquire(AcquireRequest::new(Priority::ReadBack)).await);
@@ -90,7 +88,7 @@ async fn processes_with_different_limits_never_send_more_than_the_larger_one_all
 
 #[test]
 fn a_limiter_outlives_the_runtimes_that_it_is_called_from() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let first = runtime();
     let limiter = first.block_on(limiter(&store, 120));
@@ -109,11 +107,11 @@ fn key(letter: char) -> ApiKey {
 
 #[tokio::test]
 async fn the_store_knows_a_key_by_its_fingerprint_alone() {
-    let Some(store) = stores::redis() else { return };
+    let store = stores::redis();
     for letter in ['a', 'b'] {
         builder(&store).declare_unused(key(letter).fingerprint()).await.unwrap();
     }
-    let limiter = builder(&store).limit(2).connect().await.unwrap();
+    let limiter = builder(&store).limit(2).await.unwrap();
     let of = |key: KeyFingerprint| AcquireRequest::new(Priority::ReadBack).key(key);
     for _ in 0..2 {
         limiter.acquire(of(key('a').fingerprint())).await.unwrap().finished();
@@ -133,9 +131,9 @@ async fn the_store_knows_a_key_by_its_fingerprint_alone() {
 
 #[tokio::test]
 async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_request() {
-    let Some(mut store) = stores::valkey() else { return };
+    let mut store = stores::valkey();
     limiter(&store, 120).await;
-    let limiter = builder(&store).share(3).connect().await.unwrap();
+    let limiter = builder(&store).share(3).await.unwrap();
     let lasts = Duration::from_millis(400);
     limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(lasts)).await.unwrap().finished();
     store.kill();
@@ -148,10 +146,10 @@ async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_r
 }
 
 /// Returns how long after the store has gone the limiter sends again, after requests that may be held for so long.
-async fn goes_on_after(max_hold: Duration, still_held: bool) -> Option<Duration> {
-    let mut store = stores::valkey()?;
+async fn goes_on_after(max_hold: Duration, still_held: bool) -> Duration {
+    let mut store = stores::valkey();
     limiter(&store, 120).await;
-    let limiter = builder(&store).timeout(MINUTE / 6).connect().await.unwrap();
+    let limiter = process(store.url(), MINUTE / 6).window(MINUTE).await.unwrap();
     let permit = limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(max_hold)).await.unwrap();
     let mut held = Some(permit);
     if !still_held {
@@ -161,16 +159,13 @@ async fn goes_on_after(max_hold: Duration, still_held: bool) -> Option<Duration>
     let begun = Instant::now();
     limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
     drop(held);
-    Some(begun.elapsed())
+    begun.elapsed()
 }
 
 #[tokio::test]
 async fn only_a_permit_that_is_still_held_keeps_a_process_waiting_for_longer_without_a_store() {
     let long = MINUTE * 5 / 2;
-    let (Some(ended), Some(held)) = tokio::join!(goes_on_after(long, false), goes_on_after(long, true))
-    else {
-        return;
-    };
+    let (ended, held) = tokio::join!(goes_on_after(long, false), goes_on_after(long, true));
     // 106 seconds of a minute, and a moment for the machine.
     assert!(ended < MINUTE * 130 / 60, "{ended:?}");
     assert!(held >= SPAN + long - MINUTE / 10, "{held:?}");
@@ -178,7 +173,7 @@ async fn only_a_permit_that_is_still_held_keeps_a_process_waiting_for_longer_wit
 
 #[tokio::test]
 async fn slots_that_are_reported_twice_because_a_reply_was_lost_are_given_back_once() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     limiter(&store, 120).await;
     let lose_reply = Arc::new(AtomicBool::new(false));
     let lose = Arc::clone(&lose_reply);
@@ -187,8 +182,8 @@ async fn slots_that_are_reported_twice_because_a_reply_was_lost_are_given_back_o
         Some(if is_lost { Vec::new() } else { bytes.to_vec() })
     };
     let proxy = Proxy::rewriting(store.port(), rewrite).await;
-    let limiter = RedisLimiter::builder(proxy.url()).window(MINUTE).timeout(Duration::from_millis(400));
-    let limiter = Arc::new(limiter.connect().await.unwrap());
+    let limiter = process(proxy.url(), Duration::from_millis(400)).window(MINUTE);
+    let limiter = Arc::new(limiter.await.unwrap());
     take(&limiter, Priority::ReadBack, 120).await;
     let call = || {
         let limiter = Arc::clone(&limiter);
@@ -215,17 +210,15 @@ async fn slots_that_are_reported_twice_because_a_reply_was_lost_are_given_back_o
 #[tokio::test]
 async fn no_setting_of_a_limiter_panics() {
     let longest = Duration::MAX;
-    let builder =
-        RedisLimiter::builder("redis://127.0.0.1:1").timeout(longest).window(longest).share(u32::MAX);
-    let limiter = builder.connect().await.unwrap();
+    let limiter = process("redis://127.0.0.1:1", longest).window(longest).share(u32::MAX).await.unwrap();
     wait(limiter.acquire(AcquireRequest::new(Priority::Bulk).max_hold(longest)).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_calls_that_lose_the_store_together_none_goes_on_before_the_minute_is_over() {
     for _ in 0..500 {
-        let nobody = RedisLimiter::builder("redis://127.0.0.1:1").window(MINUTE).share(100);
-        let limiter = Arc::new(nobody.connect().await.unwrap());
+        let nobody = Redis::builder("redis://127.0.0.1:1").open().unwrap().limiter();
+        let limiter = Arc::new(nobody.window(MINUTE).share(100).await.unwrap());
         let calls = (0..16).map(|_| {
             let limiter = limiter.clone();
             tokio::spawn(async move { limiter.acquire(AcquireRequest::new(Priority::Interactive)).await })
@@ -238,9 +231,9 @@ async fn of_calls_that_lose_the_store_together_none_goes_on_before_the_minute_is
 
 #[tokio::test]
 async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
-    let Some(mut store) = stores::valkey() else { return };
+    let mut store = stores::valkey();
     store.kill();
-    let limiter = builder(&store).connect().await.unwrap();
+    let limiter = builder(&store).await.unwrap();
     limiter.acquire(patient(Priority::Interactive)).await.unwrap().finished();
     assert!(limiter.is_away());
     store.restart();
@@ -249,7 +242,7 @@ async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
 
 #[tokio::test]
 async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     limiter(&store, 4).await;
     let proxy = Proxy::to(store.port()).await;
     let cut_off = limiter_behind(&proxy, 4).await;
@@ -281,7 +274,7 @@ async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
 
 #[tokio::test]
 async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
-    let Some(store) = stores::redis() else { return };
+    let store = stores::redis();
     limiter(&store, 4).await;
     let mut cut_off = Vec::new();
     for _ in 0..2 {
@@ -306,10 +299,10 @@ async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
 
 #[tokio::test]
 async fn after_a_silence_a_new_process_gives_the_others_a_moment_to_come_back() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     take(&limiter(&store, 120).await, Priority::ReadBack, 1).await;
     sleep(SPAN + MINUTE / 10).await;
-    let new = builder(&store).connect().await.unwrap();
+    let new = builder(&store).await.unwrap();
     let busy = wait(new.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     assert!(busy <= MINUTE / 20, "{busy:?}");
     sleep(busy).await;
@@ -318,28 +311,31 @@ async fn after_a_silence_a_new_process_gives_the_others_a_moment_to_come_back() 
 
 #[tokio::test]
 async fn a_store_that_refuses_its_time_is_named_when_connecting() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     assert!(store.command("ACL SETUSER clockless on >open-sesame ~* +@all -time").starts_with("+OK"));
     let url = store.url().replace("//", "//clockless:open-sesame@");
-    let error = RedisLimiter::connect(url).await.unwrap_err();
+    let error = Redis::connect(url).await.unwrap().limiter().await.unwrap_err();
     assert!(matches!(error, StoreError::NoTime { .. }), "{error:?}");
     assert!(error.to_string().contains("`TIME`"), "{error}");
 }
 
 #[tokio::test]
 async fn no_password_shows_in_an_error_or_a_debug() {
-    let Some(store) = stores::redis() else { return };
+    let store = stores::redis();
     assert!(store.command("CONFIG SET requirepass open-sesame").starts_with("+OK"));
     let wrong = store.url().replace("//", "//:hunter2-hunter2@");
-    let error = RedisLimiter::connect(&*wrong).await.unwrap_err();
+    let error = Redis::connect(&*wrong).await.unwrap_err();
     assert!(matches!(error, StoreError::Password), "{error:?}");
-    let none = RedisLimiter::connect(store.url()).await.unwrap_err();
+    let none = Redis::connect(store.url()).await.unwrap().limiter().await.unwrap_err();
     assert!(matches!(none, StoreError::Password), "{none:?}");
     let right = store.url().replace("//", "//:open-sesame@");
-    let builder = RedisLimiter::builder(&*right);
+    let builder = Redis::builder(&*right);
     let shown = format!("{error} {error:?} {builder:?}");
-    let shown = format!("{shown} {:?}", builder.connect().await.unwrap());
+    let redis = builder.connect().await.unwrap();
+    let (guard, once_keys, limiter) = (redis.guard(), redis.once_keys(), redis.limiter());
+    let shown =
+        format!("{shown} {redis:?} {guard:?} {once_keys:?} {limiter:?} {:?}", redis.limiter().await.unwrap());
     assert!(!shown.contains("hunter2") && !shown.contains("sesame"), "{shown}");
-    let bad = RedisLimiter::connect("redis://:open-sesame@host:port/").await.unwrap_err();
+    let bad = Redis::connect("redis://:open-sesame@host:port/").await.unwrap_err();
     assert!(matches!(bad, StoreError::Url) && !format!("{bad} {bad:?}").contains("sesame"), "{bad:?}");
 }

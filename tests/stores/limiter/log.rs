@@ -2,27 +2,26 @@
 
 use std::time::Duration;
 
-use shared_inbox::rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter};
+use shared_inbox::rate_limit::{AcquireRequest, Priority, RateLimiter};
 use shared_inbox_tests::stores;
 
-use super::Log;
+use super::process;
+use crate::support::trace::Trace;
 
 const MINUTE: Duration = Duration::from_millis(300);
 
 #[tokio::test]
-#[ignore = "needs a store"]
 async fn a_store_that_goes_and_comes_back_is_told_of_once_each_time() {
-    let Some(mut store) = stores::valkey() else { return };
-    let (log, logging) = Log::of_this_thread();
-    let limiter = RedisLimiter::builder(store.url()).window(MINUTE).share(2);
-    let limiter = limiter.timeout(Duration::from_secs(5)).connect().await.unwrap();
+    let mut store = stores::valkey();
+    let trace = Trace::start();
+    let limiter = process(store.url(), Duration::from_secs(5)).window(MINUTE).share(2).await.unwrap();
     let patient =
         AcquireRequest::new(Priority::Interactive).max_wait(Duration::from_secs(30)).max_hold(MINUTE);
     limiter.acquire(patient).await.unwrap().finished();
     let said = || {
-        let log = log.text();
-        let ours = |line: &&str| line.contains("the store of the rate limit");
-        let count = |words: &str| log.lines().filter(ours).filter(|line| line.contains(words)).count();
+        let lines = trace.lines();
+        let ours = |line: &&String| line.contains("the store of the rate limit");
+        let count = |words: &str| lines.iter().filter(ours).filter(|line| line.contains(words)).count();
         [count("is away: "), count("share=2"), count(" is back")]
     };
     assert_eq!(said(), [0, 0, 0], "all is well");
@@ -41,6 +40,5 @@ async fn a_store_that_goes_and_comes_back_is_told_of_once_each_time() {
         }
         assert_eq!(said(), [times; 3]);
     }
-    drop(logging);
-    assert!(!log.text().lines().any(|line| line.contains("shared_inbox") && line.contains("127.0.0.1")));
+    assert!(!trace.lines().iter().any(|line| line.contains("127.0.0.1")));
 }

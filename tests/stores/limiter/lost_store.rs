@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use shared_inbox::rate_limit::{Priority, RateLimiter, RedisLimiter};
+use shared_inbox::rate_limit::{Priority, RateLimiter};
+use shared_inbox_stores::RedisLimiter;
 use shared_inbox_tests::proxy::Proxy;
 use shared_inbox_tests::stores::{self, Store};
 use tokio::time::sleep;
 
-use crate::decisions::{MINUTE, SPAN, builder, limiter, patient, take};
+use super::decisions::{MINUTE, SPAN, limiter, patient, take};
+use super::process;
 
 /// A limiter, how many callers it has, and how long each of them pauses before a call.
 type Process = (Arc<RedisLimiter>, usize, Duration);
@@ -57,16 +59,15 @@ async fn assert_a_silence(mut store: Store, processes: &[Process], kill_after: D
     );
     let within = |from: &Instant| sent.iter().filter(|at| *at >= from && **at < *from + MINUTE).count();
     let worst = sent.iter().map(within).max().unwrap_or_default();
-    eprintln!("{} requests, {worst} at most in a window, silent for {silence:?} until {again:?}", sent.len());
     assert!(worst <= 120, "{worst} in a window");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_has_heard_of_no_queue_waits_for_the_slots_that_others_have_reserved_since() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     limiter(&store, 120).await;
-    let quick = || builder(&store).timeout(MINUTE / 10).share(20);
-    let [idle, busy] = [quick().connect().await.unwrap(), quick().connect().await.unwrap()].map(Arc::new);
+    let quick = || process(store.url(), MINUTE / 10).window(MINUTE).share(20);
+    let [idle, busy] = [quick().await.unwrap(), quick().await.unwrap()].map(Arc::new);
     take(&idle, Priority::ReadBack, 1).await;
     // It calls again when calls for three minutes have been reserved, and the store is gone.
     assert_a_silence(store, &[(busy, 300, Duration::ZERO), (idle, 1, MINUTE / 2)], MINUTE / 3).await;
@@ -75,16 +76,16 @@ async fn whoever_has_heard_of_no_queue_waits_for_the_slots_that_others_have_rese
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replies_that_come_seconds_late_let_nobody_begin_too_early() {
     let runs = (1..=3).map(|seed| async move {
-        let store = stores::valkey()?;
+        let store = stores::valkey();
         limiter(&store, 120).await;
         let mut random = StdRng::seed_from_u64(seed);
         let (mut proxies, mut processes) = (Vec::new(), Vec::new());
         for _ in 0..4 {
             let proxy = Proxy::to(store.port()).await;
-            let limiter = RedisLimiter::builder(proxy.url()).window(MINUTE).timeout(MINUTE / 4).share(20);
+            let limiter = process(proxy.url(), MINUTE / 4).window(MINUTE).share(20);
             // Some have a queue, some a call now and then.
             let (calls, pause) = [(1, MINUTE / 2), (150, Duration::ZERO)][random.random_range(0..2)];
-            processes.push((Arc::new(limiter.connect().await.unwrap()), calls, pause));
+            processes.push((Arc::new(limiter.await.unwrap()), calls, pause));
             proxies.push(proxy);
         }
         let kill_after = Duration::from_millis(random.random_range(1_000..3_000));
@@ -98,7 +99,6 @@ async fn replies_that_come_seconds_late_let_nobody_begin_too_early() {
         });
         assert_a_silence(store, &processes, kill_after).await;
         late.abort();
-        Some(())
     });
     futures_util::future::join_all(runs).await;
 }

@@ -1,15 +1,18 @@
-//! The rules of every rate limiter, and those of the one that processes share, on real stores. Fleets of processes against the mock
-//! are in the `worker_fleet` tests of the workspace's `tests`.
-#![cfg(unix)]
+//! The rate limit that processes share, decision by decision: each limiter stands for a process.
 
-#[cfg(feature = "redis-cluster")]
 mod cluster;
-#[cfg(feature = "redis")]
 mod decisions;
-#[cfg(feature = "redis")]
+mod log;
 mod lost_store;
 mod rules;
-#[cfg(feature = "redis")]
 mod simulation;
-#[cfg(feature = "redis")]
 mod store_faults;
+
+use std::time::Duration;
+
+use shared_inbox_stores::{LimiterBuilder, Redis};
+
+/// Starts building a limiter with a connection of its own.
+fn process(url: impl Into<String>, timeout: Duration) -> LimiterBuilder {
+    Redis::builder(url).timeout(timeout).open().expect("an address").limiter()
+}

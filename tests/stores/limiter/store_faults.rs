@@ -4,28 +4,29 @@ use std::{sync::Arc, time::Duration};
 
 use shared_inbox::{
     ApiKey,
-    rate_limit::{
-        AcquireRequest, LimitError, Permit, Priority, RateLimiter, RedisLimiter, RedisLimiterBuilder,
-    },
+    rate_limit::{AcquireRequest, LimitError, Permit, Priority, RateLimiter},
 };
+use shared_inbox_stores::{LimiterBuilder, RedisLimiter};
 use shared_inbox_tests::{
     proxy::Proxy,
     stores::{self, Store},
 };
 use tokio::time::{Instant, sleep};
 
+use super::process;
+
 /// What stands for a minute.
 const MINUTE: Duration = Duration::from_secs(6);
 const KEY: &str = "shared-inbox:rate:{none}";
 
-fn builder(url: String) -> RedisLimiterBuilder {
-    RedisLimiter::builder(url).window(MINUTE).timeout(Duration::from_secs(5))
+fn builder(url: String) -> LimiterBuilder {
+    process(url, Duration::from_secs(5)).window(MINUTE)
 }
 
 /// A limiter whose key nobody has used before.
 async fn limiter_at(url: String) -> RedisLimiter {
     builder(url.clone()).declare_unused(None).await.unwrap();
-    builder(url).connect().await.unwrap()
+    builder(url).await.unwrap()
 }
 
 async fn try_acquire(limiter: &RedisLimiter) -> Result<Permit, Duration> {
@@ -38,7 +39,7 @@ async fn try_acquire(limiter: &RedisLimiter) -> Result<Permit, Duration> {
 
 /// A way to the store on which its clock, for the limiter's script, is off by the milliseconds in the key `clock`.
 async fn with_clock(store: &Store) -> Proxy {
-    let script = include_str!("../../src/client/policy/limiter/redis/reserve.lua");
+    let script = include_str!("../../../stores/src/redis/limiter/reserve.lua");
     let stepping = script.replace(
         "local micros = ",
         "time[1] = time[1] + (redis.call('GET', 'clock') or 0) / 1000 local micros = ",
@@ -72,8 +73,8 @@ async fn send_all(limiter: &RedisLimiter) -> usize {
 
 #[tokio::test]
 async fn a_store_that_is_empty_or_new_counts_as_full_until_somebody_declares_the_key_unused() {
-    let Some(store) = stores::valkey() else { return };
-    let limiter = builder(store.url()).connect().await.unwrap();
+    let store = stores::valkey();
+    let limiter = builder(store.url()).await.unwrap();
     assert!(try_acquire(&limiter).await.unwrap_err() > MINUTE / 2);
     assert!(!builder(store.url()).declare_unused(None).await.unwrap(), "the key is known by now");
     assert!(try_acquire(&limiter).await.is_err());
@@ -88,7 +89,6 @@ async fn a_store_that_is_empty_or_new_counts_as_full_until_somebody_declares_the
 #[tokio::test]
 async fn a_store_that_comes_back_with_an_old_snapshot_counts_as_full() {
     for store in [stores::valkey(), stores::redis()] {
-        let Some(store) = store else { return };
         let limiter = limiter_at(store.url()).await;
         try_acquire(&limiter).await.unwrap().finished();
         assert!(store.command(&format!("COPY {KEY} snapshot")).starts_with(":1"));
@@ -96,17 +96,17 @@ async fn a_store_that_comes_back_with_an_old_snapshot_counts_as_full() {
         assert!(store.command(&format!("COPY snapshot {KEY} REPLACE")).starts_with(":1"));
         assert!(try_acquire(&limiter).await.unwrap_err() > MINUTE / 2);
         // Another process is told the same.
-        assert!(try_acquire(&builder(store.url()).connect().await.unwrap()).await.is_err());
+        assert!(try_acquire(&builder(store.url()).await.unwrap()).await.is_err());
     }
 }
 
 #[tokio::test]
 async fn slots_that_the_store_has_lost_are_not_used_and_reserved_anew() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let minute = Duration::from_millis(3_000);
     let builder = || builder(store.url()).window(minute);
     builder().declare_unused(None).await.unwrap();
-    let limiter = Arc::new(builder().connect().await.unwrap());
+    let limiter = Arc::new(builder().await.unwrap());
     send_all(&limiter).await;
     let waiting = Arc::clone(&limiter);
     let begun = Instant::now();
@@ -124,7 +124,7 @@ async fn slots_that_the_store_has_lost_are_not_used_and_reserved_anew() {
 
 #[tokio::test]
 async fn a_clock_that_steps_forward_is_not_believed() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let proxy = with_clock(&store).await;
     let (one, other) = (limiter_at(proxy.url()).await, limiter_at(proxy.url()).await);
     assert_eq!(send_all(&one).await, 120);
@@ -143,7 +143,7 @@ async fn a_clock_that_steps_forward_is_not_believed() {
 
 #[tokio::test]
 async fn after_a_clock_has_stepped_back_the_limit_holds_and_nobody_waits_longer_than_a_window() {
-    let Some(store) = stores::redis() else { return };
+    let store = stores::redis();
     let proxy = with_clock(&store).await;
     let limiter = limiter_at(proxy.url()).await;
     assert_eq!(send_all(&limiter).await, 120);
@@ -158,9 +158,9 @@ async fn after_a_clock_has_stepped_back_the_limit_holds_and_nobody_waits_longer_
 
 #[tokio::test]
 async fn a_store_that_stands_still_keeps_no_slots_for_calls_that_it_hears_too_late() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     builder(store.url()).declare_unused(None).await.unwrap();
-    let limiter = builder(store.url()).timeout(Duration::from_secs(1)).connect().await.unwrap();
+    let limiter = process(store.url(), Duration::from_secs(1)).window(MINUTE).await.unwrap();
     try_acquire(&limiter).await.unwrap().finished();
     store.stop();
     // They go to the store together, and nobody waits for them any more when it reads them.
@@ -181,10 +181,10 @@ async fn a_store_that_stands_still_keeps_no_slots_for_calls_that_it_hears_too_la
 
 #[tokio::test]
 async fn a_key_that_is_not_used_any_more_costs_the_store_nothing() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let minute = Duration::from_millis(300);
     let builder = || builder(store.url()).window(minute);
-    let limiter = builder().connect().await.unwrap();
+    let limiter = builder().await.unwrap();
     for number in 0..20 {
         let key = ApiKey::parse(format!("rk_test_{number:048}")).unwrap().fingerprint();
         builder().declare_unused(key).await.unwrap();
@@ -208,7 +208,7 @@ fn script_calls(store: &Store) -> u64 {
 
 #[tokio::test]
 async fn a_call_that_cannot_make_it_is_told_its_wait_after_one_script_call() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let limiter = limiter_at(store.url()).await;
     assert_eq!(send_all(&limiter).await, 120);
     let before = script_calls(&store);
@@ -221,7 +221,7 @@ async fn a_call_that_cannot_make_it_is_told_its_wait_after_one_script_call() {
 #[tokio::test]
 async fn a_limit_that_no_store_can_keep_or_no_client_can_use_is_refused() {
     for limit in [0, 1, 1_001] {
-        let error = RedisLimiter::builder("redis://127.0.0.1:1").limit(limit).connect().await.unwrap_err();
+        let error = builder("redis://127.0.0.1:1".to_owned()).limit(limit).await.unwrap_err();
         assert!(error.to_string().contains(&limit.to_string()), "{error}");
     }
 }

@@ -6,32 +6,30 @@ use std::{
 };
 
 use shared_inbox_tests::stores;
-use shared_inbox_webhooks::replay::{
-    DeadLetterGuard, Delivery, HandleError, Handled, Handlers, PostgresGuard, RedisGuard,
-};
+use shared_inbox_webhooks::replay::{DeadLetterGuard, Delivery, HandleError, Handled, Handlers};
 
 use super::{
-    LONG_LEASE, SHORT_LEASE, STORE_TIMEOUT, effects_in, end_leases, events, is_redis, kills_and_stops,
-    postgres_at, prepare,
-    receiver::{MAX_ATTEMPTS, Process, Role, always_fails},
-    redis_at,
+    LONG_LEASE, SHORT_LEASE, effects_in, end_leases, events, is_redis, kills_and_stops, prepare,
+    process::Process,
+    roles::{MAX_ATTEMPTS, Role, always_fails},
     service::{Fleet, Service, body, name, three_times_each},
 };
+use crate::support::{postgres, redis};
 
 /// The handlers of an operator's program on the same store.
 async fn operator(store: &str) -> Handlers<Arc<dyn DeadLetterGuard>> {
     let guard: Arc<dyn DeadLetterGuard> = if is_redis(store) {
-        Arc::new(RedisGuard::new(redis_at(store).await).lease(LONG_LEASE).timeout(STORE_TIMEOUT))
+        Arc::new(redis(store).await.guard().lease(LONG_LEASE))
     } else {
-        Arc::new(PostgresGuard::new(postgres_at(store).await).lease(LONG_LEASE).timeout(STORE_TIMEOUT))
+        Arc::new(postgres(store).await.guard().lease(LONG_LEASE))
     };
     Handlers::new(guard)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_event_that_always_fails_is_a_dead_letter_whoever_was_killed_and_a_retry_handles_it_once() {
-    for store in [stores::valkey(), stores::postgres()].into_iter().flatten() {
-        let (url, events) = (prepare(&store).await, events() / 10);
+    for store in [stores::valkey(), stores::postgres()] {
+        let (url, events) = (prepare(&store).await, events() / 4);
         let fleet = Fleet::start(Role::Fails, &url, SHORT_LEASE);
         let disturb = kills_and_stops(&fleet, Role::Fails, &url);
         three_times_each(&Service::new(), &fleet, events, disturb).await;
@@ -85,7 +83,7 @@ async fn every_event_that_always_fails_is_a_dead_letter_whoever_was_killed_and_a
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dead_letter_is_still_there_when_the_process_that_retried_it_was_killed() {
-    for store in [stores::valkey(), stores::postgres()].into_iter().flatten() {
+    for store in [stores::valkey(), stores::postgres()] {
         let url = prepare(&store).await;
         let receiver = Process::start(Role::Fails, &url, LONG_LEASE);
         let service = Service::new();

@@ -12,8 +12,8 @@ use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use shared_inbox_webhooks::{Secret, Signer};
 
 use super::{
-    SECRET,
-    receiver::{Process, Role},
+    process::Process,
+    roles::{Role, SECRET},
 };
 
 const RECEIVERS: usize = 8;

@@ -19,7 +19,7 @@ async fn more_than(mock: &shared_inbox_mock::MockServer) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_is_killed_and_comes_back_empty_after_the_shares_were_used_breaks_no_promise() {
-    let Some(mut store) = stores::valkey() else { return };
+    let mut store = stores::valkey();
     let mock = service(MINUTE).await;
     let workers = fleet(&mock, &store.url(), MINUTE).await;
     requests_from(&mock, 100).await;
@@ -39,7 +39,7 @@ async fn a_store_that_is_killed_and_comes_back_empty_after_the_shares_were_used_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_stands_still_for_a_while_fails_no_call_that_has_time() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let mock = service(MINUTE).await;
     let workers = fleet(&mock, &store.url(), MINUTE).await;
     requests_from(&mock, 60).await;
@@ -57,7 +57,7 @@ async fn a_store_that_stands_still_for_a_while_fails_no_call_that_has_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_store_and_one_that_cannot_be_reached_break_no_promise() {
-    let Some(store) = stores::valkey() else { return };
+    let store = stores::valkey();
     let mock = service(MINUTE).await;
     let proxy = Proxy::to(store.port()).await;
     let workers = fleet(&mock, &proxy.url(), MINUTE).await;

@@ -165,7 +165,7 @@ async fn a_store_that_cannot_keep_a_dead_letter_is_asked_again_and_the_attempt_f
 async fn a_guard_in_memory_keeps_every_rule_of_dead_letters_and_no_more_of_them_than_its_capacity() {
     let guard = guard();
     let pass = async |time| sleep(time).await;
-    shared_inbox_webhooks::replay::suite::check_dead_letters(&guard, &pass).await;
+    crate::suite::check_dead_letters(&guard, &pass).await;
     let handlers = Handlers::new(MemoryGuard::new().capacity(2)).max_attempts(1);
     for (event, is_kept) in [("evt_1", true), ("evt_2", true), ("evt_3", false)] {
         let spawned = spawn_once(&handlers, Delivery::new("/", event), async |_| Err::<(), _>("down"));

@@ -18,8 +18,8 @@ mod request;
 mod rotation;
 mod secrets;
 mod sockets;
-#[cfg(all(unix, feature = "redis", feature = "sqlx"))]
-mod stores;
+#[path = "../../../stores/tests/suite/guard.rs"]
+mod suite;
 mod supervision;
 mod table;
 mod trace;

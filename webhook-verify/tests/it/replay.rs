@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
     Claim, ClaimStatus, Delivery, FencingToken, HandleError, Handled, LEASE, MemoryFull, MemoryGuard,
-    RETRY_WINDOW, ReplayGuard, once, suite,
+    RETRY_WINDOW, ReplayGuard, once,
 };
 
 use crate::faulty_guard::{FaultyGuard, StoreDown};
+use crate::suite;
 
 pub(crate) fn delivery(event: &str) -> Delivery {
     Delivery::new("orders", event)

@@ -1,10 +1,12 @@
 //! Creates under keys by processes that are killed with `kill -9` at each point, and what the next process makes of it. Used with
 //! each store: `open` makes one of an address.
+#![allow(dead_code)] // The process that is killed and the test that starts it use a half each.
 
 use std::{
     env,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
+    path::Path,
     process::{Command, Stdio},
     sync::{
         Arc,
@@ -130,12 +132,11 @@ fn text(key: &str) -> String {
     format!("It is on its way ({key}).")
 }
 
-/// The process that is killed, if this is one: it makes one create.
+/// The process that is killed: it makes one create.
 pub(crate) fn worker(open: Open) {
-    let variable = |name: &str| env::var(format!("ONCE_{name}")).ok();
-    let Some(point) = variable("POINT") else { return };
-    let [url, api_key, store, conversation, key] =
-        ["URL", "API_KEY", "STORE", "CONVERSATION", "KEY"].map(|name| variable(name).expect("set"));
+    let [point, url, api_key, store, conversation, key] =
+        ["POINT", "URL", "API_KEY", "STORE", "CONVERSATION", "KEY"]
+            .map(|name| env::var(format!("ONCE_{name}")).expect("set by the test that starts it"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let host = url.split('/').nth(2).expect("a host").to_owned();
@@ -148,9 +149,9 @@ pub(crate) fn worker(open: Open) {
     });
 }
 
-/// Makes `count` creates at each point, each by a process that is killed there, then each again by one process. `test` is the
-/// path of the test that calls [`worker`].
-pub(crate) async fn one_item_each(open: Open, store: &str, test: &str, count: usize) {
+/// Makes `count` creates at each point, each by a process that is killed there, then each again by one process. `program` is one
+/// that calls [`worker`].
+pub(crate) async fn one_item_each(open: Open, store: &str, program: &Path, count: usize) {
     let mock = MockServer::builder().empty().no_rate_limit().start().await;
     let control = mock.control();
     let address = &mock.client().mailboxes().await.expect("inboxes")[0].address;
@@ -166,12 +167,11 @@ pub(crate) async fn one_item_each(open: Open, store: &str, test: &str, count: us
     }
     for some in keys.chunks(AT_ONCE) {
         let killed = some.iter().map(|(point, key, conversation)| {
-            let mut command = Command::new(env::current_exe().expect("this program"));
-            command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
+            let mut command = Command::new(program);
             command.env("ONCE_POINT", point).env("ONCE_KEY", key).env("ONCE_STORE", store);
             command.env("ONCE_URL", mock.base_url()).env("ONCE_API_KEY", mock.live_key());
             command.env("ONCE_CONVERSATION", conversation.as_str());
-            command.stdout(Stdio::null()).spawn().expect("a process")
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process")
         });
         for mut process in killed.collect::<Vec<_>>() {
             let status = process.wait().expect("it ends");

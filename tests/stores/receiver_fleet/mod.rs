@@ -4,59 +4,42 @@
 //! The receivers are processes and the stores are real. A lease is so long that none ends by itself; where one must end, the
 //! test puts the store's times back by as much.
 //!
-//!     FLEET_EVENTS=50000 cargo test -p shared-inbox-webhooks --test receiver_fleet
-
-#![cfg(target_os = "linux")]
+//! `FLEET_EVENTS=2000` delivers more events.
 
 mod dead_letters;
-mod receiver;
+mod process;
+pub(crate) mod roles;
 mod rotation;
 mod service;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use process::{Process, traced};
 use rand::rngs::StdRng;
-use receiver::{Process, Role, traced};
 use redis::AsyncCommands;
+use roles::Role;
 use service::{Fleet, Service, name, three_times_each};
 use shared_inbox_tests::stores::{self, Store};
-use shared_inbox_webhooks::replay::PostgresGuard;
-use sqlx::{PgPool, postgres::PgPoolOptions};
 
-const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+use crate::support::{pass_in_postgres, pass_in_redis, pool, postgres, redis_connection};
+
 /// A lease that does not end while a test runs.
 const LONG_LEASE: Duration = Duration::from_secs(3600);
 /// A lease where receivers stand still for longer, for claims and for transactions that stand idle.
 const SHORT_LEASE: Duration = Duration::from_secs(1);
-/// How long a store may take: the machine may have much else to do.
-const STORE_TIMEOUT: Duration = Duration::from_secs(60);
-
 fn events() -> usize {
-    std::env::var("FLEET_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000)
-}
-
-async fn redis_at(url: &str) -> redis::aio::MultiplexedConnection {
-    let patient = redis::AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(STORE_TIMEOUT))
-        .set_response_timeout(Some(STORE_TIMEOUT));
-    let client = redis::Client::open(url).expect("an address");
-    client.get_multiplexed_async_connection_with_config(&patient).await.expect("a connection")
-}
-
-async fn postgres_at(url: &str) -> PgPool {
-    let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIMEOUT);
-    options.connect(url).await.expect("a connection")
+    std::env::var("FLEET_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
 }
 
 /// How often each event took effect.
 async fn effects_in(url: &str) -> BTreeMap<String, u64> {
     if !is_redis(url) {
-        let pool = postgres_at(url).await;
+        let pool = pool(url).await;
         let effects = sqlx::query_as("select event, count from effects").fetch_all(&pool).await;
         let effects: Vec<(String, i32)> = effects.expect("rows");
         return effects.into_iter().map(|(event, count)| (event, count as u64)).collect();
     }
-    let mut connection = redis_at(url).await;
+    let mut connection = redis_connection(url).await;
     let keys: Vec<String> = connection.keys("effect:*").await.expect("keys");
     let mut effects = BTreeMap::new();
     for key in keys {
@@ -73,31 +56,19 @@ fn is_redis(url: &str) -> bool {
 /// The address of a store that has the tables that receivers need.
 async fn prepare(store: &Store) -> String {
     if !is_redis(&store.url()) {
-        let guard = PostgresGuard::new(postgres_at(&store.url()).await).timeout(STORE_TIMEOUT);
-        guard.create_table().await.expect("a table");
+        let postgres = postgres(&store.url()).await;
         let tables = "create table effects (event text primary key, fence bigint, count int); create table orders (event text);";
-        sqlx::raw_sql(tables).execute(guard.pool()).await.expect("tables");
+        sqlx::raw_sql(tables).execute(postgres.pool()).await.expect("tables");
     }
     store.url()
 }
 
 /// Puts the times in a store back by a long lease, so that every claim in it has run out.
 async fn end_leases(store: &str) {
-    if !is_redis(store) {
-        let back = "update shared_inbox_webhooks set until = until - $1 * interval '1 second'";
-        let back = sqlx::query(back).bind(LONG_LEASE.as_secs_f64());
-        back.execute(&postgres_at(store).await).await.expect("times put back");
-        return;
-    }
-    let mut connection = redis_at(store).await;
-    let keys: Vec<String> = connection.keys("shared-inbox:webhook:*").await.expect("keys");
-    for key in keys {
-        let left: i64 = connection.pttl(&key).await.expect("what is left");
-        // The list of dead letters has no end.
-        if left >= 0 {
-            let left = left - LONG_LEASE.as_millis() as i64;
-            let _: bool = connection.pexpire(&key, left).await.expect("time put back");
-        }
+    if is_redis(store) {
+        pass_in_redis(redis_connection(store).await, LONG_LEASE).await;
+    } else {
+        pass_in_postgres(&pool(store).await, LONG_LEASE).await;
     }
 }
 
@@ -109,11 +80,11 @@ fn every_effect_once(effects: &BTreeMap<String, u64>, events: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_receivers_on_a_store_handle_each_event_once() {
-    for store in [stores::valkey(), stores::postgres()].into_iter().flatten() {
+    for store in [stores::valkey(), stores::postgres()] {
         let url = prepare(&store).await;
         let fleet = Fleet::start(Role::Claims, &url, LONG_LEASE);
-        three_times_each(&Service::new(), &fleet, events() / 4, |_, _| ()).await;
-        every_effect_once(&effects_in(&url).await, events() / 4);
+        three_times_each(&Service::new(), &fleet, events(), |_, _| ()).await;
+        every_effect_once(&effects_in(&url).await, events());
     }
 }
 
@@ -143,8 +114,8 @@ fn every_second_effect_is_explained(store: &str, effects: &BTreeMap<String, u64>
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_claims_an_event_takes_effect_again_only_where_a_receiver_was_killed_or_stood_still_and_that_is_told()
  {
-    for (store, events) in [(stores::valkey(), events()), (stores::postgres(), events() / 4)] {
-        let Some(store) = store else { continue };
+    for store in [stores::valkey(), stores::postgres()] {
+        let events = events();
         let url = prepare(&store).await;
         let fleet = Fleet::start(Role::CountsRuns, &url, SHORT_LEASE);
         three_times_each(&Service::new(), &fleet, events, kills_and_stops(&fleet, Role::CountsRuns, &url))
@@ -156,15 +127,14 @@ async fn with_claims_an_event_takes_effect_again_only_where_a_receiver_was_kille
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_effect_is_in_the_database_exactly_once_whoever_was_killed_or_stood_still() {
-    let Some(store) = stores::postgres() else { return };
+    let store = stores::postgres();
     let url = prepare(&store).await;
     let fleet = Fleet::start(Role::Transactions, &url, SHORT_LEASE);
     three_times_each(&Service::new(), &fleet, events(), kills_and_stops(&fleet, Role::Transactions, &url))
         .await;
     let counts =
         "select count(*), count(distinct event), (select count(*) from shared_inbox_webhooks) from orders";
-    let counts: (i64, i64, i64) =
-        sqlx::query_as(counts).fetch_one(&postgres_at(&url).await).await.expect("counts");
+    let counts: (i64, i64, i64) = sqlx::query_as(counts).fetch_one(&pool(&url).await).await.expect("counts");
     let events = events() as i64;
     assert_eq!(counts, (events, events, events), "effects, events, marks");
 }
@@ -173,7 +143,6 @@ async fn every_effect_is_in_the_database_exactly_once_whoever_was_killed_or_stoo
 async fn claims_of_a_receiver_that_was_killed_go_to_others_when_their_lease_is_over() {
     const HELD: usize = 20;
     for store in [stores::valkey(), stores::redis()] {
-        let Some(store) = store else { return };
         let victim = Process::start(Role::Waits, &store.url(), LONG_LEASE);
         let heir = Process::start(Role::Claims, &store.url(), LONG_LEASE);
         let (service, url, next) = (Service::new(), victim.url.clone(), heir.url.clone());
@@ -220,7 +189,7 @@ async fn overtaken(store: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_receiver_that_stood_still_beyond_its_lease_commits_nothing() {
-    for store in [stores::valkey(), stores::postgres()].into_iter().flatten() {
+    for store in [stores::valkey(), stores::postgres()] {
         let url = prepare(&store).await;
         overtaken(&url).await;
         every_effect_once(&effects_in(&url).await, 1);
