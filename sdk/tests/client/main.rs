@@ -18,7 +18,6 @@ mod rate_limit_rules;
 mod recognised_text;
 mod recovery;
 mod retries;
-mod service_clock;
 mod support;
 mod sweep;
 mod unconfirmed;

@@ -18,7 +18,7 @@ use axum::{
 use roles::{MAX_ATTEMPTS, Role, SECRET, always_fails};
 use shared_inbox_stores::PostgresGuard;
 use shared_inbox_webhooks::{
-    Event, Receiver, Secret, SecretSource, Webhook,
+    Event, Receiver, Secret, Webhook,
     replay::{ClaimHandle, DeadLetterGuard, Delivery, FencingToken, Handlers},
 };
 
@@ -131,13 +131,6 @@ fn main() {
             let guard = support::postgres(&store).await.guard().lease(lease);
             (Arc::new(guard.clone()), Effects::Postgres(guard.pool().clone()), Some(guard))
         };
-        let receiver = match std::env::var_os("RECEIVER_SECRETS") {
-            Some(file) => {
-                let source = SecretSource::file(file).expect("secrets").interval(Duration::ZERO);
-                Receiver::builder().source(source)
-            }
-            None => Receiver::builder().secrets([Secret::parse(SECRET).expect("a secret")]),
-        };
         let handlers = Handlers::new(guard);
         let handlers = if role == Role::Fails { handlers.max_attempts(MAX_ATTEMPTS) } else { handlers };
         if role == Role::Retries {
@@ -152,7 +145,7 @@ fn main() {
             });
         }
         let app = App {
-            receiver: receiver.build(),
+            receiver: Receiver::builder().secrets([Secret::parse(SECRET).expect("a secret")]).build(),
             role,
             claims: (role != Role::Transactions).then_some(handlers),
             transactions: postgres.filter(|_| role == Role::Transactions).map(Handlers::new),

@@ -20,21 +20,6 @@ use crate::support::{
     granted, one, pass_in_postgres, pass_in_redis, postgres, redis, redis_connection, trace::Trace,
 };
 
-/// So a store that has forgotten an event gives a larger one than before.
-#[tokio::test]
-async fn a_first_fence_is_the_time_in_microseconds() {
-    let now = || u64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_micros()).unwrap();
-    let second = 1_000_000;
-    let (valkey, other) = (stores::valkey(), stores::postgres());
-    for guard in
-        [&redis(valkey.url()).await.guard() as &dyn ReplayGuard, &postgres(&other.url()).await.guard()]
-    {
-        let before = now();
-        let fence = granted(guard, &one()).await.number();
-        assert!((before - second..=now() + second).contains(&fence), "{fence} at {before}");
-    }
-}
-
 #[tokio::test]
 async fn a_claim_that_is_taken_over_is_told_and_one_that_was_given_back_is_not() {
     async fn take_over(guard: &dyn ReplayGuard, pass: impl AsyncFn(Duration)) {

@@ -114,13 +114,3 @@ async fn a_name_that_was_left_behind_hides_no_dead_letter() {
     }
     assert_eq!(guard.dead_letters(100).await.unwrap(), letters);
 }
-
-#[tokio::test]
-async fn a_handler_dropped_half_way_gives_its_claim_back() {
-    let store = stores::valkey();
-    let guard = redis(store.url()).await.guard();
-    let fence = granted(&guard, &one()).await;
-    guard.abandon(&one(), fence);
-    // It is given back in the background.
-    while guard.claim(&one()).await.unwrap() == Claim::InProgress {}
-}

@@ -214,21 +214,6 @@ async fn no_setting_of_a_limiter_panics() {
     wait(limiter.acquire(AcquireRequest::new(Priority::Bulk).max_hold(longest)).await);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_calls_that_lose_the_store_together_none_goes_on_before_the_minute_is_over() {
-    for _ in 0..500 {
-        let nobody = Redis::builder("redis://127.0.0.1:1").open().unwrap().limiter();
-        let limiter = Arc::new(nobody.window(MINUTE).share(100).await.unwrap());
-        let calls = (0..16).map(|_| {
-            let limiter = limiter.clone();
-            tokio::spawn(async move { limiter.acquire(AcquireRequest::new(Priority::Interactive)).await })
-        });
-        for call in calls.collect::<Vec<_>>() {
-            wait(call.await.unwrap());
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
     let mut store = stores::valkey();

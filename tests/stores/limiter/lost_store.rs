@@ -63,17 +63,6 @@ async fn assert_a_silence(mut store: Store, processes: &[Process], kill_after: D
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_has_heard_of_no_queue_waits_for_the_slots_that_others_have_reserved_since() {
-    let store = stores::valkey();
-    limiter(&store, 120).await;
-    let quick = || process(store.url(), MINUTE / 10).window(MINUTE).share(20);
-    let [idle, busy] = [quick().await.unwrap(), quick().await.unwrap()].map(Arc::new);
-    take(&idle, Priority::ReadBack, 1).await;
-    // It calls again when calls for three minutes have been reserved, and the store is gone.
-    assert_a_silence(store, &[(busy, 300, Duration::ZERO), (idle, 1, MINUTE / 2)], MINUTE / 3).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replies_that_come_seconds_late_let_nobody_begin_too_early() {
     let runs = (1..=3).map(|seed| async move {
         let store = stores::valkey();

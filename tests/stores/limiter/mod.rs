@@ -5,7 +5,6 @@ mod decisions;
 mod log;
 mod lost_store;
 mod rules;
-mod simulation;
 mod store_faults;
 
 use std::time::Duration;

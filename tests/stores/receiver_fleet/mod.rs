@@ -9,7 +9,6 @@
 mod dead_letters;
 mod process;
 pub(crate) mod roles;
-mod rotation;
 mod service;
 
 use std::{collections::BTreeMap, time::Duration};

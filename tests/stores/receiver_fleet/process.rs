@@ -3,7 +3,6 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{Mutex, mpsc},
     thread::JoinHandle,
@@ -36,16 +35,10 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn start(role: Role, store: &str, lease: Duration) -> Self {
-        Self::start_with(role, store, lease, None)
-    }
-
-    /// Starts a receiver that takes its secrets from this file.
-    pub(crate) fn start_with(role: Role, store: &str, lease: Duration, secrets: Option<&Path>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_receiver"))
             .env("RECEIVER_ROLE", format!("{role:?}"))
             .env("RECEIVER_STORE", store)
             .env("RECEIVER_LEASE_MS", lease.as_millis().to_string())
-            .envs(secrets.map(|file| ("RECEIVER_SECRETS", file)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

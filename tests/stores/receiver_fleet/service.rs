@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, RwLock,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -24,41 +24,28 @@ const DISTURBANCES: usize = 10;
 /// How long an answer may take. A receiver that stands still answers when it goes on.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Signs an event, sends it, and says how it was answered. Clones share the secrets and what was answered.
+/// Signs an event, sends it, and says how it was answered.
 #[derive(Clone)]
 pub(crate) struct Service {
     client: reqwest::Client,
-    signer: Arc<RwLock<Signer>>,
-    rejected: Arc<AtomicUsize>,
+    signer: Arc<Signer>,
 }
 
 impl Service {
     pub(crate) fn new() -> Self {
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).build().expect("a client");
         let signer = Signer::new([Secret::parse(SECRET).expect("a secret")]);
-        Self { client, signer: Arc::new(RwLock::new(signer)), rejected: Arc::default() }
-    }
-
-    /// Signs with these secrets from now on.
-    pub(crate) fn sign_with(&self, secrets: [Secret; 2]) {
-        *self.signer.write().expect("nobody panicked") = Signer::new(secrets);
-    }
-
-    /// How many requests were rejected as not genuine.
-    pub(crate) fn rejected(&self) -> usize {
-        self.rejected.load(Ordering::SeqCst)
+        Self { client, signer: Arc::new(signer) }
     }
 
     /// The status; nothing when the receiver is gone.
     pub(crate) async fn send(&self, event: &str, url: &str) -> Option<u16> {
         let body = body(event);
         let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-        let signed = self.signer.read().expect("nobody panicked").sign(event, now, body.as_bytes());
+        let signed = self.signer.sign(event, now, body.as_bytes());
         let request =
             signed.pairs().into_iter().fold(self.client.post(url), |r, (name, value)| r.header(name, value));
-        let status = request.body(body).send().await.ok()?.status().as_u16();
-        self.rejected.fetch_add(usize::from(matches!(status, 400 | 401)), Ordering::SeqCst);
-        Some(status)
+        Some(request.body(body).send().await.ok()?.status().as_u16())
     }
 
     /// Tries again until it is taken, with any of these receivers. Whatever is not a success is repeated, as the service does.
@@ -84,16 +71,8 @@ pub(crate) struct Fleet(Arc<Mutex<Vec<Arc<Process>>>>);
 
 impl Fleet {
     pub(crate) fn start(role: Role, store: &str, lease: Duration) -> Self {
-        Self::of(|| Process::start(role, store, lease))
-    }
-
-    pub(crate) fn of(process: impl Fn() -> Process) -> Self {
-        let processes = (0..RECEIVERS).map(|_| Arc::new(process()));
+        let processes = (0..RECEIVERS).map(|_| Arc::new(Process::start(role, store, lease)));
         Self(Arc::new(Mutex::new(processes.collect())))
-    }
-
-    pub(crate) fn first_url(&self) -> String {
-        self.0.lock().expect("nobody panicked")[0].url.clone()
     }
 
     fn any(&self, random: &mut StdRng) -> Arc<Process> {

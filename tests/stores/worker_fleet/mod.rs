@@ -2,9 +2,6 @@
 //!
 //! The processes, the store and the mock are real, and so is their time: it is the one thing here that cannot be moved. So
 //! the service's minute is six seconds, in the mock and in the limiter, and all that follows from it shrinks with it.
-//! Four true minutes, for those who have them:
-//!
-//!     cargo test -p shared-inbox-store-tests --all-features four_true_minutes -- --ignored --nocapture
 
 mod outages;
 mod worker;
@@ -63,10 +60,6 @@ pub(crate) async fn within_the_limit(mock: &MockServer, minute: Duration) -> Vec
     let refused = requests.iter().filter(|request| request.status == Some(429)).count();
     assert_eq!(refused, 0, "of {} requests", requests.len());
     let most = REQUESTS_PER_MINUTE as usize;
-    let within = |first: &JournalEntry| {
-        requests.iter().filter(|it| it.at >= first.at && it.at.duration_since(first.at) < minute).count()
-    };
-    eprintln!("{} requests, {:?} at most in a window", requests.len(), requests.iter().map(within).max());
     for some in requests.windows(most + 1) {
         let within = some[most].at.duration_since(some[0].at);
         assert!(within >= minute, "{} requests within {within:?}", most + 1);
@@ -89,7 +82,6 @@ fn percentage_used(requests: &[JournalEntry], minute: Duration) -> usize {
     let minutes = usize::try_from(took.as_millis() / minute.as_millis()).expect("a few");
     let whole = minute * u32::try_from(minutes).expect("a few");
     let used = requests.iter().filter(|request| request.at.duration_since(first.at) < whole).count();
-    eprintln!("{used} of {} in {minutes} windows", FOR_CALLS * minutes);
     assert!(minutes >= 3, "{took:?}");
     used * 100 / (FOR_CALLS * minutes)
 }
@@ -119,19 +111,24 @@ async fn eight_processes_share_the_limit_in_the_oldest_redis_and_use_it_up() {
     a_fleet_uses_what_there_is(stores::redis(), MINUTE).await;
 }
 
-/// Half of the processes have a long way to the store. Says how much of the allowance was used, and how many requests each
-/// process sent in three windows after the first: in that one all places are free, and whoever is quickest has them.
-async fn near_and_far(store: &Store, minute: Duration, way: Duration) -> (usize, Vec<usize>) {
-    let mock = service(minute).await;
+/// Half of the processes have a long way to the store. `FLEET_MINUTE` says what stands for a minute, in milliseconds: the longer, the
+/// less a busy machine disturbs, and the stricter the test.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_that_are_far_from_the_store_are_not_starved_by_near_ones() {
+    let minute = std::env::var("FLEET_MINUTE").ok().and_then(|minute| minute.parse().ok());
+    let minute = minute.map_or(MINUTE, Duration::from_millis);
+    let is_true_minute = minute >= shared_inbox::__spec::limits::RATE_WINDOW;
+    let (store, mock) = (stores::valkey(), service(minute).await);
     let far = Proxy::to(store.port()).await;
     declare_unused(&mock, &store.url(), minute).await;
-    far.slow_down(way / 2);
+    far.slow_down(if is_true_minute { Duration::from_millis(50) } else { Duration::from_millis(5) });
     let url = |number: u32| if number.is_multiple_of(2) { far.url() } else { store.url() };
     let workers = start_together(&mock, minute, url);
     worker::requests_from(&mock, 1).await;
     tokio::time::sleep(minute * 4 + minute / 20).await;
     nothing_was_lost(workers);
     let requests = within_the_limit(&mock, minute).await;
+    // In the first window all places are free, and whoever is quickest has them.
     let counted = |request: &&JournalEntry| {
         let since = request.at.duration_since(requests[0].at);
         since >= minute && since < minute * 4
@@ -141,27 +138,8 @@ async fn near_and_far(store: &Store, minute: Duration, way: Duration) -> (usize,
         requests.iter().filter(counted).filter(|request| request.query == query).count()
     };
     let sent: Vec<_> = (1..=WORKERS).map(of_worker).collect();
-    eprintln!("after the first window, near and far in turn: {sent:?}");
-    (percentage_used(&requests, minute), sent)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn processes_that_are_far_from_the_store_are_not_starved_by_near_ones() {
-    let store = stores::valkey();
-    let (_, sent) = near_and_far(&store, MINUTE, Duration::from_millis(10)).await;
     let mean = sent.iter().sum::<usize>() / sent.len();
-    // On a busy machine some are slower than others.
-    assert!(sent.iter().all(|sent| sent * 2 >= mean), "{sent:?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs four real minutes and a store"]
-async fn four_true_minutes() {
-    let store = stores::valkey();
-    let minute = shared_inbox::__spec::limits::RATE_WINDOW;
-    let (used, sent) = near_and_far(&store, minute, Duration::from_millis(100)).await;
-    assert!(used >= 95, "{used}%");
-    let sum: usize = sent.iter().sum();
-    let fair = |calls: &usize| (sum * 80..=sum * 120).contains(&(calls * sent.len() * 100));
-    assert!(sent.iter().all(fair), "{sent:?}");
+    let used = percentage_used(&requests, minute);
+    let (least, least_used) = if is_true_minute { (mean * 80 / 100, 95) } else { (mean / 2, 70) };
+    assert!(sent.iter().all(|sent| *sent >= least) && used >= least_used, "{used}%, {sent:?}");
 }

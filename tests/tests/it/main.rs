@@ -3,7 +3,5 @@
 mod chaos;
 mod conformance;
 mod one_build;
-mod receivers;
 mod shared_clock;
-mod soak;
 mod stories;

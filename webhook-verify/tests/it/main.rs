@@ -12,12 +12,10 @@ mod fixture;
 mod handlers;
 mod metrics;
 mod properties;
-mod readme;
 mod replay;
 mod request;
 mod rotation;
 mod secrets;
-mod sockets;
 #[path = "../../../stores/tests/suite/guard.rs"]
 mod suite;
 mod supervision;
