@@ -11,7 +11,7 @@ use shared_inbox_tests::proxy::Proxy;
 use shared_inbox_tests::stores::{self, Store};
 use tokio::time::sleep;
 
-use super::decisions::{MINUTE, SPAN, limiter, patient, take};
+use super::decisions::{MINUTE, SPAN, limiter, patient};
 use super::process;
 
 /// A limiter, how many callers it has, and how long each of them pauses before a call.

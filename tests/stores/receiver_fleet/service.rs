@@ -33,6 +33,8 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn new() -> Self {
+        // An error means that a provider is installed.
+        _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).build().expect("a client");
         let signer = Signer::new([Secret::parse(SECRET).expect("a secret")]);
         Self { client, signer: Arc::new(signer) }
