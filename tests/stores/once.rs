@@ -11,11 +11,10 @@ use shared_inbox::{
     clock::BoxFuture,
     once::{Begun, LeaseStatus, OnceRecord, OnceStore},
 };
-use shared_inbox_stores::{Postgres, Redis};
 use shared_inbox_tests::stores::{self, Store};
 use sqlx::PgPool;
 
-use crate::support::{PATIENCE, postgres};
+use crate::support::{postgres, redis};
 
 /// Long enough for a busy machine.
 const LEASE: Duration = Duration::from_secs(3);
@@ -23,12 +22,9 @@ const LEASE: Duration = Duration::from_secs(3);
 fn open(url: String) -> BoxFuture<'static, Arc<dyn OnceStore>> {
     Box::pin(async move {
         if url.starts_with("redis") {
-            let redis = Redis::connect(url).await.expect("a store");
-            return Arc::new(redis.once_keys()) as Arc<dyn OnceStore>;
+            return Arc::new(redis(url).await.once_keys()) as Arc<dyn OnceStore>;
         }
-        let postgres = Postgres::connect(&url).await.expect("a store").timeout(PATIENCE);
-        postgres.create_tables().await.expect("tables");
-        Arc::new(postgres.once_keys())
+        Arc::new(postgres(&url).await.once_keys())
     })
 }
 
@@ -85,7 +81,7 @@ async fn a_store_in_redis_uses_no_key_outside_of_its_namespace() {
     let user = "ACL SETUSER app on >open-sesame ~shared-inbox:once:* +@all";
     assert!(store.command(user).starts_with("+OK"));
     let url = store.url().replace("//", "//app:open-sesame@");
-    let once = Redis::connect(url).await.expect("a store").once_keys();
+    let once = redis(url).await.once_keys();
     let begun = once.begin(&record("one"), LEASE).await.expect("a step");
     assert!(matches!(begun, Begun::Granted { previous: None, .. }));
     assert_eq!(once.list().await.expect("a step").len(), 1);
@@ -96,7 +92,7 @@ async fn a_table_is_created_once_and_namespaces_are_told_apart() {
     let store = stores::postgres();
     tokio::join!(open(store.url()), open(store.url()), open(store.url()));
     let pass = async |time| tokio::time::sleep(time).await;
-    let postgres = Postgres::connect(&store.url()).await.expect("a store");
+    let postgres = postgres(&store.url()).await;
     let namespaced = |name: &'static str| postgres.clone().namespace(name).once_keys();
     let (one, other) = (namespaced("one"), namespaced("other"));
     // The keys of the suite are the same in both.

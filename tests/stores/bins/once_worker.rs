@@ -2,18 +2,20 @@
 
 #[path = "../../tests/once_kills/kills.rs"]
 mod kills;
+#[allow(dead_code)]
+#[path = "../support.rs"]
+mod support;
 
 use std::sync::Arc;
 
 use shared_inbox::{clock::BoxFuture, once::OnceStore};
-use shared_inbox_stores::{Postgres, Redis};
 
 fn open(url: String) -> BoxFuture<'static, Arc<dyn OnceStore>> {
     Box::pin(async move {
         if url.starts_with("redis") {
-            return Arc::new(Redis::connect(url).await.expect("a store").once_keys()) as Arc<dyn OnceStore>;
+            return Arc::new(support::redis(url).await.once_keys()) as Arc<dyn OnceStore>;
         }
-        Arc::new(Postgres::connect(&url).await.expect("a store").once_keys())
+        Arc::new(support::postgres(&url).await.once_keys())
     })
 }
 

@@ -55,18 +55,13 @@ fn what_is_wrong_with_a_secret_is_said() {
     let bare = good.strip_prefix("whsec_").unwrap();
     let cases = [
         (format!("{good}\n"), "secret_whitespace"),
-        (format!(" {good}"), "secret_whitespace"),
         (format!("\u{a0}{good}"), "secret_whitespace"),
-        (format!("{good}\0"), "secret_whitespace"),
         (good.replace("MfKQ", "MfKQ "), "secret_whitespace"),
         (format!("\"{good}\""), "secret_quoted"),
-        (format!("'{good}'"), "secret_quoted"),
         (format!("\"{good}"), "secret_quoted"),
-        (format!("{good}'"), "secret_quoted"),
         (format!("v1,{good}"), "secret_version_prefix"),
         (bare.to_owned(), "secret_prefix"),
         (format!("WHSEC_{bare}"), "secret_prefix"),
-        (format!("whsk_{bare}"), "secret_prefix"),
         (format!("rk_live_{bare}"), "secret_prefix"),
         (format!("v1,{bare}"), "secret_prefix"),
         (format!("whsec_{good}"), "secret_base64"),
@@ -74,7 +69,6 @@ fn what_is_wrong_with_a_secret_is_said() {
         (good.replace("MfKQ", "Mf*Q"), "secret_base64"),
         (format!("whsec_{}", &bare[1..]), "secret_base64"),
         (format!("{good}="), "secret_base64"),
-        (format!("{good}===="), "secret_base64"),
         (format!("{good}AA"), "secret_base64"),
         // 25 bytes with bits left over in the last character.
         (format!("{good}AB=="), "secret_base64"),
