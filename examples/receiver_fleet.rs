@@ -26,11 +26,9 @@ use shared_inbox_mock::{
     CreateWebhook, MockServer,
     webhooks::{DeliveryFilter, DeliveryOutcome, TimestampSource},
 };
+use shared_inbox_stores::{Postgres, PostgresGuard, Redis, RedisGuard};
 use shared_inbox_tests::stores;
-use shared_inbox_webhooks::{
-    Event, Receiver, Secret, Verifier, Webhook,
-    replay::{Handlers, PostgresGuard, RedisGuard},
-};
+use shared_inbox_webhooks::{Event, Receiver, Secret, Verifier, Webhook, replay::Handlers};
 use tokio::net::{TcpListener, TcpSocket};
 
 const RECEIVERS: usize = 3;
@@ -83,9 +81,9 @@ async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> Resp
 async fn receiver(store: &str, secret: &str, address: SocketAddr) -> Result<()> {
     let store = if store.starts_with("redis") {
         let counter = redis::Client::open(store)?.get_multiplexed_async_connection().await?;
-        Store::Claims(Handlers::new(RedisGuard::connect(store).await?), counter)
+        Store::Claims(Handlers::new(Redis::connect(store).await?.guard()), counter)
     } else {
-        Store::Transactions(Handlers::new(PostgresGuard::connect(store).await?))
+        Store::Transactions(Handlers::new(Postgres::connect(store).await?.guard()))
     };
     let app = App { receiver: Receiver::new(Verifier::new([Secret::parse(secret)?])), store };
     axum::serve(shared(address)?, Router::new().route("/", post(receive)).with_state(app)).await?;
@@ -120,11 +118,10 @@ async fn main() -> Result<()> {
     let postgres = env::args().nth(1).is_some_and(|store| store == "postgres");
     println!("starting {}", if postgres { "PostgreSQL" } else { "Valkey" });
     let store = if postgres { stores::postgres() } else { stores::valkey() };
-    let store = store.ok_or("the store cannot be had here: it needs Python and a network the first time")?;
     if postgres {
-        let guard = PostgresGuard::connect(&store.url()).await?;
-        guard.create_table().await?;
-        sqlx::query("create table effects (event text not null)").execute(guard.pool()).await?;
+        let postgres = Postgres::connect(&store.url()).await?;
+        postgres.create_tables().await?;
+        sqlx::query("create table effects (event text not null)").execute(postgres.pool()).await?;
     }
 
     // The address, before anybody listens on it: found, and left to the fleet.
@@ -173,6 +170,6 @@ async fn effects(store: &str) -> Result<i64> {
         let counts: Vec<i64> = redis::cmd("HVALS").arg("effects").query_async(&mut redis).await?;
         return Ok(counts.iter().sum());
     }
-    let guard = PostgresGuard::connect(store).await?;
-    Ok(sqlx::query_scalar("select count(*) from effects").fetch_one(guard.pool()).await?)
+    let postgres = Postgres::connect(store).await?;
+    Ok(sqlx::query_scalar("select count(*) from effects").fetch_one(postgres.pool()).await?)
 }

@@ -13,9 +13,10 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox::{ApiKey, Client, rate_limit::RedisLimiter};
+use shared_inbox::{ApiKey, Client};
 use shared_inbox_examples::Result;
 use shared_inbox_mock::MockServer;
+use shared_inbox_stores::Redis;
 use shared_inbox_tests::stores;
 use tokio::time::{Instant, sleep};
 
@@ -34,10 +35,11 @@ async fn main() -> Result<()> {
 /// One process of the fleet: all that it needs to know of the others is the store.
 async fn work(name: &str) -> Result<()> {
     let minute = Duration::from_millis(env::var("WINDOW_MS")?.parse()?);
-    let limiter = RedisLimiter::builder(env::var("STORE_URL")?)
+    let limiter = Redis::connect(env::var("STORE_URL")?)
+        .await?
+        .limiter()
         .share(REQUESTS_PER_MINUTE / WORKERS) // while the store is away
         .window(minute) // a minute unless set, which is right for the service
-        .connect()
         .await?;
     let inbox = Client::builder(env::var("SHARED_INBOX_BASE_URL")?, env::var("SHARED_INBOX_API_KEY")?)
         .rate_limiter(limiter)
@@ -55,9 +57,7 @@ async fn work(name: &str) -> Result<()> {
 async fn lead() -> Result<()> {
     let own_store = match env::var_os("STORE_URL") {
         Some(_) => None,
-        None => {
-            Some(stores::valkey().ok_or("set STORE_URL to a Redis or Valkey, such as redis://127.0.0.1")?)
-        }
+        None => Some(stores::valkey()),
     };
     let store = own_store.as_ref().map_or_else(|| env::var("STORE_URL"), |store| Ok(store.url()))?;
     let mock = match env::var_os("SHARED_INBOX_BASE_URL") {
@@ -68,7 +68,7 @@ async fn lead() -> Result<()> {
     if let (Some(_), Some(mock)) = (&own_store, &mock) {
         // Store and service were started for this fleet, so there is nothing that the store could have forgotten.
         let key = ApiKey::parse(mock.test_key())?.fingerprint();
-        RedisLimiter::builder(&*store).window(minute).declare_unused(key).await?;
+        Redis::connect(&*store).await?.limiter().window(minute).declare_unused(key).await?;
     }
     let start = |name: u32| -> Result<Child> {
         let mut worker = Command::new(env::current_exe()?);

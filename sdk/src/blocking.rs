@@ -59,7 +59,7 @@
 //! | | between threads | between runtimes |
 //! |---|---|---|
 //! | [`Client`](crate::Client) and its clones | yes | only between runtimes that run all the time, such as those of `#[tokio::main]` |
-//! | [`MemoryLimiter`](crate::rate_limit::MemoryLimiter), `RedisLimiter` | yes, in an `Arc` | yes, between any: make a client for each runtime |
+//! | [`MemoryLimiter`](crate::rate_limit::MemoryLimiter), one in a store | yes, in an `Arc` | yes, between any: make a client for each runtime |
 //! | a call or stream that has begun | it can be moved | no: finish or drop it on the runtime that it began on |
 //!
 //! A client keeps its connections open, and each belongs to the runtime that opened it. A current-thread runtime does nothing between

@@ -124,8 +124,8 @@
 //! [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of the limit, and some
 //! capacity is kept for the reads that recover a lost response. A call that cannot be sent before its deadline fails at once;
 //! with [`no_wait`](Request::no_wait) it never waits, and the error [names the wait](Error::retry_after).
-//! [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, `RedisLimiter` (feature `redis`) for all processes and
-//! machines that share a key; [`RateLimiter`](rate_limit::RateLimiter) is the trait behind both.
+//! [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, the limiter of the crate `shared-inbox-stores` for all
+//! processes and machines that share a key; [`RateLimiter`](rate_limit::RateLimiter) is the trait behind both.
 //!
 //! # Lists
 //!
@@ -169,11 +169,6 @@
 //! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |
 //! | `native-tls` | TLS by the operating system's library |
 //! | `reqwest` | `ClientBuilder::http_client`: requests through a client of `reqwest` 0.13 that you set up. Its next version will be another feature, or come with the next major version of this crate |
-//! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey; `RedisStore`: their `once` keys |
-//! | `sqlx` | `PostgresStore`: `once` keys in PostgreSQL. Shows types of `sqlx` 0.8 |
-//! | `suite` | the rules of a store of `once` keys as tests, for stores of your own |
-//! | `redis-rustls` | the way to that store by TLS (`rediss://`) |
-//! | `redis-cluster` | a cluster as that store |
 //! | `metrics` | counters for the facade `metrics`, see [Logs and metrics](#logs-and-metrics) |
 //!
 //! # Logs and metrics
@@ -235,12 +230,6 @@ mod model;
 pub mod once {
     //! Stores of [`once`](crate::create::CreateRequest::once) keys, under which a create happens once although processes are killed.
     pub use crate::client::handle::UnfinishedRecord;
-    #[cfg(feature = "sqlx")]
-    pub use crate::client::once::PostgresStore;
-    #[cfg(feature = "redis")]
-    pub use crate::client::once::RedisStore;
-    #[cfg(feature = "suite")]
-    pub use crate::client::once::suite;
     pub use crate::client::once::{
         Begun, FileStore, Fingerprint, LeaseStatus, MemoryStore, OnceRecord, OnceStore, OnceStoreError,
         StoreFuture, StoredRecord,
@@ -256,8 +245,6 @@ pub mod rate_limit {
         AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority,
         RateLimiter,
     };
-    #[cfg(feature = "redis")]
-    pub use crate::client::policy::{RedisLimiter, RedisLimiterBuilder, StoreError};
 }
 #[cfg(feature = "client")]
 pub mod raw {

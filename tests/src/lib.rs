@@ -6,11 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+mod counters;
 pub mod peers;
 #[cfg(unix)]
 pub mod proxy;
 #[cfg(unix)]
 pub mod stores;
+
+pub use counters::counted;
 
 /// Returns the root of the workspace.
 pub fn root() -> PathBuf {

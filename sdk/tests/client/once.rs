@@ -1,6 +1,9 @@
 //! A create under a key of the caller's happens once, whichever process calls and whatever was killed in between. A process is a
 //! client of its own here; one that is killed is a future that is dropped, and a lease that ends.
 
+#[path = "../../../stores/tests/suite/once_keys.rs"]
+mod suite;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +11,7 @@ use shared_inbox::clock::{BoxFuture, Clock};
 use shared_inbox::create::{CreateInput, CreateRequest};
 use shared_inbox::once::{
     Begun, FileStore, LeaseStatus, MemoryStore, OnceRecord, OnceStore, OnceStoreError, StoreFuture,
-    StoredRecord, suite,
+    StoredRecord,
 };
 use shared_inbox::rate_limit::{AcquireRequest, LimitError, Permit, RateLimiter};
 use shared_inbox::{Certainty, Client, ConversationHandle, ErrorKind, MessageStatus};

@@ -150,32 +150,6 @@ async fn a_place_of_which_nothing_more_is_heard_is_free_a_minute_after_its_time(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiter_whose_future_is_not_polled_holds_nobody_up() {
-    let limiter = exhausted().await;
-    let mut idle = limiter.acquire(ask(Priority::Interactive));
-    assert!(futures_util::poll!(&mut idle).is_pending());
-    // Waits behind the one that nobody polls.
-    let behind = tokio::time::timeout(2 * MINUTE, limiter.acquire(ask(Priority::Interactive))).await;
-    behind.unwrap().unwrap().finished();
-    // Its turn has come too, and it is not counted twice.
-    idle.await.unwrap().finished();
-    take(&limiter, Priority::ReadBack, 118).await;
-    busy(&limiter, Priority::ReadBack).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_turn_that_came_and_was_not_taken_is_given_back() {
-    let limiter = exhausted().await;
-    let mut idle = limiter.acquire(ask(Priority::Interactive));
-    assert!(futures_util::poll!(&mut idle).is_pending());
-    advance(Duration::from_secs(61)).await;
-    take(&limiter, Priority::ReadBack, 119).await;
-    busy(&limiter, Priority::ReadBack).await;
-    drop(idle);
-    take(&limiter, Priority::ReadBack, 1).await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_429_also_stops_those_whose_turn_had_come() {
     let limiter = exhausted().await;
     let mut idle = limiter.acquire(ask(Priority::ReadBack));

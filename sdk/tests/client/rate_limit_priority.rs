@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::rate_limit::{ask, take};
 use crate::support::{Outcome, Service, conversation_id};
 use shared_inbox::{
     Certainty,
@@ -12,9 +13,6 @@ use shared_inbox::{
     rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter},
     retry::RetryPolicy,
 };
-use tokio::time::{Instant, sleep};
-
-use super::rate_limit::{MINUTE, ask, take};
 
 #[tokio::test(start_paused = true)]
 async fn interactive_calls_go_ahead_of_bulk_calls_that_waited_longer() {
@@ -39,79 +37,6 @@ async fn interactive_calls_go_ahead_of_bulk_calls_that_waited_longer() {
     let order = order.lock().unwrap();
     let ahead = order.iter().take(11).filter(|priority| **priority == Priority::Interactive).count();
     assert_eq!(ahead, 9, "{order:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_twelfth_of_the_limit_is_for_bulk_calls_however_many_interactive_ones_there_are() {
-    // Two a second, evenly spread, is more than there is room for; 300 that ask again at once come in bursts.
-    for (callers, every) in [(1, Duration::from_millis(500)), (300, Duration::ZERO)] {
-        let limiter = Arc::new(MemoryLimiter::new(120));
-        let interactive = Arc::new(Mutex::new(Vec::new()));
-        let mut load = tokio::task::JoinSet::new();
-        for _ in 0..callers {
-            let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&interactive));
-            load.spawn(async move {
-                loop {
-                    let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&sent));
-                    let call = async move {
-                        limiter.acquire(ask(Priority::Interactive)).await.unwrap().finished();
-                        sent.lock().unwrap().push(Instant::now());
-                    };
-                    if every.is_zero() {
-                        call.await;
-                    } else {
-                        tokio::spawn(call);
-                        sleep(every).await;
-                    }
-                }
-            });
-        }
-        sleep(Duration::from_secs(121)).await;
-        let started = Instant::now();
-        let bulk = |_| {
-            let limiter = Arc::clone(&limiter);
-            tokio::spawn(async move {
-                // As long as a call has, unless set otherwise.
-                let ask = AcquireRequest::new(Priority::Bulk).max_wait(2 * MINUTE);
-                limiter.acquire(ask).await.map(Permit::finished)
-            })
-        };
-        for task in (0..10).map(bulk).collect::<Vec<_>>() {
-            task.await.unwrap().unwrap();
-        }
-        assert!(started.elapsed() < 2 * MINUTE, "{:?}", started.elapsed());
-        let hour = Instant::now() + Duration::from_secs(3600);
-        let mut bulk = 0;
-        while Instant::now() < hour {
-            limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
-            bulk += 1;
-        }
-        // One at a time, each after half a minute.
-        assert!(bulk >= 55, "{bulk} in an hour");
-        let sent = interactive.lock().unwrap();
-        let later = sent.iter().filter(|at| **at > hour - Duration::from_secs(3600)).count();
-        assert!(later > 59 * 100, "{later} interactive calls in an hour");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
-    let limiter = Arc::new(MemoryLimiter::new(120));
-    let bulk = |_| {
-        let limiter = Arc::clone(&limiter);
-        tokio::spawn(async move {
-            limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
-            Instant::now()
-        })
-    };
-    let mut sent = Vec::new();
-    for task in (0..600).map(bulk).collect::<Vec<_>>() {
-        sent.push(task.await.unwrap());
-    }
-    sent.sort();
-    for window in sent.windows(91) {
-        assert!(window[90] - window[0] >= MINUTE, "91 within {:?}", window[90] - window[0]);
-    }
 }
 
 #[tokio::test]
@@ -253,40 +178,4 @@ async fn a_limiter_that_cannot_be_reached_is_an_error_before_sending() {
     assert_eq!(error.certainty(), Certainty::NotSent);
     assert!(error.to_string().contains("rate limiter"), "{error}");
     assert!(service.requests().is_empty());
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_many_callers_none_fails_after_it_has_waited_and_who_cannot_make_it_is_told_at_once() {
-    // All of 96 can be served in the time of a call, of 500 not all.
-    for (callers, all) in [(96, true), (500, false)] {
-        let limiter = Arc::new(MemoryLimiter::new(120));
-        let (served, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let mut load = tokio::task::JoinSet::new();
-        for _ in 0..callers {
-            let (limiter, served, refused) = (limiter.clone(), served.clone(), refused.clone());
-            load.spawn(async move {
-                loop {
-                    let begun = Instant::now();
-                    let request = AcquireRequest::new(Priority::Interactive).max_wait(2 * MINUTE);
-                    match limiter.acquire(request).await {
-                        Ok(permit) => {
-                            sleep(Duration::from_millis(80)).await;
-                            permit.finished();
-                            served.fetch_add(1, Ordering::Relaxed);
-                        }
-                        Err(error) => {
-                            assert_eq!(begun.elapsed(), Duration::ZERO, "{error}");
-                            refused.fetch_add(1, Ordering::Relaxed);
-                            sleep(Duration::from_secs(10)).await;
-                        }
-                    }
-                }
-            });
-        }
-        sleep(10 * MINUTE).await;
-        load.abort_all();
-        let (served, refused) = (served.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
-        assert_eq!(refused == 0, all, "{refused} of {callers} callers were refused");
-        assert!(served >= 980, "{served} in ten minutes");
-    }
 }

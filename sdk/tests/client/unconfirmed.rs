@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use shared_inbox::create::{Lookup, UnconfirmedCreate, Verification};
 
-use crate::support::{Outcome, Service, conversation_id};
+use crate::support::{Outcome, Service};
 
 const TEXT: &str = "Your refund is on its way.";
 
@@ -33,45 +33,6 @@ async fn the_record_of_a_process_that_has_just_started_is_found_later() {
         let lookup = service.client().find_unconfirmed(&stored(&record)).await.unwrap();
         assert!(matches!(lookup, Lookup::Found(_)), "beside one that is {older:?} s old: {lookup:?}");
     }
-}
-
-#[tokio::test]
-async fn a_client_that_has_heard_the_time_but_read_no_item_tells_an_older_one_apart() {
-    let service = Service::start().await;
-    service.teammate_notes("Robin", TEXT, Duration::ZERO);
-    service.clock.leap(Duration::from_secs(3_600));
-    let client = service.known_client().await;
-    let thread = client.conversation(&conversation_id());
-    let record = thread.add_note(TEXT).unconfirmed().await.unwrap();
-    service.next_posts([Outcome::LostAfter]);
-    thread.add_note(TEXT).verification(Verification::Never).await.unwrap_err();
-    let lookup = service.client().find_unconfirmed(&stored(&record)).await.unwrap();
-    assert!(matches!(lookup, Lookup::Found(_)), "{lookup:?}");
-}
-
-#[tokio::test]
-async fn a_client_reads_for_a_record_only_what_it_does_not_know() {
-    let service = Service::start().await;
-    let client = service.known_client().await;
-    let thread = client.conversation(&conversation_id());
-    thread.get().await.unwrap();
-    let reads = service.count("GET");
-    thread.add_note(TEXT).unconfirmed().await.unwrap();
-    assert_eq!(service.count("GET"), reads, "it was just read");
-    service.clock.leap(Duration::from_secs(3_600));
-    thread.add_note(TEXT).unconfirmed().await.unwrap();
-    assert_eq!(service.count("GET"), reads + 1, "that was an hour ago");
-    service.teammate_notes("Anna", "Hello", Duration::ZERO);
-    thread.get().await.unwrap();
-    service.clock.leap(Duration::from_secs(300));
-    client.me().await.unwrap();
-    let reads = service.count("GET");
-    thread.add_note(TEXT).unconfirmed().await.unwrap();
-    assert_eq!(
-        service.count("GET"),
-        reads,
-        "a new item has shown that items are dated by the service's clock"
-    );
 }
 
 #[tokio::test]

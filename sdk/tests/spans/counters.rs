@@ -1,25 +1,13 @@
 //! The counters of the feature `metrics`, read by a recorder as a program would install one.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+use metrics_util::debugging::DebuggingRecorder;
 use shared_inbox::{Client, create::Verification, once::MemoryStore};
+use shared_inbox_tests::counted;
 
 use super::Log;
 use super::support::{Outcome, Service, conversation_id, key};
-
-/// All counters, each as its name and labels, the labels in order.
-fn counted(recorder: &DebuggingRecorder) -> BTreeMap<String, u64> {
-    let entry = |(key, _, _, value): (metrics_util::CompositeKey, _, _, DebugValue)| {
-        let mut labels: Vec<_> =
-            key.key().labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
-        labels.sort();
-        let DebugValue::Counter(value) = value else { panic!("{value:?}") };
-        (format!("{} {}", key.key().name(), labels.join(" ")).trim().to_owned(), value)
-    };
-    recorder.snapshotter().snapshot().into_vec().into_iter().map(entry).collect()
-}
 
 #[tokio::test]
 async fn requests_retries_429s_waits_and_creates_are_counted() {

@@ -3,8 +3,6 @@
 //! In a process of its own: what is logged is decided once for all threads, and tests that log nothing would decide it too.
 
 mod counters;
-#[cfg(feature = "redis")]
-mod store;
 #[path = "../client/support/mod.rs"]
 mod support;
 

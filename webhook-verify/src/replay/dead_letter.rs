@@ -97,9 +97,9 @@ impl From<Claim> for CountedClaim {
 /// A dead letter that was claimed for a retry; `None` when there is none, or it is being retried now.
 pub type ClaimedLetter = Option<(FencingToken, DeadLetter)>;
 
-/// A guard that counts the runs of an event, and keeps events that failed too often: all guards of this crate.
+/// A guard that counts the runs of an event, and keeps events that failed too often, as all guards of this project do.
 ///
-/// The rules, which [`suite`](super) (feature `suite`) checks on any implementation:
+/// The rules of every such guard:
 ///
 /// - An event has a dead letter or none. While it has one, no claim is granted but that of a retry:
 ///   [`Claim::DeadLettered`].

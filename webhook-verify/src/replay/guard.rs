@@ -145,7 +145,7 @@ pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>>
 
 /// A record of events, in this process ([`MemoryGuard`](super::MemoryGuard)) or in a store that many machines share.
 ///
-/// The rules, which [`suite`](super) (feature `suite`) checks on any implementation:
+/// The rules of every guard:
 ///
 /// - A claim is one atomic step: of many at once, one is granted.
 /// - A claim that is not renewed expires after [`lease_time`](Self::lease_time), so that a machine that died does not block an

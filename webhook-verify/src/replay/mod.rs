@@ -14,7 +14,7 @@
 //! | to remember events | use |
 //! |---|---|
 //! | in one process, until it ends | [`MemoryGuard`] |
-//! | on many machines | `RedisGuard` (feature `redis`), `PostgresGuard` (feature `sqlx`), or a [`ReplayGuard`] of yours |
+//! | on many machines | a guard of the crate `shared-inbox-stores`, on Redis or PostgreSQL, or a [`ReplayGuard`] of yours |
 //!
 //! An event whose handler always fails comes again for about a day, and is then gone. With `Handlers::max_attempts` it becomes a
 //! [`DeadLetter`] instead, which the store keeps, and which `Handlers::retry` runs again.
@@ -43,17 +43,9 @@ mod handlers;
 #[cfg(feature = "tokio")]
 mod heartbeat;
 mod memory;
-#[cfg(feature = "sqlx")]
-mod postgres;
-#[cfg(feature = "redis")]
-mod redis;
 #[cfg(feature = "tokio")]
 mod retry;
 mod run;
-#[cfg(any(feature = "sqlx", feature = "redis"))]
-mod store;
-#[cfg(feature = "suite")]
-pub mod suite;
 #[cfg(feature = "tokio")]
 mod supervise;
 mod transaction;
@@ -65,10 +57,6 @@ pub use guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFut
 #[cfg(feature = "tokio")]
 pub use handlers::{Handlers, OnStoreError, StillRunning};
 pub use memory::{MemoryFull, MemoryGuard};
-#[cfg(feature = "sqlx")]
-pub use postgres::PostgresGuard;
-#[cfg(feature = "redis")]
-pub use redis::RedisGuard;
 pub use run::{ClaimHandle, HandleError, Handled, once};
 #[cfg(feature = "tokio")]
 pub use supervise::OnExhausted;

@@ -33,8 +33,6 @@ macro_rules! log {
         tracing::event!(tracing::Level::$level, endpoint, event, event_type, $($rest)*)
     }};
 }
-#[cfg(any(feature = "redis", feature = "sqlx"))]
-pub(super) use log;
 
 /// The first and the longest pause between attempts to record an end.
 const COMMIT_BACKOFF: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];

@@ -22,8 +22,8 @@ pub enum Mark {
 /// A store of yours in which effects and marks can be committed together: the *transactional inbox*.
 ///
 /// [`mark`](Self::mark) writes the mark inside the transaction, so that it is there if and only if the effects are; two
-/// transactions can never both commit it. Nothing needs a lease: a machine that dies takes its transaction with it. `PostgresGuard`
-/// (feature `sqlx`) is one.
+/// transactions can never both commit it. Nothing needs a lease: a machine that dies takes its transaction with it. The
+/// crate `shared-inbox-stores` has one on PostgreSQL.
 pub trait TransactionalInbox: Send + Sync {
     /// A transaction under way. Dropping it undoes what was done in it.
     type Transaction: Send;

@@ -5,17 +5,15 @@ use std::time::{Duration, SystemTime};
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
-use actix_web::{App, HttpResponse, HttpServer, Responder, web};
+use actix_web::{App, Responder, web};
 use futures_util::stream::{StreamExt, TryStreamExt};
 use shared_inbox_webhooks::event::ClientReplied;
 use shared_inbox_webhooks::replay::{Claim, ClaimStatus, Handlers, MemoryGuard, ReplayGuard};
 use shared_inbox_webhooks::testing::{signed as signed_event, signed_at};
 use shared_inbox_webhooks::{Event, EventKind, Receiver, Webhook};
-use tokio::time::timeout;
 
 use crate::extractors::Post;
-use crate::fixture::{BODY, TEST_TIMEOUT, builder, current, foreign, previous, receiver, signed_by};
-use crate::sockets::ten_bytes_of_a_thousand;
+use crate::fixture::{BODY, current, foreign, previous, receiver, signed_by};
 
 async fn handler(Webhook(event): Webhook<Event>) -> String {
     format!("{} by secret {}", event.kind.event_type(), event.matched_signature().secret())
@@ -108,23 +106,4 @@ async fn what_became_of_a_guarded_event_is_its_answer() {
         assert_eq!(response.status().as_u16(), status, "{path}");
         assert!(read_body(response).await.is_empty());
     }
-}
-
-#[tokio::test]
-async fn actix_answers_a_body_that_stops_short_when_its_time_is_over_and_hangs_up() {
-    async fn ok(_: Webhook<Event>) -> HttpResponse {
-        HttpResponse::Ok().finish()
-    }
-    // Its workers have runtimes of their own, whose time goes by itself.
-    let receiver = builder().body_timeout(Duration::from_millis(20)).build();
-    let app = move || App::new().app_data(receiver.clone()).route("/", web::post().to(ok));
-    let server = HttpServer::new(app).workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
-    let address = server.addrs()[0];
-    let server = server.run();
-    let stop = server.handle();
-    let served = tokio::spawn(server);
-    let answer = timeout(TEST_TIMEOUT, ten_bytes_of_a_thousand(address)).await.expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    stop.stop(false).await;
-    served.await.unwrap().unwrap();
 }

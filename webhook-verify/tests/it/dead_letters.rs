@@ -142,14 +142,6 @@ async fn a_retry_runs_once_and_what_it_comes_to_is_kept() {
     assert_eq!(gone.unwrap_err().status(), 404);
 }
 
-#[tokio::test]
-async fn a_dead_letter_that_is_discarded_is_not_run() {
-    let handlers = Handlers::new(MemoryGuard::new()).max_attempts(1);
-    assert!(matches!(fail(&handlers).await, Ok(Handled::DeadLettered)));
-    assert!(handlers.discard(&delivery()).await.unwrap() && !handlers.discard(&delivery()).await.unwrap());
-    assert!(matches!(fail(&handlers).await, Ok(Handled::AlreadyDone)));
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_store_that_cannot_keep_a_dead_letter_is_asked_again_and_the_attempt_fails() {
     let handlers = Handlers::new(FaultyGuard::failing("bury", 3)).max_attempts(1);
@@ -165,30 +157,13 @@ async fn a_store_that_cannot_keep_a_dead_letter_is_asked_again_and_the_attempt_f
 async fn a_guard_in_memory_keeps_every_rule_of_dead_letters_and_no_more_of_them_than_its_capacity() {
     let guard = guard();
     let pass = async |time| sleep(time).await;
-    shared_inbox_webhooks::replay::suite::check_dead_letters(&guard, &pass).await;
+    crate::suite::check_dead_letters(&guard, &pass).await;
     let handlers = Handlers::new(MemoryGuard::new().capacity(2)).max_attempts(1);
     for (event, is_kept) in [("evt_1", true), ("evt_2", true), ("evt_3", false)] {
         let spawned = spawn_once(&handlers, Delivery::new("/", event), async |_| Err::<(), _>("down"));
         assert_eq!(matches!(spawned.await.unwrap(), Ok(Handled::DeadLettered)), is_kept, "{event}");
     }
     assert_eq!(letters(&handlers).await.len(), 2);
-}
-
-/// The response of the store to the first burial was lost.
-#[tokio::test]
-async fn an_event_that_is_buried_again_is_held_and_kept_once() {
-    let guard = MemoryGuard::new();
-    let letter = DeadLetter::new(delivery(), 1, "database down");
-    let counted = guard.claim_run(&delivery()).await.unwrap();
-    let Claim::Granted(fence) = counted.claim else { panic!("{counted:?}") };
-    for time in 0..3 {
-        assert_eq!(guard.bury(&letter, fence).await.unwrap(), ClaimStatus::Held, "{time}");
-        assert_eq!(guard.dead_letters(10).await.unwrap(), std::slice::from_ref(&letter), "{time}");
-    }
-    // A retry has it now, and nothing of the burial counts any more.
-    let retry = guard.claim_dead_letter(&delivery()).await.unwrap();
-    assert!(retry.is_some());
-    assert_eq!(guard.bury(&letter, fence).await.unwrap(), ClaimStatus::Lost);
 }
 
 static RUNS: AtomicUsize = AtomicUsize::new(0);

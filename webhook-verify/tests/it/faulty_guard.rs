@@ -1,4 +1,4 @@
-//! A guard in memory whose steps fail, hang, panic, take their time or break a rule, and which counts them.
+//! A guard in memory whose steps fail, hang, panic or take their time, and which counts them.
 
 use std::future::pending;
 use std::sync::Mutex;
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken, GuardError,
-    GuardFuture, MemoryGuard, ReplayGuard,
+    Claim, ClaimStatus, ClaimedLetter, CountedClaim, DeadLetter, DeadLetterGuard, Delivery, FencingToken,
+    GuardError, GuardFuture, MemoryGuard, ReplayGuard,
 };
 use tokio::time::{Instant, sleep};
 
@@ -20,8 +20,6 @@ pub(crate) struct FaultyGuard {
     pub(crate) hanging_step: &'static str,
     pub(crate) panicking_step: &'static str,
     pub(crate) commit_time: Duration,
-    /// The rule of a guard that it breaks.
-    pub(crate) broken_rule: &'static str,
     pub(crate) calls: Mutex<Vec<&'static str>>,
 }
 
@@ -76,47 +74,33 @@ impl ReplayGuard for FaultyGuard {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async {
             self.call("claim").await?;
-            Ok(match (self.guard.claim(delivery).await?, self.broken_rule) {
-                (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken::new(1)),
-                (Claim::InProgress, "two at once") => Claim::Granted(FencingToken::new(u64::MAX)),
-                (claim, _) => claim,
-            })
+            self.guard.claim(delivery).await
         })
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.call("renew").await?;
-            match self.broken_rule {
-                "renews in words alone" => Ok(ClaimStatus::Held),
-                _ => self.guard.renew(delivery, fence).await,
-            }
+            self.guard.renew(delivery, fence).await
         })
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.call("commit").await?;
-            let status = self.guard.commit(delivery, fence).await?;
-            Ok(if self.broken_rule == "commits for anyone" { ClaimStatus::Held } else { status })
+            self.guard.commit(delivery, fence).await
         })
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.call("release").await?;
-            match self.broken_rule {
-                "keeps what is given back" => Ok(ClaimStatus::Held),
-                _ => self.guard.release(delivery, fence).await,
-            }
+            self.guard.release(delivery, fence).await
         })
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        match self.broken_rule {
-            "never forgets" => Box::pin(async { Ok(false) }),
-            _ => self.guard.forget(delivery),
-        }
+        self.guard.forget(delivery)
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
@@ -127,60 +111,25 @@ impl ReplayGuard for FaultyGuard {
 
 impl DeadLetterGuard for FaultyGuard {
     fn claim_run<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, CountedClaim> {
-        Box::pin(async {
-            let counted = self.guard.claim_run(delivery).await?;
-            Ok(match (counted.claim, self.broken_rule) {
-                (Claim::Granted(fence), "counts no runs") => {
-                    CountedClaim::granted(fence, 1, counted.has_lapsed)
-                }
-                (Claim::Granted(fence), "never tells of a run that lapsed") => {
-                    CountedClaim::granted(fence, counted.run, false)
-                }
-                (Claim::DeadLettered, "answers for a dead letter as if it were handled") => {
-                    Claim::Done.into()
-                }
-                _ => counted,
-            })
-        })
+        self.guard.claim_run(delivery)
     }
 
     fn bury<'a>(&'a self, letter: &'a DeadLetter, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.call("bury").await?;
-            let status = match self.broken_rule {
-                "keeps dead letters in words alone" => self.guard.release(letter.delivery(), fence).await?,
-                "keeps no body" => {
-                    let bare = Delivery::new(letter.delivery().endpoint(), letter.delivery().event());
-                    let bare = DeadLetter::new(bare, letter.attempts(), letter.error());
-                    self.guard.bury(&bare, fence).await?
-                }
-                _ => self.guard.bury(letter, fence).await?,
-            };
-            Ok(if self.broken_rule == "buries for anyone" { ClaimStatus::Held } else { status })
+            self.guard.bury(letter, fence).await
         })
     }
 
-    fn claim_dead_letter<'a>(
-        &'a self,
-        delivery: &'a Delivery,
-    ) -> GuardFuture<'a, Option<(FencingToken, DeadLetter)>> {
+    fn claim_dead_letter<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, ClaimedLetter> {
         self.guard.claim_dead_letter(delivery)
     }
 
     fn dead_letters(&self, limit: usize) -> GuardFuture<'_, Vec<DeadLetter>> {
-        Box::pin(async move {
-            let mut letters = self.guard.dead_letters(limit).await?;
-            if self.broken_rule == "lists the newest first" {
-                letters.reverse();
-            }
-            Ok(letters)
-        })
+        self.guard.dead_letters(limit)
     }
 
     fn discard<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        match self.broken_rule {
-            "discards in words alone" => Box::pin(async { Ok(true) }),
-            _ => self.guard.discard(delivery),
-        }
+        self.guard.discard(delivery)
     }
 }

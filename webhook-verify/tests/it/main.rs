@@ -12,14 +12,12 @@ mod fixture;
 mod handlers;
 mod metrics;
 mod properties;
-mod readme;
 mod replay;
 mod request;
 mod rotation;
 mod secrets;
-mod sockets;
-#[cfg(all(unix, feature = "redis", feature = "sqlx"))]
-mod stores;
+#[path = "../../../stores/tests/suite/guard.rs"]
+mod suite;
 mod supervision;
 mod table;
 mod trace;

@@ -1,10 +1,10 @@
 //! What is counted with the feature `metrics`, read by a recorder as a program would install one.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+use metrics_util::debugging::DebuggingRecorder;
+use shared_inbox_tests::counted;
 use shared_inbox_webhooks::replay::{
     Claim, Delivery, GuardFuture, HandleError, Handled, Handlers, Mark, OnExhausted, ReplayGuard,
     TransactionalInbox,
@@ -15,26 +15,6 @@ use tokio::time::sleep;
 use crate::faulty_guard::guard;
 use crate::fixture::{BODY, builder, current};
 use crate::replay::one;
-
-/// Returns each metric with its labels, and how often it was counted or measured.
-pub(crate) fn counted(recorder: &DebuggingRecorder) -> BTreeMap<String, u64> {
-    let entries = recorder.snapshotter().snapshot().into_vec().into_iter();
-    let entry = |(key, _, _, value): (metrics_util::CompositeKey, _, _, DebugValue)| {
-        let labels = key.key().labels().map(|label| format!(" {}={}", label.key(), label.value()));
-        let name = key.key().name().trim_start_matches("shared_inbox_webhooks_");
-        let count = match value {
-            DebugValue::Counter(count) => count,
-            DebugValue::Histogram(values) => values.len() as u64,
-            DebugValue::Gauge(value) => panic!("{value}"),
-        };
-        (format!("{name}{}", labels.collect::<String>()), count)
-    };
-    entries.map(entry).collect()
-}
-
-fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
-}
 
 #[tokio::test]
 async fn a_genuine_request_counts_as_verified_also_when_it_is_rejected() {
@@ -55,12 +35,33 @@ async fn a_genuine_request_counts_as_verified_also_when_it_is_rejected() {
         receiver.receive::<Event, _>(request).await.unwrap_err();
     }
     let counts = [
-        ("received_total endpoint=", 2),
-        ("verified_total endpoint=", 1),
-        ("rejected_total endpoint= code=signature_mismatch", 1),
-        ("rejected_total endpoint= code=wrong_mode", 1),
+        ("shared_inbox_webhooks_received_total endpoint=", 2),
+        ("shared_inbox_webhooks_verified_total endpoint=", 1),
+        ("shared_inbox_webhooks_rejected_total code=signature_mismatch endpoint=", 1),
+        ("shared_inbox_webhooks_rejected_total code=wrong_mode endpoint=", 1),
     ];
-    assert_eq!(counted(&recorder), expected(&counts));
+    assert_eq!(counted(&recorder), counts.map(|(name, count)| (name.to_owned(), count)).into());
+}
+
+#[tokio::test]
+async fn runs_failures_dead_letters_and_repeats_are_counted() {
+    let recorder = DebuggingRecorder::new();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let handlers = Handlers::new(guard()).max_attempts(2);
+    let event = one().with_event_type("webhook.test");
+    for _ in 0..3 {
+        _ = handlers.once(event.clone(), async |_| Err::<(), _>("database down")).await;
+    }
+    let retried = handlers.retry(&event, async |_, _| Ok::<_, String>(()));
+    assert!(matches!(retried.await, Ok(Handled::Ran(()))));
+    let counts = [
+        ("dead_letters_total endpoint=orders", 1),
+        ("duplicates_total endpoint=orders", 1),
+        ("handler_failures_total endpoint=orders reason=error", 2),
+        ("handler_seconds endpoint=orders event_type=webhook.test", 3),
+    ];
+    let counts = counts.map(|(name, count)| (format!("shared_inbox_webhooks_{name}"), count));
+    assert_eq!(counted(&recorder), counts.into());
 }
 
 /// A renewal may notice it, the commit, or the release of a handler that failed.
@@ -79,7 +80,7 @@ async fn a_claim_that_another_attempt_took_is_counted_once_whatever_notices_it()
         });
         assert_eq!(matches!(handled.await, Ok(Handled::Overtaken(()))), succeeds);
         let counted = counted(&recorder);
-        let lost = counted.get("claims_lost_total endpoint=orders");
+        let lost = counted.get("shared_inbox_webhooks_claims_lost_total endpoint=orders");
         assert_eq!(lost, Some(&1), "after {run_time} seconds, {succeeds}: {counted:?}");
     }
 }
@@ -114,6 +115,9 @@ async fn a_dead_letter_that_comes_again_is_a_duplicate_in_a_transaction_too() {
             OnExhausted::Acknowledge => assert!(matches!(handled, Ok(Handled::DeadLettered)), "{handled:?}"),
             _ => assert!(matches!(handled, Err(HandleError::DeadLettered)), "{handled:?}"),
         }
-        assert_eq!(counted(&recorder).get("duplicates_total endpoint=orders"), Some(&1));
+        assert_eq!(
+            counted(&recorder).get("shared_inbox_webhooks_duplicates_total endpoint=orders"),
+            Some(&1)
+        );
     }
 }

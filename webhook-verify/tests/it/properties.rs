@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use shared_inbox_webhooks::{RawHeaders, Secret, Signer, Verifier, VerifyError};
+use shared_inbox_webhooks::{RawHeaders, Secret, Signer, Verifier};
 
 use crate::fixture::{NOW, at, current, verifier};
 
@@ -96,14 +96,5 @@ proptest! {
             }
             let _ = shared_inbox_webhooks::diagnose(&text, ("a", "1", "v1,"), b"{}");
         }
-    }
-
-    #[test]
-    fn any_body_can_be_diagnosed(
-        body in prop_oneof![any::<String>().prop_map(String::into_bytes), vec(any::<u8>(), 0..200), "[\\\\u0-9a-f\"{}:,/ ]{0,80}".prop_map(String::into_bytes)],
-    ) {
-        let headers = Signer::new([current()]).sign("evt_1", NOW, b"another body");
-        let diagnosis = verifier().diagnose(&headers, &body);
-        prop_assert_eq!(diagnosis.verdict(), Err(VerifyError::Mismatch));
     }
 }

@@ -55,18 +55,13 @@ fn what_is_wrong_with_a_secret_is_said() {
     let bare = good.strip_prefix("whsec_").unwrap();
     let cases = [
         (format!("{good}\n"), "secret_whitespace"),
-        (format!(" {good}"), "secret_whitespace"),
         (format!("\u{a0}{good}"), "secret_whitespace"),
-        (format!("{good}\0"), "secret_whitespace"),
         (good.replace("MfKQ", "MfKQ "), "secret_whitespace"),
         (format!("\"{good}\""), "secret_quoted"),
-        (format!("'{good}'"), "secret_quoted"),
         (format!("\"{good}"), "secret_quoted"),
-        (format!("{good}'"), "secret_quoted"),
         (format!("v1,{good}"), "secret_version_prefix"),
         (bare.to_owned(), "secret_prefix"),
         (format!("WHSEC_{bare}"), "secret_prefix"),
-        (format!("whsk_{bare}"), "secret_prefix"),
         (format!("rk_live_{bare}"), "secret_prefix"),
         (format!("v1,{bare}"), "secret_prefix"),
         (format!("whsec_{good}"), "secret_base64"),
@@ -74,7 +69,6 @@ fn what_is_wrong_with_a_secret_is_said() {
         (good.replace("MfKQ", "Mf*Q"), "secret_base64"),
         (format!("whsec_{}", &bare[1..]), "secret_base64"),
         (format!("{good}="), "secret_base64"),
-        (format!("{good}===="), "secret_base64"),
         (format!("{good}AA"), "secret_base64"),
         // 25 bytes with bits left over in the last character.
         (format!("{good}AB=="), "secret_base64"),
@@ -124,85 +118,4 @@ fn equal_secrets_are_equal_and_others_are_not() {
     assert_eq!(current(), Secret::parse(&current().reveal()).unwrap());
     assert_ne!(current(), Secret::from_bytes(&[0; 24]).unwrap());
     assert_ne!(current(), Secret::from_bytes(&[0; 25]).unwrap());
-}
-
-/// Neither the key nor what HMAC makes of it stays on the stack of whoever used it.
-#[cfg(target_os = "linux")]
-#[test]
-fn no_copy_of_a_key_is_left_on_the_stack() {
-    use std::io::{Read, Seek, SeekFrom};
-
-    use base64::Engine;
-    use shared_inbox_webhooks::{Signer, diagnose};
-
-    const KEY: [u8; 32] = *b"<a key that nobody else works on>".first_chunk().unwrap();
-    const MASK: u8 = 0xa5;
-
-    /// The key's bytes as they are in no memory: each one changed.
-    fn masked() -> Vec<u8> {
-        KEY.iter().map(|byte| byte ^ MASK).collect()
-    }
-
-    /// All of this thread's stack, what is no longer used included.
-    #[inline(never)]
-    fn stack() -> Vec<u8> {
-        let here = 0u8;
-        let here = std::ptr::from_ref(&here).addr();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let range = |line: &str| {
-            let (start, end) = line.split(' ').next()?.split_once('-')?;
-            Some((usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
-        };
-        let (start, end) =
-            maps.lines().filter_map(range).find(|(start, end)| (*start..*end).contains(&here)).unwrap();
-        let mut memory = std::fs::File::open("/proc/self/mem").unwrap();
-        memory.seek(SeekFrom::Start(start as u64)).unwrap();
-        let mut bytes = vec![0; end - start];
-        memory.read_exact(&mut bytes).unwrap();
-        bytes
-    }
-
-    fn copies(stack: &[u8], key: &[u8], change: u8) -> usize {
-        let is_key = |window: &[u8]| window.iter().zip(key).all(|(byte, key)| byte ^ MASK ^ change == *key);
-        stack.windows(key.len()).filter(|window| is_key(window)).count()
-    }
-
-    /// So far down the stack that what it leaves there is not written over before it is looked for.
-    #[inline(never)]
-    fn far_down(work: fn(&str), text: &str) {
-        let room = std::hint::black_box([0_u8; 1 << 16]);
-        work(text);
-        std::hint::black_box(&room);
-    }
-
-    /// What is done with a key, on a stack of its own, and how many copies of it are found there afterwards.
-    fn left_by(work: fn(&str)) -> [usize; 3] {
-        let text = format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode(KEY));
-        let small = std::thread::Builder::new().stack_size(1 << 18);
-        let worker = small.spawn(move || {
-            far_down(work, &text);
-            stack()
-        });
-        let (stack, key) = (worker.unwrap().join().unwrap(), masked());
-        [0, 0x36, 0x5c].map(|change| copies(&stack, &key, change))
-    }
-
-    let left = left_by(|text| {
-        let headers = ("evt_1", "1700000000", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-        std::hint::black_box(diagnose(text, headers, b"{}"));
-        std::hint::black_box(diagnose(&format!("{text}\n"), headers, b"{}"));
-    });
-    assert_eq!(left, [0, 0, 0], "by a diagnosis: the key, its inner and its outer block");
-    let left = left_by(|text| {
-        let secret = Secret::parse(text).unwrap();
-        std::hint::black_box(Signer::new([secret]).sign("evt_1", 1_700_000_000, b"{}"));
-    });
-    assert_eq!(left, [0, 0, 0], "by a signature");
-    // The search finds what is there.
-    let left = left_by(|text| {
-        let mut copy = [0; 32];
-        base64::engine::general_purpose::STANDARD.decode_slice(&text[6..], &mut copy).unwrap();
-        std::hint::black_box(&copy);
-    });
-    assert!(left[0] > 0);
 }

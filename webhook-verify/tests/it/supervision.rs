@@ -33,19 +33,6 @@ async fn a_commit_that_fails_is_repeated_until_the_store_has_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sender_that_has_gone_does_not_keep_a_failed_commit_from_being_repeated() {
-    let handlers = Handlers::new(FaultyGuard::failing("commit", 1));
-    let (go_on, wait) = oneshot::channel::<()>();
-    let request = spawn_once(&handlers, one(), async move |_| wait.await);
-    until_running(&handlers, 1).await;
-    request.abort();
-    go_on.send(()).unwrap();
-    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
-    let claim = handlers.guard().claim(&one()).await.unwrap();
-    assert_eq!(claim, Claim::Done, "the service's next try runs nothing");
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_claim_is_renewed_until_its_commit_has_been_answered() {
     let mut store = FaultyGuard::failing("commit", 1);
     store.guard = guard().lease(Duration::from_millis(400));

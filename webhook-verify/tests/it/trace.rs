@@ -25,7 +25,7 @@ impl Trace {
         let log = Log::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt().without_time().with_target(false).with_ansi(false);
-        let ours = filter_fn(|line| line.is_span() || line.target().starts_with("shared_inbox_webhooks"));
+        let ours = filter_fn(|line| line.is_span() || line.target().starts_with("shared_inbox"));
         let _default = subscriber.with_writer(move || writer.clone()).finish().with(ours).set_default();
         Self { log, _default }
     }

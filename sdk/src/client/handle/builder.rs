@@ -128,8 +128,8 @@ impl ClientBuilder {
         /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by default, the service's limit,
         /// and at least 2. No effect together with [`rate_limiter`](Self::rate_limiter).
         rate_limit(requests: u32) rate = requests;
-        /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
-        /// share. It must allow at least 2 requests, like [`rate_limit`](Self::rate_limit).
+        /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (crate
+        /// `shared-inbox-stores`) share. It must allow at least 2 requests, like [`rate_limit`](Self::rate_limit).
         rate_limiter(limiter: impl RateLimiter) limiter = Some(Arc::new(limiter));
         /// Sets how long to try to connect to a service that was never reached: 3 seconds by default, since a wrong host or port
         /// does not get better. Choose a minute where the service may start after this program, as under `docker compose`. Once the
@@ -139,8 +139,8 @@ impl ClientBuilder {
         /// cannot make then fails before it is sent.
         check_scopes() check_scopes = true;
         /// Sets the store of [`once`](crate::create::CreateRequest::once) keys, for creates that happen once although processes are
-        /// killed: a [`FileStore`](crate::once::FileStore) for one machine, a `PostgresStore` (feature `sqlx`) or a `RedisStore` (feature
-        /// `redis`) for several. Clients that share it must use the same workspace.
+        /// killed: a [`FileStore`](crate::once::FileStore) for one machine, one on PostgreSQL or Redis of
+        /// the crate `shared-inbox-stores` for several. Clients that share it must use the same workspace.
         once_store(store: impl OnceStore) once_store = Some(Arc::new(store));
         /// Sets how long the result of a `once` key is kept: 30 days by default. After that, the key stands for a new create. A record
         /// without a result is kept until it has one.

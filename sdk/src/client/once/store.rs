@@ -80,10 +80,10 @@ pub(crate) struct OnceSettings {
 /// The boxed future that a store's methods return.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, OnceStoreError>>;
 
-/// A store of [records](OnceRecord): [`FileStore`](super::FileStore), `PostgresStore`, `RedisStore`,
-/// [`MemoryStore`](super::MemoryStore), or one of yours.
+/// A store of [records](OnceRecord): [`FileStore`](super::FileStore), [`MemoryStore`](super::MemoryStore), one on PostgreSQL or
+/// Redis of the crate `shared-inbox-stores`, or one of yours.
 ///
-/// The rules, which `suite` (feature `suite`) checks on any implementation:
+/// The rules of every store:
 ///
 /// - [`begin`](Self::begin) is one atomic step: of many at once, one is granted.
 /// - A record that `begin` or [`update`](Self::update) has written survives a crash of the machine once they return. One with a
@@ -170,24 +170,6 @@ impl OnceStoreError {
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
         self.cause.downcast_ref()
     }
-}
-
-/// How long one step of a store on a server may take.
-#[cfg(any(feature = "sqlx", feature = "redis"))]
-pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Returns a record as a store on a server keeps it.
-#[cfg(any(feature = "sqlx", feature = "redis"))]
-pub(super) fn to_json(record: &OnceRecord) -> Result<String, OnceStoreError> {
-    serde_json::to_string(record).map_err(OnceStoreError::new)
-}
-
-#[cfg(any(feature = "sqlx", feature = "redis"))]
-pub(super) fn from_json(json: &str) -> Result<OnceRecord, OnceStoreError> {
-    // An error of `serde_json` can quote the text.
-    serde_json::from_str(json).map_err(|_| {
-        OnceStoreError::damaged("a record is damaged: what its key stands for may have been sent")
-    })
 }
 
 /// Returns whether a step was done.

@@ -11,10 +11,6 @@ pub(crate) use limiter::MIN_LIMIT;
 pub use limiter::{
     AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
 };
-#[cfg(feature = "redis")]
-pub(crate) use limiter::{RedisConnection, is_broken};
-#[cfg(feature = "redis")]
-pub use limiter::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub(crate) use options::Options;
 pub use options::Verification;
 pub use retry::RetryPolicy;

@@ -8,6 +8,7 @@ use super::acquire::{Slots, acquire};
 use super::schedule::{Refusal, Rules, Schedule, Slot};
 use super::{AcquireRequest, LimitError, Permit, PermitOutcome, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
+use crate::limits;
 
 /// The longest pause, and the longest request.
 const MAX_PAUSE: Duration = Duration::from_secs(86_400);
@@ -94,10 +95,16 @@ impl MemoryLimiter {
     /// Creates a limiter with another clock.
     #[must_use]
     pub fn with_clock(limit: u32, clock: Arc<dyn Clock>) -> Self {
-        Self::with_rules(Rules::per_minute(limit), clock)
+        Self::with_rules(Rules::new(limit, limits::RATE_WINDOW), clock)
     }
 
-    pub(super) fn with_rules(rules: Rules, clock: Arc<dyn Clock>) -> Self {
+    /// Creates a limiter for another window than 60 seconds, as for a mock that counts over less.
+    #[must_use]
+    pub fn with_window(limit: u32, window: Duration) -> Self {
+        Self::with_rules(Rules::new(limit, window), Arc::new(TokioClock))
+    }
+
+    fn with_rules(rules: Rules, clock: Arc<dyn Clock>) -> Self {
         let state = State {
             schedule: Schedule::new(rules),
             counted: BTreeSet::new(),
@@ -109,9 +116,9 @@ impl MemoryLimiter {
         Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: Default::default() }))
     }
 
-    /// Sends nothing before `until`.
-    #[cfg(feature = "redis")]
-    pub(super) fn close_until(&self, until: Instant) {
+    /// Lets no request go before `until`, by the limiter's clock. For a limiter of yours that falls back to this one, and knows of
+    /// requests that it has not counted.
+    pub fn pause_until(&self, until: Instant) {
         let until = self.0.millis(until);
         self.0.now().0.schedule.close_until(until);
     }

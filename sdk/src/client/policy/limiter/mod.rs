@@ -5,8 +5,6 @@ mod acquire;
 mod fingerprint;
 mod memory;
 mod permit;
-#[cfg(feature = "redis")]
-mod redis;
 mod schedule;
 
 use std::fmt;
@@ -18,10 +16,6 @@ use crate::client::policy::clock::BoxFuture;
 pub use fingerprint::KeyFingerprint;
 pub use memory::MemoryLimiter;
 pub use permit::{AcquireRequest, Permit, PermitOutcome};
-#[cfg(feature = "redis")]
-pub(crate) use redis::{Connection as RedisConnection, is_broken};
-#[cfg(feature = "redis")]
-pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 
 /// The smallest limit of a client: a request that was lost is sent again only together with the read right before it.
 pub(crate) const MIN_LIMIT: u32 = 2;
@@ -40,8 +34,8 @@ pub enum Priority {
 
 /// Decides when a request may be sent.
 ///
-/// [`MemoryLimiter`] counts within one process, `RedisLimiter` (feature `redis`) for all processes and machines that use the
-/// same key. Implement this trait to count elsewhere. A [`Permit`] stands for one request until that has ended.
+/// [`MemoryLimiter`] counts within one process, the limiter of the crate `shared-inbox-stores` for all processes and machines that
+/// use the same key. Implement this trait to count elsewhere. A [`Permit`] stands for one request until that has ended.
 ///
 /// The limit must hold for *any* 60 seconds, not for each minute of the clock. Dropping the future of
 /// [`acquire`](Self::acquire) must neither lose nor keep a place.

@@ -1,5 +1,5 @@
 //! Computes when a request may be sent. Does no I/O and takes the time, in milliseconds, as an argument.
-//! `redis/reserve.lua` is the same algorithm for many processes.
+//! `reserve.lua` of the crate `shared-inbox-stores` is the same algorithm for many processes.
 //!
 //! A limit of 120 is 120 places. A place can be used again 61 seconds after it was last used, so there are never more than 120
 //! requests in any 61 seconds. A caller reserves a slot, which is a place and a time. A place is represented by the time from
@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Priority;
-use crate::limits;
 
 /// Each place that a 429 closes takes memory.
 const MAX_LIMIT: u32 = 100_000;
@@ -20,15 +19,15 @@ const MAX_LIMIT: u32 = 100_000;
 /// The service's window and limit, and the figures derived from them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    pub(super) window: u64,
+    window: u64,
     pub(super) limit: usize,
 }
 
 impl Rules {
-    /// Returns the service's own window.
-    pub(super) fn per_minute(limit: u32) -> Self {
+    pub(super) fn new(limit: u32, window: Duration) -> Self {
+        let window = window.clamp(Duration::from_millis(60), Duration::from_secs(86_400));
         Self {
-            window: u64::try_from(limits::RATE_WINDOW.as_millis()).unwrap_or(60_000),
+            window: u64::try_from(window.as_millis()).unwrap_or(60_000),
             limit: limit.clamp(1, MAX_LIMIT) as usize,
         }
     }
@@ -76,15 +75,6 @@ impl Rules {
     /// Returns the common places that bulk calls leave free: 20 of 100.
     fn kept_free(self) -> usize {
         self.limit / 4 - self.limit / 12
-    }
-
-    /// Returns the figures for the script, with places in bytes.
-    #[cfg(feature = "redis")]
-    pub(super) fn figures(self) -> [u64; 8] {
-        let bytes = |places: usize| 8 * places as u64;
-        let places = [self.kept_free(), self.common(), self.bulk(), self.read_backs()].map(bytes);
-        let [kept_free, common, bulk, read_backs] = places;
-        [self.span(), self.near(), self.lend(), self.gap(), kept_free, common, bulk, read_backs]
     }
 }
 
@@ -194,7 +184,6 @@ impl Schedule {
         self.closed_until
     }
 
-    #[cfg(feature = "redis")]
     pub(super) fn close_until(&mut self, until: u64) {
         self.closed_until = self.closed_until.max(until);
     }

@@ -1,2 +1,0 @@
-//! Holds nothing: the tests of this package are in `tests/stores`.
-#![forbid(unsafe_code)]
