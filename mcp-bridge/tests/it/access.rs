@@ -211,14 +211,14 @@ async fn doctor_looks_whether_a_browser_can_be_opened_and_in_private() {
 
 #[tokio::test]
 async fn the_sandbox_needs_nothing() {
-    let mut command = tokio::process::Command::from(crate::program::program());
+    let mut command = tokio::process::Command::from(crate::fixture::program());
     command.arg("--sandbox").stderr(std::process::Stdio::null()).kill_on_drop(true);
     let client = connect(command, &Person::who(Answer::No), Older).await;
     assert_eq!(client.tools().await.len(), 12);
     let result = client.call("list_conversations", json!({})).await;
     assert!(!items(&result).is_empty(), "{}", text(&result));
     let start = &result.content[1].as_text().unwrap().text;
-    let mut doctor = crate::program::program();
+    let mut doctor = crate::fixture::program();
     let doctor = said(&doctor.args(["--sandbox", "doctor"]).output().unwrap());
     assert!(!doctor.contains("state:"), "it keeps nothing, and misses nothing: {doctor}");
     for shown in [start, &doctor] {

@@ -6,12 +6,9 @@ use regex::Regex;
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule};
 
-use crate::{
-    fixture::{
-        Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, connect,
-        is_error, params, text, until,
-    },
-    program::{out, program},
+use crate::fixture::{
+    Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, is_error, out,
+    params, program, text, until,
 };
 
 /// An audit file in a folder of its own.
@@ -183,29 +180,6 @@ async fn an_email_that_cannot_be_written_down_is_not_sent() {
     assert_eq!(fixture.mails().await, Mails::none());
     // A full disk does not keep a person from working.
     assert_done(&client.call("add_note", json!({ "id": fixture.conversation, "body": "A note" })).await);
-}
-
-#[tokio::test]
-#[cfg(target_os = "linux")]
-#[ignore = "needs strace"]
-async fn other_calls_are_answered_while_a_slow_disk_holds_an_email_up() {
-    if std::process::Command::new("strace").arg("-V").output().is_err() {
-        shared_inbox_tests::peers::skip::<()>("no strace on this machine");
-        return;
-    }
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let bridge = fixture.program();
-    const DELAY: &str = "inject=fdatasync:delay_enter=60000000"; // a minute
-    let slow = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", DELAY];
-    let mut command = tokio::process::Command::new("strace");
-    command.args(slow).arg(bridge.as_std().get_program()).args(["--send=allow", &file.option()]);
-    command.envs(bridge.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let client = connect(command, &Person::who(Answer::No), Older).await;
-    let _reply = client.start(params("reply", fixture.reply("On its way"))).await;
-    until(async || file.lines().iter().any(|line| line["outcome"] == "intent")).await;
-    let other = tokio::time::timeout(Duration::from_secs(30), client.call("list_tags", json!({}))).await;
-    assert_done(&other.expect("a response before the disk's"));
-    assert_eq!(fixture.mails().await, Mails::none(), "the email waits for the disk");
 }
 
 #[tokio::test]

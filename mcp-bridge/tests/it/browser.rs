@@ -9,9 +9,9 @@ use std::{
 
 use reqwest::StatusCode;
 
-use crate::{
+use super::{
     fixture::{Client, Fixture, Older, Person, connect, until},
-    page::{Window, http},
+    window::{Window, http},
 };
 
 /// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and then does what

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{out, program};
+use crate::fixture::{out, program};
 
 fn key() -> String {
     format!("rk_test_{}", "k".repeat(48))
@@ -303,10 +303,10 @@ fn a_claude_desktop_from_the_store_has_a_folder_of_its_own() {
     let package = local.path().join("Packages").join("Claude_pzs8sxrjxfjjc");
     std::fs::create_dir_all(&package).unwrap();
     std::fs::create_dir_all(local.path().join("Packages").join("Other_1")).unwrap();
-    let mut command = crate::program::program();
+    let mut command = crate::fixture::program();
     let output =
         command.args(["--sandbox", "config", "claude-desktop"]).env("LOCALAPPDATA", local.path()).output();
-    let said = crate::program::out(&output.unwrap()).1;
+    let said = crate::fixture::out(&output.unwrap()).1;
     let folder = package.join("LocalCache").join("Roaming");
     assert!(said.contains(&*folder.to_string_lossy()), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{self, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -35,6 +35,7 @@ use shared_inbox_mcp::{
 };
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, world::NewMailbox};
 use tokio::{
+    io::AsyncWriteExt,
     process::{Child, Command},
     sync::{Semaphore, watch},
 };
@@ -242,6 +243,25 @@ impl ClientHandler for Person {
     }
 }
 
+/// The program, which knows nothing of an inbox.
+pub(crate) fn program() -> process::Command {
+    let mut command = process::Command::new(shared_inbox_tests::program("shared-inbox-mcp"));
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("SHARED_INBOX_") || name == "RUST_LOG")
+    {
+        command.env_remove(name);
+    }
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}", std::process::id()));
+    command.env("XDG_STATE_HOME", state);
+    command
+}
+
+/// What a program wrote to stdout and stderr.
+pub(crate) fn out(output: &process::Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
 /// A mock whose live inbox holds one mail.
 pub(crate) struct Fixture {
     pub(crate) mock: MockServer,
@@ -271,7 +291,7 @@ impl Fixture {
 
     /// The program, told where this mock is.
     pub(crate) fn program(&self) -> Command {
-        let mut command = Command::from(crate::program::program());
+        let mut command = Command::from(program());
         command.env("SHARED_INBOX_BASE_URL", self.mock.base_url());
         command.env("XDG_STATE_HOME", self.state_home());
         command.env("SHARED_INBOX_API_KEY", self.mock.live_key());
@@ -455,7 +475,6 @@ impl Client {
     }
 
     /// Ends the program by SIGTERM, and waits until it is gone.
-    #[cfg(unix)]
     pub(crate) async fn terminate(mut self) {
         let mut program = self._program.take().expect("a program of its own");
         let pid = program.id().expect("it runs").to_string();
@@ -493,6 +512,17 @@ impl Client {
         let tools = self.service.list_all_tools().await.unwrap();
         tools.into_iter().map(|tool| tool.name.into_owned()).collect()
     }
+}
+
+/// Runs a command of the program with this text on its standard input: its status, and what it said.
+pub(crate) async fn run(command: &mut Command, input: &str) -> (Option<i32>, String) {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    // A program that refuses at once does not read.
+    _ = child.stdin.take().unwrap().write_all(input.as_bytes()).await;
+    let output = child.wait_with_output().await.unwrap();
+    let (stdout, stderr) = out(&output);
+    (output.status.code(), stdout + &stderr)
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {

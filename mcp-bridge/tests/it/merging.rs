@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::program::{out, program};
+use crate::fixture::{out, program};
 
 const URL: &str = "https://a.example/api/v1";
 const ADDRESS: &str = "--base-url=https://a.example/api/v1";

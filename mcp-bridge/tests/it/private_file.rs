@@ -9,7 +9,7 @@ use std::{
 use crate::{
     browser::{address_and_secret, opened_file, opener, start_with_browser},
     fixture::{Answer, Fixture, Person, params, until},
-    page::{Window, http, reply},
+    window::{Window, http, reply},
 };
 
 #[tokio::test]
@@ -67,4 +67,39 @@ async fn leftovers_are_removed_but_nothing_that_lives_is_linked_or_is_not_ours()
     assert!(at("more").join("preview.txt").exists() && home.path().join("mine/open.html").exists());
     assert!(elsewhere.path().join("open.html").exists(), "links are not followed");
     assert!(at("living").join("open.html").exists(), "a question that lives is locked");
+}
+
+/// What the process has read from files until now.
+#[cfg(target_os = "linux")]
+fn bytes_read(pid: u32) -> u64 {
+    let counts = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
+    counts.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap()
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_visit_to_the_page_costs_the_same_however_many_connections_the_machine_has() {
+    const MANY: usize = 200;
+    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
+    let opened = opener(folder.path(), "");
+    let client = start_with_browser(&fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await;
+    let visited = async {
+        let window = Window::from_file(&opened_file(&opened).await).await.unwrap();
+        let visit = async || {
+            let before = bytes_read(client.pid());
+            window.again().await;
+            bytes_read(client.pid()) - before
+        };
+        let few = visit().await;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = |_| (std::net::TcpStream::connect(address).unwrap(), listener.accept().unwrap());
+        let connections: Vec<_> = (0..MANY).map(connect).collect();
+        let many = visit().await;
+        drop(connections);
+        // The system's list has 150 bytes for each end of a connection.
+        assert!(many < few + 150 * MANY as u64, "{few} bytes, and {many} with {MANY} connections more");
+        window.press("refuse").await;
+    };
+    tokio::join!(client.call("reply", reply(&fixture)), visited);
 }

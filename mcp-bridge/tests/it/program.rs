@@ -1,28 +1,8 @@
 //! The program's command line, from outside.
 
-use std::{
-    path::Path,
-    process::{Command, Output},
-};
-
 use regex::Regex;
 
-pub(crate) fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    for name in ours.filter(|name| name.to_string_lossy().starts_with("SHARED_INBOX_") || name == "RUST_LOG")
-    {
-        command.env_remove(name);
-    }
-    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}", std::process::id()));
-    command.env("XDG_STATE_HOME", state);
-    command
-}
-
-pub(crate) fn out(output: &Output) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
-}
+use crate::fixture::{out, program};
 
 /// The long options of the program with their variables, as its help names them.
 pub(crate) fn options() -> Vec<(String, String)> {
