@@ -217,6 +217,31 @@ fn what_starts_the_bridge_goes_before_its_arguments_once() {
 }
 
 #[test]
+fn settings_name_uvx_in_its_cache_and_the_path_where_the_program_stays() {
+    let parent = tempfile::tempdir().unwrap();
+    let server = |folder: &str| {
+        let folder = parent.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("shared-inbox-mcp");
+        fs::hard_link(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program)
+            .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program).map(drop))
+            .unwrap();
+        let output = Command::new(program).args(["--sandbox", "config", "cursor"]).output().unwrap();
+        let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
+        settings["mcpServers"]["shared-inbox"].clone()
+    };
+    let package = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
+    let cached = server("uv/archive-v0/q-Byf2/bin");
+    assert_eq!((&cached["command"], &cached["args"]), (&"uvx".into(), &json!([package, "--sandbox"])));
+    for stays in ["uv/tools/shared-inbox-mcp/bin", "archive-videos/bin"] {
+        let stayed = server(stays);
+        let path = parent.path().join(stays).join("shared-inbox-mcp").canonicalize().unwrap();
+        assert_eq!(stayed["command"], path.to_str().unwrap());
+        assert_eq!(stayed["args"], json!(["--sandbox"]));
+    }
+}
+
+#[test]
 fn an_offer_is_made_once() {
     let args = |before: &str| {
         let after: Value = serde_json::from_str(&sandbox("claude-desktop", before).unwrap()).unwrap();
