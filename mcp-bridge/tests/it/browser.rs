@@ -4,7 +4,6 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use reqwest::StatusCode;
@@ -77,10 +76,5 @@ impl Window {
         let page = response.text().await.unwrap();
         let path = page.split("url=").nth(1).unwrap().split('"').next().unwrap();
         Ok(Self::new(format!("{}{path}", address.trim_end_matches("/open")), headers))
-    }
-
-    /// Waits for more than the second in which no answer counts.
-    pub(crate) async fn wait_a_second(&self) {
-        tokio::time::sleep(Duration::from_millis(1050)).await;
     }
 }

@@ -80,6 +80,11 @@ async fn start(fixture: &Fixture, folder: &tempfile::TempDir) -> Client {
     start_with_browser(fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await
 }
 
+/// Waits for more than the second in which no answer counts.
+async fn wait_a_second() {
+    tokio::time::sleep(Duration::from_millis(1050)).await;
+}
+
 fn port(address: &str) -> u16 {
     reqwest::Url::parse(address).unwrap().port().unwrap()
 }
@@ -107,7 +112,7 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
 
         let window = Window::from_file(&argument).await.expect("the person's browser is let in");
         assert!(!file.exists() && !file.parent().unwrap().exists(), "it is removed once it was used");
-        window.wait_a_second().await;
+        wait_a_second().await;
         window.press("send").await;
         fs::write(folder.path().join("answered"), "").unwrap();
     };
@@ -139,7 +144,7 @@ async fn another_user_who_knows_the_secret_cannot_say_yes() {
         another_user.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3"));
 
         let window = Window::from_file(&argument).await.expect("the question is still open");
-        window.wait_a_second().await;
+        wait_a_second().await;
         window.press("refuse").await;
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
@@ -167,7 +172,7 @@ async fn another_user_who_holds_connections_open_does_not_keep_the_person_out() 
         assert_eq!(held, "held\n");
         let window = tokio::time::timeout(Duration::from_secs(60), Window::from_file(&argument)).await;
         let window = window.expect("the person's browser is served").expect("and let in");
-        window.wait_a_second().await;
+        wait_a_second().await;
         window.press("refuse").await;
         drop(holder.stdin.take());
         holder.wait().unwrap();
