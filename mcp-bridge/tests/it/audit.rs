@@ -1,14 +1,14 @@
 //! `--audit`: what is written down of each call, and what never is.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf};
 
 use regex::Regex;
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::fixture::{
-    Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, is_error, out,
-    params, program, text, until,
+    Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, assert_refused,
+    call_gives_up, in_process, is_error, out, params, program, text, until,
 };
 
 /// An audit file in a folder of its own.
@@ -110,15 +110,13 @@ async fn no_words_are_written_down() {
 }
 
 #[tokio::test]
-async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts_and_is_a_line_of_its_own() {
+    let file = AuditFile::new();
     let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    let late = async {
-        until(async || person.clock.waiting() == 4).await;
-        person.clock.forward(Duration::from_secs(45));
-    };
-    tokio::join!(client.call("reply", fixture.reply("Later")), late);
+    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
+    let (result, ()) = tokio::join!(client.call("reply", fixture.reply("Later")), call_gives_up(&person));
+    assert_refused(&result, "has not answered");
+    assert_eq!(fixture.mails().await, Mails::none());
     person.answers.add_permits(1);
     until(async || file.lines().len() == 3).await;
     let written = file.lines();
@@ -131,10 +129,12 @@ async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
         assert_eq!((&line["outcome"], &line["answer"]), (&json!(outcome), &json!("yes")), "{written:?}");
         assert_eq!(line["call"], written[0]["call"], "{written:?}");
     }
-    client.call("reply", fixture.reply("Later")).await;
+    let again = client.call("reply", fixture.reply("Later")).await;
+    assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
     let repeat = file.lines().pop().unwrap();
     assert_eq!(repeat["outcome"], "repeat", "{repeat}");
     assert!(repeat["message"] == written[2]["message"] && repeat["call"] != written[0]["call"], "{repeat}");
+    assert_eq!((person.questions().len(), fixture.mails().await), (1, Mails::sent("Later")));
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_change_whose_response_was_lost_is_unknown_and_one_that_was_refused_is
         let client =
             fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[option.as_str()]).await;
         let rule = FaultRule::new(effect).method("POST").always();
-        fixture.mock.control().add_fault(rule).await.unwrap();
+        fixture.fault(rule).await;
         let sent = json!({ "messageId": "<1@shop.example>", "reference": "1042", "to": ["kim@customer.example"],
             "subject": "Order 1042" });
         let status = json!({ "id": fixture.conversation, "status": "closed" });

@@ -314,6 +314,8 @@ async fn every_tool_does_its_work() {
             let result = client.call(tool, arguments).await;
             assert!(!is_error(&result), "{era:?} {tool}: {}", text(&result));
             assert!(result.structured_content.is_some(), "{era:?} {tool}");
+            // A model pays for every word.
+            assert!(tool != "reply" || text(&result).matches("approv").count() == 1, "{}", text(&result));
         }
     }
     assert_eq!(fixture.notes().await, ["from Older", "from Newer"]);

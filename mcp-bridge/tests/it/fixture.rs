@@ -26,14 +26,14 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 use shared_inbox::{
-    Scope,
+    Conversation, Scope,
     clock::{BoxFuture, Clock},
 };
 use shared_inbox_mcp::{
     Bridge,
     settings::{Audit, ConsentChannel, SendPolicy, Settings, Structured},
 };
-use shared_inbox_mock::{InboundMail, MockServer, NewKey, world::NewMailbox};
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey, world::NewMailbox};
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, Command},
@@ -372,6 +372,23 @@ impl Fixture {
         Client { service, _program: None }
     }
 
+    /// Lets requests meet this.
+    pub(crate) async fn fault(&self, rule: FaultRule) {
+        self.mock.control().add_fault(rule).await.unwrap();
+    }
+
+    /// The customer writes again.
+    pub(crate) async fn write_again(&self) {
+        let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "And?");
+        mail.conversation_id = Some(self.conversation.clone());
+        self.mock.control().inbound(mail).await.unwrap();
+    }
+
+    /// The conversation as it is now.
+    pub(crate) async fn now(&self) -> Conversation {
+        self.mock.client().conversation(&self.conversation.parse().unwrap()).get().await.unwrap()
+    }
+
     /// Everything that waits for approval or went out, after the undo window.
     pub(crate) async fn mails(&self) -> Mails {
         let control = self.mock.control();
@@ -383,10 +400,36 @@ impl Fixture {
     }
 
     pub(crate) async fn notes(&self) -> Vec<String> {
-        let id = self.conversation.parse().unwrap();
-        let conversation = self.mock.client().conversation(&id).get().await.unwrap();
-        conversation.timeline.iter().filter_map(|item| Some(item.as_note()?.body.clone())).collect()
+        self.now().await.timeline.iter().filter_map(|item| Some(item.as_note()?.body.clone())).collect()
     }
+}
+
+/// A person at a client of the bridge in this process, over a mock of its own.
+pub(crate) async fn in_process(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&person, era, arguments).await;
+    (fixture, person, client)
+}
+
+/// Waits until a person is asked, and lets the time pass for which a call waits for them.
+pub(crate) async fn call_gives_up(person: &Person) {
+    until(async || person.clock.waiting() == 4).await;
+    person.clock.forward(Duration::from_secs(45));
+}
+
+/// What befalls the next request that creates something in a conversation.
+pub(crate) fn creates(effect: Effect) -> FaultRule {
+    FaultRule::new(effect).method("POST").path("/conversations/*/*")
+}
+
+/// What befalls every read of a conversation.
+pub(crate) fn reads(effect: Effect) -> FaultRule {
+    FaultRule::new(effect).method("GET").path("/conversations/*").always()
+}
+
+/// The service carries a request out, and its response never comes.
+pub(crate) fn hanging() -> Effect {
+    Effect::delay(Duration::ZERO).delayed(Duration::from_secs(60))
 }
 
 /// The settings that these arguments of the program stand for.
@@ -460,6 +503,25 @@ impl Client {
         match self.service.call_tool_once(params).await.unwrap() {
             CallToolResponse::Complete(result) => result,
             other => panic!("expected a result, got {other:?}"),
+        }
+    }
+
+    /// The same call again, with the answer to its question.
+    pub(crate) async fn answer(
+        &self,
+        call: CallToolRequestParams,
+        state: &str,
+        answer: Value,
+    ) -> CallToolResult {
+        let answers = [("consent".to_owned(), answer)].into();
+        self.call_once(call.with_request_state(state).with_input_responses(answers)).await
+    }
+
+    /// A call that asks by a form; gives the handle of its question.
+    pub(crate) async fn ask(&self, call: CallToolRequestParams) -> String {
+        match self.service.call_tool_once(call).await.unwrap() {
+            CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
+            other => panic!("expected a question, got {other:?}"),
         }
     }
 

@@ -89,12 +89,11 @@ fn settings_and_comments_of_the_owner_in_our_entry_stay() {
 }
 
 #[test]
-fn a_key_that_is_taken_out_is_gone_also_when_it_was_the_only_variable() {
-    let entry =
-        json!({ "command": "old", "args": [ADDRESS], "env": { "SHARED_INBOX_API_KEY": "rk_live_old" } });
-    let before = json!({ "mcpServers": { "shared-inbox": entry } }).to_string();
-    let after = merge("cursor", &before, &["--api-key-file=/k"]).unwrap();
-    assert!(after.contains("--api-key-file=/k") && !after.contains("rk_live_old"), "{after}");
+fn a_key_in_a_file_is_taken_out_of_the_settings_also_when_it_was_the_only_variable() {
+    let old = json!({ "args": [ADDRESS], "env": { "SHARED_INBOX_API_KEY": "rk_live_old" } });
+    let (new, changes) = over(program(), &old, &["--api-key-file=/k"]).unwrap();
+    assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
+    assert!(changes.contains("env: SHARED_INBOX_API_KEY was taken out"), "{changes}");
     let before = format!(
         "[mcp_servers.shared-inbox]\ncommand = \"old\"\nargs = [\"{ADDRESS}\"]\nenv = {{ SHARED_INBOX_API_KEY = \"rk_live_old\" }}\n"
     );
@@ -118,6 +117,9 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
     }
     for text in ["[[[", "mcp_servers = 1", "[mcp_servers]\nshared-inbox = 1"] {
         assert!(sandbox("codex", text).is_err(), "{text}");
+    }
+    for odd in [json!([]), json!({ "args": "x" }), json!({ "args": [1] }), json!({ "env": [] })] {
+        assert!(over(program(), &odd, &[]).is_err(), "{odd}");
     }
     for (client, text) in [("cursor", "{\"env\": rk_live_secret}"), ("codex", "key = rk_live_secret")] {
         let why = sandbox(client, text).unwrap_err();
@@ -162,25 +164,21 @@ fn args_over(old: &Value, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_said_anew_takes_the_place_of_what_was_said() {
-    for (old, new) in [
-        (json!(["--send=never", "-v"]), json!(["--send=allow", "-v"])),
-        (json!(["--send", "never", "-v"]), json!(["--send=allow", "-v"])),
-        (json!(["-v"]), json!(["-v", "--send=allow"])),
-        (json!(["--sandbox"]), json!(["--send=allow"])),
-    ] {
-        assert_eq!(args_over(&old, &["--send=allow"]), new, "{old}");
-    }
-}
-
-#[test]
 fn what_is_said_anew_takes_the_place_of_what_was_said_also_when_it_is_the_default() {
-    let old = json!(["--send=allow", "--max-chars=1000"]);
-    assert_eq!(
-        args_over(&old, &["--send=ask", "--max-chars=50000"]),
-        json!(["--send=ask", "--max-chars=50000"])
-    );
-    assert_eq!(args_over(&old, &["--read-only"]), json!(["--send=allow", "--max-chars=1000", "--read-only"]));
+    for (old, given, new) in [
+        (json!(["--send=never", "-v"]), "--send=allow", json!(["--send=allow", "-v"])),
+        (json!(["--send", "never", "-v"]), "--send=allow", json!(["--send=allow", "-v"])),
+        (json!(["-v"]), "--send=allow", json!(["-v", "--send=allow"])),
+        (json!(["--sandbox"]), "--send=allow", json!(["--send=allow"])),
+        (
+            json!(["--send=allow", "--max-chars=9000"]),
+            "--send=ask",
+            json!(["--send=ask", "--max-chars=9000"]),
+        ),
+        (json!(["--send=allow"]), "--read-only", json!(["--send=allow", "--read-only"])),
+    ] {
+        assert_eq!(args_over(&old, &[given]), new, "{old}");
+    }
 }
 
 #[test]
@@ -249,19 +247,4 @@ fn an_offer_is_made_once() {
     };
     assert_eq!(args("{}"), json!(["--sandbox", "--ask=browser"]));
     assert_eq!(args("{\"mcpServers\": {\"shared-inbox\": {}}}"), json!(["--sandbox"]));
-}
-
-#[test]
-fn a_key_in_a_file_is_not_copied_into_the_settings() {
-    let old = json!({ "args": ["--api-key-file=/k"], "env": { "SHARED_INBOX_API_KEY": "old" } });
-    let (new, changes) = over(program(), &old, &[]).unwrap();
-    assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
-    assert!(changes.contains("env: SHARED_INBOX_API_KEY was taken out"), "{changes}");
-}
-
-#[test]
-fn an_entry_of_another_shape_is_refused() {
-    for odd in [json!([]), json!({ "args": "x" }), json!({ "args": [1] }), json!({ "env": [] })] {
-        assert!(over(program(), &odd, &[]).is_err(), "{odd}");
-    }
 }

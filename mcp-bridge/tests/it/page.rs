@@ -8,60 +8,38 @@ use serde_json::json;
 
 use crate::{
     fixture::{
-        Answer, Client, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, is_error, params,
-        structured, text, until,
+        Answer, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, in_process, is_error,
+        params, text, until,
     },
-    window::{BODY, Window, http, link, reply},
+    window::{BODY, Window, ask_on_page, http, link, reply},
 };
 
-/// A call that asks on the page, and the page's address.
-async fn asked(fixture: &Fixture, client: &Client, person: &Person, era: Era) -> (Option<String>, String) {
-    match era {
-        Older => {
-            until(async || person.questions().len() == 1).await;
-            (None, person.questions()[0].clone())
-        }
-        Newer => link(client.service.call_tool_once(params("reply", reply(fixture))).await.unwrap()),
-    }
-}
-
 /// Makes the call, lets the person act on the page, and gives the result.
-async fn with_page(
-    fixture: &Fixture,
-    person: &Person,
-    era: Era,
-    act: impl AsyncFnOnce(&str),
-) -> CallToolResult {
-    let client = fixture.start_in_process(person, era, &[]).await;
-    match era {
+async fn with_page(person: &Person, era: Era, act: impl AsyncFnOnce(&str)) -> (Fixture, CallToolResult) {
+    let (fixture, person, client) = in_process(person.clone(), era, &[]).await;
+    let call = params("reply", reply(&fixture));
+    let result = match era {
         Older => {
             let acts = async {
-                let (_, url) = asked(fixture, &client, person, era).await;
-                act(&url).await;
+                until(async || person.questions().len() == 1).await;
+                act(&person.questions()[0]).await;
             };
-            tokio::join!(client.call("reply", reply(fixture)), acts).0
+            tokio::join!(client.call("reply", reply(&fixture)), acts).0
         }
         Newer => {
-            let (state, url) = asked(fixture, &client, person, era).await;
+            let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
             act(&url).await;
-            respond(fixture, &client, state, "accept").await
+            client.answer(call, &state.unwrap(), json!({ "action": "accept" })).await
         }
-    }
-}
-
-/// Tells the bridge in the newer protocol what became of its question.
-async fn respond(fixture: &Fixture, client: &Client, state: Option<String>, action: &str) -> CallToolResult {
-    let response = [("consent".to_owned(), json!({ "action": action }))];
-    let call = params("reply", reply(fixture)).with_request_state(state.unwrap());
-    client.call_once(call.with_input_responses(response.into())).await
+    };
+    (fixture, result)
 }
 
 #[tokio::test]
 async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(Answer::Yes);
-        let result = with_page(&fixture, &person, era, async |url| {
+        let (fixture, result) = with_page(&person, era, async |url| {
             let window = Window::open(url).await;
             for shown in ["kim@customer.example", "&lt;b&gt;it&lt;/b&gt; left today", "Order 1042"] {
                 assert!(window.shown.contains(shown), "{shown} in {}", window.shown);
@@ -80,46 +58,9 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
 }
 
 #[tokio::test]
-async fn a_no_on_the_page_makes_nothing_and_holds() {
-    for era in ERAS {
-        let fixture = Fixture::new().await;
-        println!("{era:?}");
-        let person = Person::who_follows_links(Answer::Yes);
-        let result = with_page(&fixture, &person, era, async |url| {
-            let window = Window::open(url).await;
-            person.clock.forward(Duration::from_secs(2));
-            assert_eq!(window.press("refuse").await, StatusCode::SEE_OTHER);
-            assert!(window.again().await.contains("You said no"));
-            assert_eq!(window.press("send").await, StatusCode::GONE, "it is answered once");
-        })
-        .await;
-        assert_refused(&result, "declined");
-        assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
-    }
-}
-
-#[tokio::test]
-async fn an_answer_on_the_page_within_a_second_is_nobodys() {
-    for answer in ["send", "refuse"] {
-        let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Answer::Yes);
-        let result = with_page(&fixture, &person, Newer, async |url| {
-            let window = Window::open(url).await;
-            person.clock.forward(Duration::from_millis(900));
-            window.press(answer).await;
-        })
-        .await;
-        assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
-        assert!(text(&result).contains("less than a second"), "{}", text(&result));
-    }
-}
-
-#[tokio::test]
 async fn a_link_that_is_not_opened_sends_nothing() {
     for action in [Answer::No, Answer::Nothing] {
-        let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(action);
-        let client = fixture.start_in_process(&person, Older, &[]).await;
+        let (fixture, person, client) = in_process(Person::who_follows_links(action), Older, &[]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result), "{action:?}: {}", text(&result));
         let page = http().get(&person.questions()[0]).send().await.unwrap().text().await.unwrap();
@@ -127,12 +68,11 @@ async fn a_link_that_is_not_opened_sends_nothing() {
         assert_eq!(fixture.mails().await, Mails::none());
     }
     for action in ["decline", "cancel"] {
-        let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Answer::Yes);
-        let client = fixture.start_in_process(&person, Newer, &[]).await;
-        let (state, url) = asked(&fixture, &client, &person, Newer).await;
+        let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
+        let call = params("reply", reply(&fixture));
+        let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
         person.clock.forward(Duration::from_secs(2));
-        let result = respond(&fixture, &client, state, action).await;
+        let result = client.answer(call, &state.unwrap(), json!({ "action": action })).await;
         assert!(is_error(&result), "{action}: {}", text(&result));
         let page = http().get(&url).send().await.unwrap().text().await.unwrap();
         assert!(page.contains("taken back"), "{action}: {page}");
@@ -142,12 +82,10 @@ async fn a_link_that_is_not_opened_sends_nothing() {
 
 #[tokio::test]
 async fn a_cancelled_call_withdraws_the_page() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Answer::Yes);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Older, &[]).await;
     let call = client.start(params("reply", reply(&fixture))).await;
-    let (_, url) = asked(&fixture, &client, &person, Older).await;
-    let window = Window::open(&url).await;
+    until(async || person.questions().len() == 1).await;
+    let window = Window::open(&person.questions()[0]).await;
     person.clock.forward(Duration::from_secs(2));
     call.cancel(None).await.unwrap();
     until(async || window.again().await.contains("taken back")).await;
@@ -156,21 +94,20 @@ async fn a_cancelled_call_withdraws_the_page() {
 }
 
 #[tokio::test]
-async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
-    for (first, second, truth, lie) in [
-        ("send", "refuse", "The email goes out", "Nothing was sent"),
-        ("refuse", "send", "You said no", "goes out"),
-    ] {
-        let fixture = Fixture::new().await;
+async fn a_page_is_answered_once_and_every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
+    let today = shared_inbox::Timestamp::now().to_string()[..10].to_owned();
+    for (era, (first, second, truth, lie)) in ERAS.into_iter().flat_map(|era| {
+        let sent = ("send", "refuse", "The email goes out", "Nothing was sent");
+        [sent, ("refuse", "send", "You said no", "goes out")].map(|answers| (era, answers))
+    }) {
         let person = Person::who_follows_links(Answer::Yes);
-        with_page(&fixture, &person, Newer, async |url| {
+        let (fixture, result) = with_page(&person, era, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_secs(2));
             assert_eq!(window.press(first).await, StatusCode::SEE_OTHER);
             let pressed = window.form(second).send().await.unwrap();
             assert_eq!(pressed.status(), StatusCode::GONE);
             let wrong = window.form(second).body("token=0&answer=send").send().await.unwrap();
-            let today = shared_inbox::Timestamp::now().to_string()[..10].to_owned();
             for shown in [pressed.text().await.unwrap(), window.again().await] {
                 assert!(shown.contains(truth) && !shown.contains(lie), "{first}, then {second}: {shown}");
                 assert!(shown.contains(&format!("<time datetime=\"{today}T")), "{shown}");
@@ -179,6 +116,10 @@ async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
             assert!(!wrong.contains("Nothing was sent"), "it does not say what it does not know: {wrong}");
         })
         .await;
+        if first == "refuse" {
+            assert_refused(&result, "declined");
+            assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
+        }
     }
 }
 
@@ -268,9 +209,8 @@ async fn attack(url: &str, window: &Window, person: &Person) {
 
 #[tokio::test]
 async fn nobody_but_the_window_that_opened_it_can_answer() {
-    let fixture = Fixture::new().await;
     let person = Person::who_follows_links(Answer::Yes);
-    let result = with_page(&fixture, &person, Newer, async |url| {
+    let (fixture, result) = with_page(&person, Newer, async |url| {
         let window = Window::open(url).await;
         attack(url, &window, &person).await;
         assert_eq!(window.press("refuse").await, StatusCode::SEE_OTHER, "the question is still open");
@@ -282,11 +222,8 @@ async fn nobody_but_the_window_that_opened_it_can_answer() {
 
 #[tokio::test]
 async fn the_page_loads_runs_and_frames_nothing() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Answer::Yes);
-    let client = fixture.start_in_process(&person, Newer, &[]).await;
-    let (_, url) = asked(&fixture, &client, &person, Newer).await;
-    let window = Window::open(&url).await;
+    let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
     let policy = window.headers["content-security-policy"].to_str().unwrap();
     for rule in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"] {
         assert!(policy.contains(rule), "{policy}");
@@ -299,11 +236,8 @@ async fn the_page_loads_runs_and_frames_nothing() {
 
 #[tokio::test]
 async fn a_page_that_nobody_answers_ends_after_five_minutes() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Answer::Yes);
-    let client = fixture.start_in_process(&person, Newer, &[]).await;
-    let (_, url) = asked(&fixture, &client, &person, Newer).await;
-    let window = Window::open(&url).await;
+    let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
     person.clock.forward(Duration::from_secs(300));
     until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);

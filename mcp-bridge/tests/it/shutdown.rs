@@ -62,7 +62,7 @@ async fn an_email_that_is_under_way_when_the_program_is_told_to_end_is_finished_
 async fn with_an_email_under_way() -> (Fixture, AuditFile, Raw) {
     let (file, fixture) = (AuditFile::new(), Fixture::new().await);
     let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
-    fixture.mock.control().add_fault(slow.always()).await.unwrap();
+    fixture.fault(slow.always()).await;
     let mut raw = Raw::start(&fixture, &["--send=allow", &file.option()]);
     raw.greet().await;
     raw.call(2, "reply", fixture.reply("Once")).await;

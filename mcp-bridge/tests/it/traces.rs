@@ -4,7 +4,7 @@ use rmcp::model::{CallToolRequestParams, RequestParamsMeta};
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule, journal::RequestFilter};
 
-use crate::fixture::{Answer, Client, ERAS, Fixture, Older, Person, params};
+use crate::fixture::{Answer, Client, ERAS, Fixture, Older, Person, in_process, params};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
@@ -53,8 +53,7 @@ async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
 
 #[tokio::test]
 async fn what_is_no_traceparent_stays_in_the_bridge() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::No), Older, &[]).await;
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Older, &[]).await;
     for other in [
         "00-x-y-01",
         "Bearer rk_live_secret",

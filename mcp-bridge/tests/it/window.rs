@@ -1,10 +1,12 @@
 //! The page, as the window of a browser has it.
 
+use std::time::Duration;
+
 use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap, redirect::Policy};
-use rmcp::model::{CallToolResponse, ElicitRequestParams, InputRequest};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitRequestParams, InputRequest};
 use serde_json::Value;
 
-use super::fixture::Fixture;
+use super::fixture::{Client, Fixture, Person};
 
 pub(crate) const BODY: &str = "Hello Kim,\n\n<b>it</b> left today: https://shop.example/t?a=1&b=2";
 
@@ -97,4 +99,16 @@ pub(crate) fn link(response: CallToolResponse) -> (Option<String>, String) {
     };
     let ElicitRequestParams::UrlElicitationParams { url, .. } = asked.params else { panic!("a link") };
     (question.request_state, url)
+}
+
+/// Asks on the page and opens it, and lets two seconds pass. Returns the handle of the question, too.
+pub(crate) async fn ask_on_page(
+    client: &Client,
+    person: &Person,
+    call: CallToolRequestParams,
+) -> (String, Window) {
+    let (state, url) = link(client.service.call_tool_once(call).await.unwrap());
+    let window = Window::open(&url).await;
+    person.clock.forward(Duration::from_secs(2));
+    (state.unwrap(), window)
 }

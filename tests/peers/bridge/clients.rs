@@ -7,7 +7,7 @@ use shared_inbox_tests::{peers, program};
 use tokio::process::Command;
 
 use super::{
-    fixture::{Fixture, Mails},
+    fixture::{Client, Fixture, Mails, params, program},
     installed,
 };
 

@@ -5,13 +5,13 @@
 use std::{path::PathBuf, process::Stdio, sync::LazyLock};
 
 use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use shared_inbox_tests::{peers, program};
 use tokio::process::Command;
 
 use super::{
     clients::inspect,
-    fixture::{Answer, Fixture, Newer, Person, structured, text},
+    fixture::{Fixture, program, structured, text},
     installed,
     judges::{judge_json, judge_text},
 };
@@ -115,13 +115,4 @@ async fn the_typescript_client_and_the_inspector_give_the_model_inert_mail() {
     let result = printed.get("result").unwrap_or(&printed);
     let both = format!("{}{}", result["content"][0]["text"].as_str().unwrap(), result["structuredContent"]);
     insta::assert_snapshot!("both-forms", seen(&fixture, &both));
-}
-
-#[tokio::test]
-async fn rmcp_gives_the_model_inert_mail() {
-    let fixture = hostile_inbox().await;
-    let client = fixture.start_program(&Person::who(Answer::No), Newer, &[]).await;
-    let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
-    let both = format!("{}{}", text(&result), structured(&result));
-    insta::assert_snapshot!("rmcp", seen(&fixture, &both));
 }

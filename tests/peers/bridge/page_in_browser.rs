@@ -8,8 +8,8 @@ use shared_inbox_mock::{Effect, FaultRule};
 use shared_inbox_tests::peers;
 
 use super::{
-    browser::{opened_file, opener, start_with_browser},
-    fixture::{Answer, Fixture, Mails, Person, assert_done, assert_refused},
+    browser::{opener, start_with_browser},
+    fixture::{Answer, Fixture, Mails, Person, assert_done, assert_refused, out, reads, text},
     installed,
     window::{BODY, reply},
 };

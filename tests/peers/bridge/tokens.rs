@@ -8,7 +8,7 @@ use shared_inbox_tests::peers;
 use tokio::{io::AsyncWriteExt, process::Command};
 
 use super::{
-    fixture::{Answer, Era, Fixture, Newer, Person, is_error, text},
+    fixture::{Answer, Era, Fixture, Newer, Person, is_error, items, structured, text},
     installed,
 };
 

@@ -9,7 +9,6 @@ use proptest::{
 };
 
 use super::*;
-use crate::fixture::structured;
 
 /// What may happen, in any order.
 #[derive(Debug, Clone)]
@@ -157,19 +156,19 @@ impl Machine {
                     CallToolResponse::Complete(result) => (Some((*email, result)), None),
                     question => {
                         let (state, at) = (self.emails, self.people[0].clock.now());
-                        if *bridge == 1 {
-                            let (handle, url) = link(question);
-                            let (handle, url) = (handle.unwrap(), Some(url));
-                            let (email, sent) = (*email, before[*email]);
-                            self.links[email] = Some(Asked { handle, email, state, sent, at, url });
-                        } else {
-                            let CallToolResponse::InputRequired(question) = question else {
-                                panic!("a question")
-                            };
-                            let handle = question.request_state.unwrap();
-                            let (email, sent) = (*email, before[*email]);
-                            self.form = Some(Asked { handle, email, state, sent, at, url: None });
-                        }
+                        let (email, sent) = (*email, before[*email]);
+                        let (handle, url) = match question {
+                            CallToolResponse::InputRequired(form) if *bridge == 0 => {
+                                (form.request_state, None)
+                            }
+                            question => {
+                                let (handle, url) = link(question);
+                                (handle, Some(url))
+                            }
+                        };
+                        let is_link = url.is_some();
+                        let asked = Asked { handle: handle.unwrap(), email, state, sent, at, url };
+                        *(if is_link { &mut self.links[email] } else { &mut self.form }) = Some(asked);
                         (None, None)
                     }
                 }
@@ -200,9 +199,7 @@ impl Machine {
                 let email = if is_other { 1 - asked.email } else { asked.email };
                 self.coverage.refused += usize::from(!counts);
                 let call = self.call(*bridge, email);
-                let call = call.with_request_state(asked.handle);
-                let call = call.with_input_responses([("consent".to_owned(), answer)].into());
-                let result = self.bridges[*bridge].call_once(call).await;
+                let result = self.bridges[*bridge].answer(call, &asked.handle, answer).await;
                 (Some((email, result)), counts.then_some(asked.email))
             }
             Step::Wait(seconds) => {
@@ -210,22 +207,17 @@ impl Machine {
                 (None, None)
             }
             Step::NewEmail => {
-                write_again(&self.fixture).await;
+                self.fixture.write_again().await;
                 self.emails += 1;
                 (None, None)
             }
             Step::Lose { arrives, reads } => {
-                let control = self.fixture.mock.control();
-                control.clear_faults().await;
+                self.fixture.mock.control().clear_faults().await;
                 let lost = if *arrives { Effect::drop_after() } else { Effect::drop_before() };
-                let lost = FaultRule::new(lost).method("POST").path("/conversations/*/*");
-                control.add_fault(lost).await.unwrap();
+                self.fixture.fault(creates(lost)).await;
                 if *reads > 0 {
-                    let reads = FaultRule::new(Effect::status(404))
-                        .method("GET")
-                        .path("/conversations/*")
-                        .times(*reads);
-                    control.add_fault(reads.skip(1)).await.unwrap();
+                    let failing = crate::fixture::reads(Effect::status(404)).times(*reads);
+                    self.fixture.fault(failing.skip(1)).await;
                 }
                 (None, None)
             }
