@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::fixture::{
-    Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, assert_refused,
-    call_gives_up, in_process, is_error, out, params, program, text, until,
+    Answer, Client, ERAS, Era, Fixture, Mails, Older, Person, assert_done, assert_lacks, assert_refused,
+    call_gives_up, in_process, is_error, leaping, out, program, text, until,
 };
 
 /// An audit file in a folder of its own.
@@ -104,9 +104,7 @@ async fn no_words_are_written_down() {
     );
     assert_eq!(written[9]["conversation"], json!(id));
     let text = fs::read_to_string(file.path()).unwrap();
-    for word in ["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()] {
-        assert!(!text.contains(word), "{word}: {text}");
-    }
+    assert_lacks(&text, &["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()]);
 }
 
 #[tokio::test]
@@ -138,24 +136,10 @@ async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts_a
 }
 
 #[tokio::test]
-async fn a_cancelled_call_is_written_down() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    let call = client.start(params("reply", fixture.reply("Never"))).await;
-    until(async || person.questions().len() == 1).await;
-    call.cancel(None).await.unwrap();
-    until(async || file.lines().iter().any(|line| line["outcome"] == "cancelled")).await;
-}
-
-#[tokio::test]
 async fn a_change_whose_response_was_lost_is_unknown_and_one_that_was_refused_is_not() {
     for (effect, expected) in [(Effect::status_after(500), "unknown"), (Effect::status(409), "failed")] {
-        let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-        let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
-        let option = file.option();
-        let client =
-            fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[option.as_str()]).await;
+        let file = AuditFile::new();
+        let (fixture, _, client) = leaping(Person::who(Answer::No), Older, &[&file.option()]).await;
         let rule = FaultRule::new(effect).method("POST").always();
         fixture.fault(rule).await;
         let sent = json!({ "messageId": "<1@shop.example>", "reference": "1042", "to": ["kim@customer.example"],
@@ -184,9 +168,8 @@ async fn an_email_that_cannot_be_written_down_is_not_sent() {
 
 #[tokio::test]
 async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
+    let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
+    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
     let call = |summary: &str| json!({ "id": fixture.conversation, "body": "Once", "summary": summary, "send": true });
     let answers = async {
         until(async || person.clock.waiting() == 7).await;
@@ -230,17 +213,4 @@ async fn the_readme_shows_the_two_lines_of_an_email_as_they_are_written() {
     let of_one_run = Regex::new(r#""(at|call|conversation|message)":"[^"]+""#).unwrap();
     let lasting = |lines: &str| of_one_run.replace_all(lines, "$1").into_owned();
     assert_eq!(lasting(&shown), lasting(&written));
-}
-
-#[test]
-fn the_readme_has_every_outcome() {
-    let source = include_str!("../../src/audit.rs");
-    let names = source.split("fn name(self)").nth(1).and_then(|rest| rest.split("\n    }\n").next()).unwrap();
-    let names: Vec<_> = names.split('"').skip(1).step_by(2).collect();
-    assert!(names.len() > 10 && names.contains(&"cut off"), "{names:?}");
-    let readme = include_str!("../../README.md");
-    let table = readme.split("| `outcome` | the call |").nth(1).and_then(|rest| rest.split("\n\n").next());
-    for name in names {
-        assert!(table.is_some_and(|table| table.contains(&format!("`{name}`"))), "{name}");
-    }
 }

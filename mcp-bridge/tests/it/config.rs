@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::fixture::{out, program};
+use crate::fixture::{assert_says, out, program};
 
 fn key() -> String {
     format!("rk_test_{}", "k".repeat(48))
@@ -87,7 +87,7 @@ fn files() -> [(&'static str, &'static str, &'static str); 7] {
         ("claude-code", ".mcp.json", ""),
         ("cursor", ".cursor/mcp.json", "{}\n"),
         ("vscode", ".vscode/mcp.json", "{\n  // mine\n  \"inputs\": [{\"id\": \"a\"}],\n}\n"),
-        ("zed", ".config/zed/settings.json", "// Zed settings\n{\n  \"theme\": \"One\", // dark\n}\n"),
+        ("zed", ".config/zed/settings.json", "// Zed settings\n{\n    \"theme\": \"One\", // dark\n}\n"),
         ("codex", ".codex/config.toml", "model = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # keep\n"),
         ("copilot-cli", ".copilot/mcp-config.json", "{\"mcpServers\": {}}\n"),
     ]
@@ -145,13 +145,14 @@ fn write_says_what_it_changed_and_keeps_key_and_address_where_none_are_given() {
         "command": "/old", "args": ["--read-only", "--send=never"], "env": { "SHARED_INBOX_API_KEY": "rk_old" } } } });
     let path = cursor(home.path(), &before.to_string());
     let said = write_cursor(home.path(), &[]);
-    for change in [
-        "command: \"/old\" became",
-        "env: SHARED_INBOX_API_KEY was changed",
-        "env: SHARED_INBOX_BASE_URL was set",
-    ] {
-        assert!(said.contains(change), "{change} in {said}");
-    }
+    assert_says(
+        &said,
+        &[
+            "command: \"/old\" became",
+            "env: SHARED_INBOX_API_KEY was changed",
+            "env: SHARED_INBOX_BASE_URL was set",
+        ],
+    );
     assert!(!said.contains("args:") && !said.contains("rk_"), "{said}");
     let said = write_cursor(home.path(), &["--send=allow"]);
     let change = r#"args: ["--read-only","--send=never"] became ["--read-only","--send=allow"]"#;

@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 use shared_inbox::Scope;
 use shared_inbox_mock::world::SortingResult;
 
-use crate::fixture::{
-    Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, in_process, is_error,
-    params, structured, text, until,
+use crate::{
+    audit::AuditFile,
+    fixture::{
+        Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, assert_says,
+        in_process, is_error, params, structured, text, until,
+    },
 };
 
 pub(crate) const BODY: &str = "Hello Kim,\n\nit left today.";
@@ -26,10 +29,10 @@ async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         assert_eq!(structured(&result)["status"], "scheduled", "{era:?}");
         let [question] = person.questions().try_into().unwrap();
-        for shown in ["To: kim@customer.example", "Subject: Order 1042", "| Hello Kim,\n|\n| it left today."]
-        {
-            assert!(question.contains(shown), "{era:?}: {shown} in {question}");
-        }
+        assert_says(
+            &question,
+            &["To: kim@customer.example", "Subject: Order 1042", "| Hello Kim,\n|\n| it left today."],
+        );
         assert_eq!(fixture.mails().await, Mails::sent(BODY), "{era:?}");
     }
 }
@@ -85,12 +88,14 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
 }
 
 #[tokio::test]
-async fn a_cancelled_call_takes_its_question_back_and_sends_nothing() {
-    let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), Older, &[]).await;
+async fn a_cancelled_call_takes_its_question_back_sends_nothing_and_is_written_down() {
+    let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
+    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
     let call = client.start(params("reply", reply(&fixture))).await;
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
     until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
+    until(async || file.lines().iter().any(|line| line["outcome"] == "cancelled")).await;
     client.call("list_tags", json!({})).await;
     assert_eq!(fixture.mails().await, Mails::none());
 
@@ -143,9 +148,8 @@ async fn a_key_that_may_only_send_sends_nothing_without_consent() {
     let key = fixture.key(&[Scope::Read, Scope::Send]).await;
     let client = fixture.start_with_key(&key, &Person::who(Answer::CannotBeAsked), Newer).await;
     let result = client.call("reply", reply(&fixture)).await;
-    for said in ["Nothing was sent", "cannot ask", "`draft`"] {
-        assert_refused(&result, said);
-    }
+    assert!(is_error(&result));
+    assert_says(text(&result), &["Nothing was sent", "cannot ask", "`draft`"]);
     assert_eq!(fixture.mails().await, Mails::none());
 }
 

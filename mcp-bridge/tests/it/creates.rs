@@ -7,8 +7,8 @@ use shared_inbox::create::Verification;
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::fixture::{
-    Answer, Client, ERAS, Fixture, Mails, Older, Person, creates, in_process, is_error, params, structured,
-    text, until,
+    Answer, Client, ERAS, Fixture, Mails, Older, Person, creates, in_process, is_error, leaping, params,
+    structured, text, until,
 };
 
 #[tokio::test]
@@ -63,8 +63,7 @@ async fn a_draft_made_for_want_of_consent_is_made_once_too() {
 #[tokio::test]
 async fn a_lost_response_makes_neither_a_second_note_nor_a_second_email() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
-        let client = fixture.start_without_waits(&Person::who(Answer::Yes), era).await;
+        let (fixture, _, client) = leaping(Person::who(Answer::Yes), era, &[]).await;
         let note = json!({ "id": fixture.conversation, "body": "Once" });
         for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("Once"))] {
             fixture.fault(creates(Effect::drop_after())).await;

@@ -338,12 +338,6 @@ impl Fixture {
         self.start_over(Some(client), person, era, arguments).await
     }
 
-    /// The same for one create after the other: the client does not wait before it looks again.
-    pub(crate) async fn start_without_waits(&self, person: &Person, era: Era) -> Client {
-        let client = self.client().visibility_timeout(Duration::ZERO).clock(LeapingClock::new());
-        self.start_over(Some(client.build().unwrap()), person, era, &[]).await
-    }
-
     /// A client of the service, to be built.
     pub(crate) fn client(&self) -> shared_inbox::ClientBuilder {
         shared_inbox::Client::builder(self.mock.base_url(), self.mock.live_key())
@@ -408,6 +402,14 @@ impl Fixture {
 pub(crate) async fn in_process(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
     let fixture = Fixture::new().await;
     let client = fixture.start_in_process(&person, era, arguments).await;
+    (fixture, person, client)
+}
+
+/// The same over a client that waits by moving its own hands.
+pub(crate) async fn leaping(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
+    let fixture = Fixture::new().await;
+    let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
+    let client = fixture.start_over(Some(service), &person, era, arguments).await;
     (fixture, person, client)
 }
 
@@ -621,6 +623,20 @@ pub(crate) fn assert_done(result: &CallToolResult) {
 #[track_caller]
 pub(crate) fn assert_refused(result: &CallToolResult, why: &str) {
     assert!(is_error(result) && text(result).contains(why), "{why} in {}", text(result));
+}
+
+#[track_caller]
+pub(crate) fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[track_caller]
+pub(crate) fn assert_lacks(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(!text.contains(part), "{part} in {text}");
+    }
 }
 
 /// Waits until it is so, and fails when it does not become so.

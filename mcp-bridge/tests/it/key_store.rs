@@ -7,7 +7,9 @@ use serde_json::json;
 use shared_inbox_mcp::settings::{KeySource, ServiceAccess, delete_key, store_key, stored_key};
 use tokio::process::Command;
 
-use crate::fixture::{Answer, Client, Fixture, Older, Person, assert_done, assert_refused, run};
+use crate::fixture::{
+    Answer, Client, Fixture, Older, Person, assert_done, assert_refused, assert_says, is_error, run, text,
+};
 
 /// Puts keyring's own store in memory in the place of the system's, for the bridges of this process.
 fn use_mock_store() {
@@ -79,9 +81,8 @@ async fn a_store_that_stays_locked_is_named_and_so_is_the_file_and_the_key_is_no
         let entry = Entry::new("shared-inbox-mcp", fixture.mock.base_url()).unwrap();
         entry.as_any().downcast_ref::<mock::Cred>().unwrap().set_error(error);
         let refused = client.call("list_tags", json!({})).await;
-        for said in ["key store cannot be used", "--api-key-file"] {
-            assert_refused(&refused, said);
-        }
+        assert!(is_error(&refused));
+        assert_says(text(&refused), &["key store cannot be used", "--api-key-file"]);
         assert!(!format!("{refused:?}").contains(fixture.mock.live_key()));
     }
     assert_done(&client.call("list_tags", json!({})).await);

@@ -19,7 +19,6 @@ mod key_store;
 mod lifecycle;
 mod lines;
 mod merging;
-mod options;
 mod packaging;
 mod page;
 #[cfg(unix)]

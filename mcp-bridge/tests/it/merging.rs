@@ -52,17 +52,6 @@ fn an_empty_file_gets_an_object() {
 }
 
 #[test]
-fn order_indentation_and_comments_stay() {
-    let others = "// mine\n{\n    \"z\": 1, // last\n    \"mcpServers\": {\n        \"other\": { \"command\": \"a\\\"}b\" }, /* keep */\n";
-    let after = sandbox("cursor", &format!("{others}    }},\n}}\n")).unwrap();
-    let entry = "        \"shared-inbox\": {\n            \"command\": \"x\",\n            \"args\": [";
-    assert!(
-        after.starts_with(&format!("{others}{entry}")) && after.ends_with("        },\n    },\n}\n"),
-        "{after}"
-    );
-}
-
-#[test]
 fn windows_files_stay_windows_files() {
     for (client, before) in
         [("cursor", "\u{feff}{\r\n  \"a\": 1\r\n}\r\n"), ("codex", "# mine\r\nmodel = \"x\"\r\n")]

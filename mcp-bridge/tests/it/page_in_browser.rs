@@ -70,31 +70,3 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
     assert_eq!(windows(), 3);
     assert_eq!(fixture.mails().await, Mails::none());
 }
-
-#[tokio::test]
-#[cfg(target_os = "linux")]
-async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_live_one_needs_is_not() {
-    let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
-    opener(home.path(), "");
-    let leftover = home.path().join("tmp/shared-inbox-question-4000000-a");
-    fs::create_dir_all(&leftover).unwrap();
-    fs::write(leftover.join("open.html"), "").unwrap();
-    let folders = || {
-        let all = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap());
-        let all = all.filter(|entry| entry.file_type().unwrap().is_dir() && entry.file_name() != "tmp");
-        all.map(|entry| entry.path()).collect::<std::collections::BTreeSet<_>>()
-    };
-    let person = Person::who(Answer::CannotBeAsked);
-    let ask = async |body: &str, count: usize| {
-        let client = start_with_browser(&fixture, home.path(), &person).await;
-        let call = client.start(params("reply", fixture.reply(body))).await;
-        until(async || folders().len() == count).await;
-        (client, call)
-    };
-    let _live = ask("From a bridge that lives", 1).await;
-    let lives = folders();
-    ask("From a bridge that is killed", 2).await.0.kill().await;
-    assert_eq!(folders().len(), 2);
-    let _next = start_with_browser(&fixture, home.path(), &person).await;
-    until(async || folders() == lives && !leftover.exists()).await;
-}

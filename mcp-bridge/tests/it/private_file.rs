@@ -3,7 +3,7 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -49,24 +49,36 @@ async fn leftovers_are_removed_but_nothing_that_lives_is_linked_or_is_not_ours()
     let (home, elsewhere, fixture) =
         (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), Fixture::new().await);
     let at = |name: &str| home.path().join(format!("shared-inbox-question-{name}"));
+    let (mine, temporary) =
+        (home.path().join("mine"), home.path().join("tmp/shared-inbox-question-4000000-a"));
     fs::write(elsewhere.path().join("open.html"), "").unwrap();
     symlink(elsewhere.path(), at("linked")).unwrap();
-    for folder in [at("empty"), at("links"), at("left"), at("more"), at("living"), home.path().join("mine")] {
-        fs::create_dir(folder).unwrap();
+    for folder in [&at("empty"), &at("links"), &at("left"), &at("more"), &mine, &temporary] {
+        fs::create_dir_all(folder).unwrap();
     }
-    for folder in [at("left"), at("more"), at("living"), home.path().join("mine")] {
+    for folder in [&at("left"), &at("more"), &mine, &temporary] {
         fs::write(folder.join("open.html"), "").unwrap();
     }
     fs::write(at("more").join("preview.txt"), "").unwrap();
     symlink(elsewhere.path().join("open.html"), at("links").join("open.html")).unwrap();
-    let living = fs::File::open(at("living").join("open.html")).unwrap();
-    living.lock().unwrap();
-    opener(home.path(), "");
-    let _client = start_with_browser(&fixture, home.path(), &Person::who(Answer::CannotBeAsked)).await;
-    until(async || !at("left").exists() && !at("empty").exists()).await;
-    assert!(at("more").join("preview.txt").exists() && home.path().join("mine/open.html").exists());
+    let opened = opener(home.path(), "");
+    let person = Person::who(Answer::CannotBeAsked);
+    let ask = async |body: &str| {
+        _ = fs::remove_file(&opened);
+        let client = start_with_browser(&fixture, home.path(), &person).await;
+        let call = client.start(params("reply", fixture.reply(body))).await;
+        (client, call, PathBuf::from(opened_file(&opened).await))
+    };
+    let (_live, _call, living) = ask("From a bridge that lives").await;
+    let (killed, _, left) = ask("From a bridge that is killed").await;
+    killed.kill().await;
+    assert!(left.exists());
+    let _next = start_with_browser(&fixture, home.path(), &person).await;
+    let removed = [left, at("left"), at("empty"), temporary];
+    until(async || removed.iter().all(|one| !one.exists())).await;
+    assert!(at("more").join("preview.txt").exists() && mine.join("open.html").exists());
     assert!(elsewhere.path().join("open.html").exists(), "links are not followed");
-    assert!(at("living").join("open.html").exists(), "a question that lives is locked");
+    assert!(living.exists(), "a bridge that lives needs its own");
 }
 
 /// What the process has read from files until now.

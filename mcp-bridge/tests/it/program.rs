@@ -5,7 +5,7 @@ use regex::Regex;
 use crate::fixture::{out, program};
 
 /// The long options of the program with their variables, as its help names them.
-pub(crate) fn options() -> Vec<(String, String)> {
+fn options() -> Vec<(String, String)> {
     let help = out(&program().arg("--help").output().unwrap()).0;
     let option = Regex::new(r"(?m)^ +(?:-\w, )?--([a-z-]+)(?: <\w+>)?(?:\.\.\.)?$").unwrap();
     let variable = Regex::new(r"\[env: (\w+)=").unwrap();
@@ -129,4 +129,17 @@ fn plain_http_is_refused_with_the_flag_that_allows_it() {
     assert!(said.contains("with --allow-plain-http") && !said.contains("allow_plain_http"), "{said}");
     let said = doctor(&["--allow-plain-http"]);
     assert!(said.contains("settings: the address is http://192.0.2.1:9/api/v1"), "{said}");
+}
+
+#[test]
+fn every_option_has_a_variable_that_is_named_for_it() {
+    let all = options();
+    assert!(all.len() > 10, "{all:?}");
+    for (option, variable) in all {
+        assert_eq!(
+            variable,
+            format!("SHARED_INBOX_{}", option.to_uppercase().replace('-', "_")),
+            "--{option}"
+        );
+    }
 }
