@@ -2,7 +2,6 @@
 
 use std::{fs, path::PathBuf};
 
-use regex::Regex;
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule};
 
@@ -198,19 +197,4 @@ async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
     let output = program().args(["--audit", "/no/such/folder/audit"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(out(&output).1.contains("--audit: /no/such/folder/audit"), "{}", out(&output).1);
-}
-
-#[tokio::test]
-async fn the_readme_shows_the_two_lines_of_an_email_as_they_are_written() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let mut person = Person::who(Answer::Yes);
-    person.client = "claude-ai";
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    client.call("reply", fixture.reply("Hello Kim")).await;
-    let written = fs::read_to_string(file.path()).unwrap().replace('\n', "");
-    let readme = include_str!("../../README.md").lines().skip_while(|line| !line.starts_with("    {\"at\""));
-    let shown: String = readme.take_while(|line| line.starts_with("    ")).map(str::trim).collect();
-    let of_one_run = Regex::new(r#""(at|call|conversation|message)":"[^"]+""#).unwrap();
-    let lasting = |lines: &str| of_one_run.replace_all(lines, "$1").into_owned();
-    assert_eq!(lasting(&shown), lasting(&written));
 }

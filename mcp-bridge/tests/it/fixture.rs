@@ -546,12 +546,6 @@ impl Client {
         program.wait().await.unwrap();
     }
 
-    /// The process of the program.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn pid(&self) -> u32 {
-        self._program.as_ref().and_then(Child::id).expect("a program of its own")
-    }
-
     /// The text of a resource.
     pub(crate) async fn read(&self, uri: &str) -> Result<String, ServiceError> {
         let mut read = self.service.read_resource(ReadResourceRequestParams::new(uri)).await?;

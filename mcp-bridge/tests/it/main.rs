@@ -24,8 +24,6 @@ mod page;
 #[cfg(unix)]
 mod page_in_browser;
 mod preview;
-#[cfg(unix)]
-mod private_file;
 mod program;
 mod questions;
 mod rate_limit;

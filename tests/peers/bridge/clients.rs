@@ -109,22 +109,3 @@ pub(crate) async fn inspect(fixture: &Fixture, arguments: &[&str]) -> Value {
     assert!(output.status.success(), "{arguments:?}: {errors}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {errors}"))
 }
-
-#[tokio::test]
-async fn the_inspector_lists_and_calls() {
-    let fixture = Fixture::new().await;
-    let id = format!("id={}", fixture.conversation);
-    let call = ["tools/call", "--tool-name", "get_conversation", "--tool-arg", &id];
-    for era in ["modern", "legacy"] {
-        for (method, shown) in [
-            (&["tools/list"][..], "\"request_documents\""),
-            (&call, "Where is my order?"),
-            (&["resources/list"], "inbox://mailboxes"),
-            (&["prompts/list"], "triage_inbox"),
-        ] {
-            let arguments = [&["--protocol-era", era, "--method"], method].concat();
-            let seen = inspect(&fixture, &arguments).await;
-            assert!(seen.to_string().contains(shown), "{era}: {seen}");
-        }
-    }
-}
