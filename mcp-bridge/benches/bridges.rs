@@ -1,6 +1,11 @@
 //! The bridge beside two others that carry the same calls to the service's own MCP server: `mcp-remote` (npm) and
 //! `mcp-proxy` (PyPI). One run, one mock server, the same calls for all. The bridge is the one that is handed out (the profile
-//! `dist`, small).
+//! `dist`, small), built before and named by an absolute path:
+//!
+//! ```sh
+//! cargo build -p shared-inbox-mcp --profile dist --features keyring
+//! BINARY=$PWD/target/dist/shared-inbox-mcp cargo bench -p shared-inbox-mcp --bench bridges
+//! ```
 //!
 //! - start: from launching the program to its answer to `tools/list`, which none of them can give without the service;
 //! - added: the median of a tool call over stdio, less the median of the HTTP call that it stands for, made directly;
@@ -112,12 +117,10 @@ fn direct(runtime: &tokio::runtime::Runtime, mock: &MockServer, url: &str, body:
     median((0..CALLS).map(|_| once()).collect())
 }
 
-/// The program as it is handed out, which is built unless `BINARY` names it.
+/// The program that `BINARY` names: the one that is handed out.
 fn handed_out() -> PathBuf {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/handout");
-    let output = Command::new(script).stderr(Stdio::inherit()).output().expect("a shell");
-    assert!(output.status.success(), "the program could not be built");
-    String::from_utf8_lossy(&output.stdout).trim().into()
+    let program = env::var_os("BINARY").map(PathBuf::from).filter(|program| program.is_file());
+    program.expect("BINARY=target/dist/shared-inbox-mcp, built before: cargo build -p shared-inbox-mcp --profile dist --features keyring")
 }
 
 fn bridge(mock: &MockServer, program: &Path) -> Command {

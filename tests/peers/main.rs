@@ -2,4 +2,5 @@
 //!
 //! `scripts/test-peers` runs them. A test whose peer is missing fails and says what to install.
 
+mod bridge;
 mod front_door;

@@ -93,17 +93,6 @@ async fn a_key_file_that_is_put_right_works_without_a_restart_and_a_client_that_
     assert_eq!(client.tools().await.len(), 12);
 }
 
-#[tokio::test]
-async fn me_is_asked_once() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
-    client.tools().await;
-    client.call("list_tags", json!({})).await;
-    client.tools().await;
-    let requests = fixture.mock.control().requests().await;
-    assert_eq!(requests.iter().filter(|entry| entry.path.ends_with("/me")).count(), 1);
-}
-
 async fn doctor(fixture: &Fixture, key: &str, arguments: &[&str]) -> Output {
     let mut command = fixture.program();
     command.env("SHARED_INBOX_API_KEY", key).arg("doctor").args(arguments);
@@ -143,21 +132,6 @@ async fn doctor_tells_what_is_wrong_with_status_1() {
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(expected.iter().all(|part| said.contains(part)), "{said}");
         assert!(!said.contains(&wrong_key) && !said.contains("GET /"), "{said}");
-    }
-}
-
-#[tokio::test]
-async fn doctor_tells_the_form_of_an_address_in_its_own_words() {
-    let fixture = Fixture::new().await;
-    for address in
-        ["inbox.example/api/v1", "https://[::1/api/v1", "https://inbox.example:x/api/v1", "nonsense"]
-    {
-        let output = doctor(&fixture, fixture.mock.live_key(), &["--base-url", address]).await;
-        let said = said(&output);
-        assert!(said.contains("must be of the form https://<host>/api/v1."), "{address}: {said}");
-        for inside in ["relative", "IPv6", "port"] {
-            assert!(!said.contains(inside), "{address}: {said}");
-        }
     }
 }
 
@@ -211,14 +185,14 @@ async fn doctor_looks_whether_a_browser_can_be_opened_and_in_private() {
 
 #[tokio::test]
 async fn the_sandbox_needs_nothing() {
-    let mut command = tokio::process::Command::from(crate::program::program());
+    let mut command = tokio::process::Command::from(crate::fixture::program());
     command.arg("--sandbox").stderr(std::process::Stdio::null()).kill_on_drop(true);
     let client = connect(command, &Person::who(Answer::No), Older).await;
     assert_eq!(client.tools().await.len(), 12);
     let result = client.call("list_conversations", json!({})).await;
     assert!(!items(&result).is_empty(), "{}", text(&result));
     let start = &result.content[1].as_text().unwrap().text;
-    let mut doctor = crate::program::program();
+    let mut doctor = crate::fixture::program();
     let doctor = said(&doctor.args(["--sandbox", "doctor"]).output().unwrap());
     assert!(!doctor.contains("state:"), "it keeps nothing, and misses nothing: {doctor}");
     for shown in [start, &doctor] {

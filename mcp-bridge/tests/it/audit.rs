@@ -1,17 +1,13 @@
 //! `--audit`: what is written down of each call, and what never is.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf};
 
-use regex::Regex;
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule};
 
-use crate::{
-    fixture::{
-        Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, connect,
-        is_error, params, text, until,
-    },
-    program::{out, program},
+use crate::fixture::{
+    Answer, Client, ERAS, Era, Fixture, Mails, Older, Person, assert_done, assert_lacks, assert_refused,
+    call_gives_up, in_process, is_error, leaping, out, program, text, until,
 };
 
 /// An audit file in a folder of its own.
@@ -107,21 +103,17 @@ async fn no_words_are_written_down() {
     );
     assert_eq!(written[9]["conversation"], json!(id));
     let text = fs::read_to_string(file.path()).unwrap();
-    for word in ["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()] {
-        assert!(!text.contains(word), "{word}: {text}");
-    }
+    assert_lacks(&text, &["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()]);
 }
 
 #[tokio::test]
-async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
+async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts_and_is_a_line_of_its_own() {
+    let file = AuditFile::new();
     let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    let late = async {
-        until(async || person.clock.waiting() == 4).await;
-        person.clock.forward(Duration::from_secs(45));
-    };
-    tokio::join!(client.call("reply", fixture.reply("Later")), late);
+    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
+    let (result, ()) = tokio::join!(client.call("reply", fixture.reply("Later")), call_gives_up(&person));
+    assert_refused(&result, "has not answered");
+    assert_eq!(fixture.mails().await, Mails::none());
     person.answers.add_permits(1);
     until(async || file.lines().len() == 3).await;
     let written = file.lines();
@@ -134,33 +126,21 @@ async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
         assert_eq!((&line["outcome"], &line["answer"]), (&json!(outcome), &json!("yes")), "{written:?}");
         assert_eq!(line["call"], written[0]["call"], "{written:?}");
     }
-    client.call("reply", fixture.reply("Later")).await;
+    let again = client.call("reply", fixture.reply("Later")).await;
+    assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
     let repeat = file.lines().pop().unwrap();
     assert_eq!(repeat["outcome"], "repeat", "{repeat}");
     assert!(repeat["message"] == written[2]["message"] && repeat["call"] != written[0]["call"], "{repeat}");
-}
-
-#[tokio::test]
-async fn a_cancelled_call_is_written_down() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    let call = client.start(params("reply", fixture.reply("Never"))).await;
-    until(async || person.questions().len() == 1).await;
-    call.cancel(None).await.unwrap();
-    until(async || file.lines().iter().any(|line| line["outcome"] == "cancelled")).await;
+    assert_eq!((person.questions().len(), fixture.mails().await), (1, Mails::sent("Later")));
 }
 
 #[tokio::test]
 async fn a_change_whose_response_was_lost_is_unknown_and_one_that_was_refused_is_not() {
     for (effect, expected) in [(Effect::status_after(500), "unknown"), (Effect::status(409), "failed")] {
-        let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-        let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
-        let option = file.option();
-        let client =
-            fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[option.as_str()]).await;
+        let file = AuditFile::new();
+        let (fixture, _, client) = leaping(Person::who(Answer::No), Older, &[&file.option()]).await;
         let rule = FaultRule::new(effect).method("POST").always();
-        fixture.mock.control().add_fault(rule).await.unwrap();
+        fixture.fault(rule).await;
         let sent = json!({ "messageId": "<1@shop.example>", "reference": "1042", "to": ["kim@customer.example"],
             "subject": "Order 1042" });
         let status = json!({ "id": fixture.conversation, "status": "closed" });
@@ -186,33 +166,9 @@ async fn an_email_that_cannot_be_written_down_is_not_sent() {
 }
 
 #[tokio::test]
-#[cfg(target_os = "linux")]
-#[ignore = "needs strace"]
-async fn other_calls_are_answered_while_a_slow_disk_holds_an_email_up() {
-    if std::process::Command::new("strace").arg("-V").output().is_err() {
-        shared_inbox_tests::peers::skip::<()>("no strace on this machine");
-        return;
-    }
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let bridge = fixture.program();
-    const DELAY: &str = "inject=fdatasync:delay_enter=60000000"; // a minute
-    let slow = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", DELAY];
-    let mut command = tokio::process::Command::new("strace");
-    command.args(slow).arg(bridge.as_std().get_program()).args(["--send=allow", &file.option()]);
-    command.envs(bridge.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let client = connect(command, &Person::who(Answer::No), Older).await;
-    let _reply = client.start(params("reply", fixture.reply("On its way"))).await;
-    until(async || file.lines().iter().any(|line| line["outcome"] == "intent")).await;
-    let other = tokio::time::timeout(Duration::from_secs(30), client.call("list_tags", json!({}))).await;
-    assert_done(&other.expect("a response before the disk's"));
-    assert_eq!(fixture.mails().await, Mails::none(), "the email waits for the disk");
-}
-
-#[tokio::test]
 async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
+    let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
+    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
     let call = |summary: &str| json!({ "id": fixture.conversation, "body": "Once", "summary": summary, "send": true });
     let answers = async {
         until(async || person.clock.waiting() == 7).await;
@@ -241,32 +197,4 @@ async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
     let output = program().args(["--audit", "/no/such/folder/audit"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(out(&output).1.contains("--audit: /no/such/folder/audit"), "{}", out(&output).1);
-}
-
-#[tokio::test]
-async fn the_readme_shows_the_two_lines_of_an_email_as_they_are_written() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let mut person = Person::who(Answer::Yes);
-    person.client = "claude-ai";
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    client.call("reply", fixture.reply("Hello Kim")).await;
-    let written = fs::read_to_string(file.path()).unwrap().replace('\n', "");
-    let readme = include_str!("../../README.md").lines().skip_while(|line| !line.starts_with("    {\"at\""));
-    let shown: String = readme.take_while(|line| line.starts_with("    ")).map(str::trim).collect();
-    let of_one_run = Regex::new(r#""(at|call|conversation|message)":"[^"]+""#).unwrap();
-    let lasting = |lines: &str| of_one_run.replace_all(lines, "$1").into_owned();
-    assert_eq!(lasting(&shown), lasting(&written));
-}
-
-#[test]
-fn the_readme_has_every_outcome() {
-    let source = include_str!("../../src/audit.rs");
-    let names = source.split("fn name(self)").nth(1).and_then(|rest| rest.split("\n    }\n").next()).unwrap();
-    let names: Vec<_> = names.split('"').skip(1).step_by(2).collect();
-    assert!(names.len() > 10 && names.contains(&"cut off"), "{names:?}");
-    let readme = include_str!("../../README.md");
-    let table = readme.split("| `outcome` | the call |").nth(1).and_then(|rest| rest.split("\n\n").next());
-    for name in names {
-        assert!(table.is_some_and(|table| table.contains(&format!("`{name}`"))), "{name}");
-    }
 }

@@ -4,14 +4,13 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use reqwest::StatusCode;
 
-use crate::{
+use super::{
     fixture::{Client, Fixture, Older, Person, connect, until},
-    page::{Window, http},
+    window::{Window, http},
 };
 
 /// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and then does what
@@ -55,18 +54,11 @@ pub(crate) fn address_and_secret(file: &str) -> (String, String) {
 impl Window {
     /// Does what a browser does with the private file.
     pub(crate) async fn from_file(file: &str) -> Result<Self, StatusCode> {
-        let mut window = Self::enter(file, "null").await?;
-        window.load().await;
-        Ok(window)
-    }
-
-    /// Brings the secret of the private file from this origin. The question has not been shown by then.
-    pub(crate) async fn enter(file: &str, origin: &str) -> Result<Self, StatusCode> {
         let (address, secret) = address_and_secret(file);
         let request = http()
             .post(&address)
             .header("content-type", "application/x-www-form-urlencoded")
-            .header("origin", origin)
+            .header("origin", "null")
             .header("sec-fetch-site", "cross-site")
             .body(format!("secret={secret}"));
         let response = request.send().await.unwrap();
@@ -76,11 +68,8 @@ impl Window {
         let headers = response.headers().clone();
         let page = response.text().await.unwrap();
         let path = page.split("url=").nth(1).unwrap().split('"').next().unwrap();
-        Ok(Self::new(format!("{}{path}", address.trim_end_matches("/open")), headers))
-    }
-
-    /// Waits for more than the second in which no answer counts.
-    pub(crate) async fn wait_a_second(&self) {
-        tokio::time::sleep(Duration::from_millis(1050)).await;
+        let mut window = Self::new(format!("{}{path}", address.trim_end_matches("/open")), headers);
+        window.load().await;
+        Ok(window)
     }
 }

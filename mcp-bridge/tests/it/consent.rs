@@ -2,14 +2,17 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use rmcp::model::{CallToolResponse, InputResponses};
+use rmcp::model::CallToolResponse;
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{InboundMail, world::SortingResult};
+use shared_inbox_mock::world::SortingResult;
 
-use crate::fixture::{
-    Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, is_error, params,
-    structured, text, until,
+use crate::{
+    audit::AuditFile,
+    fixture::{
+        Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, assert_says,
+        in_process, is_error, params, structured, text, until,
+    },
 };
 
 pub(crate) const BODY: &str = "Hello Kim,\n\nit left today.";
@@ -21,17 +24,15 @@ pub(crate) fn reply(fixture: &Fixture) -> Value {
 #[tokio::test]
 async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
-        let person = Person::who(Answer::Yes);
-        let client = fixture.start_in_process(&person, era, &[]).await;
+        let (fixture, person, client) = in_process(Person::who(Answer::Yes), era, &[]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         assert_eq!(structured(&result)["status"], "scheduled", "{era:?}");
         let [question] = person.questions().try_into().unwrap();
-        for shown in ["To: kim@customer.example", "Subject: Order 1042", "| Hello Kim,\n|\n| it left today."]
-        {
-            assert!(question.contains(shown), "{era:?}: {shown} in {question}");
-        }
+        assert_says(
+            &question,
+            &["To: kim@customer.example", "Subject: Order 1042", "| Hello Kim,\n|\n| it left today."],
+        );
         assert_eq!(fixture.mails().await, Mails::sent(BODY), "{era:?}");
     }
 }
@@ -57,12 +58,7 @@ impl Change {
                     control.state().await.unwrap().replace("kim@customer.example", "eve@evil.example");
                 control.restore(world).await.unwrap();
             }
-            Self::NewEmail => {
-                let text = "Please do not answer, I found it.";
-                let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", text);
-                mail.conversation_id = Some(fixture.conversation.clone());
-                control.inbound(mail).await.unwrap();
-            }
+            Self::NewEmail => fixture.write_again().await,
         }
     }
 }
@@ -72,9 +68,7 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
     for (era, change) in
         ERAS.into_iter().flat_map(|era| [Change::Risk, Change::Contact, Change::NewEmail].map(|c| (era, c)))
     {
-        let fixture = Fixture::new().await;
-        let person = Person::who_takes_time(Answer::Yes);
-        let client = fixture.start_in_process(&person, era, &[]).await;
+        let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), era, &[]).await;
         let meanwhile = async {
             until(async || person.questions().len() == 1).await;
             change.happen(&fixture).await;
@@ -94,14 +88,14 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
 }
 
 #[tokio::test]
-async fn a_cancelled_call_takes_its_question_back_and_sends_nothing() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
+async fn a_cancelled_call_takes_its_question_back_sends_nothing_and_is_written_down() {
+    let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
+    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
     let call = client.start(params("reply", reply(&fixture))).await;
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
     until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
+    until(async || file.lines().iter().any(|line| line["outcome"] == "cancelled")).await;
     client.call("list_tags", json!({})).await;
     assert_eq!(fixture.mails().await, Mails::none());
 
@@ -114,9 +108,7 @@ async fn a_cancelled_call_takes_its_question_back_and_sends_nothing() {
 #[tokio::test]
 async fn a_question_that_is_put_away_makes_nothing() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
-        let person = Person::who(Answer::Nothing);
-        let client = fixture.start_in_process(&person, era, &[]).await;
+        let (fixture, person, client) = in_process(Person::who(Answer::Nothing), era, &[]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result) && text(&result).contains("no answer"), "{era:?}: {}", text(&result));
         assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
@@ -133,8 +125,7 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
         (Older, Answer::Fails, "failed to ask"),
     ] {
         println!("{era:?}, {says:?}");
-        let fixture = Fixture::new().await;
-        let client = fixture.start_in_process(&Person::who(says), era, &[]).await;
+        let (fixture, _, client) = in_process(Person::who(says), era, &[]).await;
         // Whatever else a model may think of is no consent.
         for word in ["consent", "confirmed", "force", "allow"] {
             let mut arguments = reply(&fixture);
@@ -157,18 +148,15 @@ async fn a_key_that_may_only_send_sends_nothing_without_consent() {
     let key = fixture.key(&[Scope::Read, Scope::Send]).await;
     let client = fixture.start_with_key(&key, &Person::who(Answer::CannotBeAsked), Newer).await;
     let result = client.call("reply", reply(&fixture)).await;
-    for said in ["Nothing was sent", "cannot ask", "`draft`"] {
-        assert_refused(&result, said);
-    }
+    assert!(is_error(&result));
+    assert_says(text(&result), &["Nothing was sent", "cannot ask", "`draft`"]);
     assert_eq!(fixture.mails().await, Mails::none());
 }
 
 #[tokio::test]
 async fn never_makes_drafts_and_allow_does_not_ask() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
-        let person = Person::who(Answer::Yes);
-        let client = fixture.start_in_process(&person, era, &["--send=never"]).await;
+        let (fixture, person, client) = in_process(Person::who(Answer::Yes), era, &["--send=never"]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert_eq!(structured(&result)["status"], "draft", "{era:?}");
         assert!(text(&result).contains("--send=never"), "{era:?}: {}", text(&result));
@@ -199,23 +187,6 @@ async fn a_risk_asks_even_where_sending_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_document_request_asks_with_its_checklist() {
-    for era in ERAS {
-        let fixture = Fixture::new().await;
-        let person = Person::who(Answer::Yes);
-        let client = fixture.start_in_process(&person, era, &[]).await;
-        let arguments = json!({ "id": fixture.conversation, "documents": [{ "label": "Passport" }], "message": "We need this.",
-                                "dueDate": "2030-01-01", "send": true });
-        let result = client.call("request_documents", arguments).await;
-        assert_eq!(structured(&result)["status"], "scheduled", "{era:?}: {}", text(&result));
-        let question = &person.questions()[0];
-        for shown in ["Asks for: Passport", "By: 2030-01-01", "| We need this."] {
-            assert!(question.contains(shown), "{era:?}: {shown} in {question}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_key_that_may_not_send_is_not_asked_about() {
     let fixture = Fixture::new().await;
     let key = fixture.key(&[Scope::Read, Scope::Draft]).await;
@@ -226,24 +197,17 @@ async fn a_key_that_may_not_send_is_not_asked_about() {
     assert_eq!(fixture.mails().await, Mails::none());
 }
 
-/// The answers that a client brings back with a question of the newer protocol.
-fn yes() -> InputResponses {
-    [("consent".to_owned(), json!({ "action": "accept", "content": { "send": true } }))].into()
+fn yes() -> Value {
+    json!({ "action": "accept", "content": { "send": true } })
 }
 
 #[tokio::test]
 async fn consent_is_bound_to_its_mail_and_works_once() {
-    let fixture = Fixture::new().await;
-    let person = Person::who(Answer::Yes);
-    let client = fixture.start_in_process(&person, Newer, &[]).await;
-    let call = |body: &str| params("reply", fixture.reply(body));
-    let ask = async |body: &str| match client.service.call_tool_once(call(body)).await.unwrap() {
-        CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
-        other => panic!("expected a question, got {other:?}"),
-    };
+    let (fixture, person, client) = in_process(Person::who(Answer::Yes), Newer, &[]).await;
+    let ask = async |body: &str| client.ask(params("reply", fixture.reply(body))).await;
     let answer = async |body: &str, state: &str| {
         person.clock.forward(Duration::from_secs(2));
-        client.call_once(call(body).with_input_responses(yes()).with_request_state(state)).await
+        client.answer(params("reply", fixture.reply(body)), state, yes()).await
     };
 
     let state = ask("first").await;
@@ -266,9 +230,9 @@ async fn consent_is_bound_to_its_mail_and_works_once() {
 
 #[tokio::test]
 async fn an_answer_without_a_question_is_worth_nothing() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::Yes), Newer, &[]).await;
-    let request = params("reply", reply(&fixture)).with_input_responses(yes());
+    let (fixture, _, client) = in_process(Person::who(Answer::Yes), Newer, &[]).await;
+    let answers = [("consent".to_owned(), yes())].into();
+    let request = params("reply", reply(&fixture)).with_input_responses(answers);
     match client.service.call_tool_once(request).await.unwrap() {
         CallToolResponse::InputRequired(_) => {}
         other => panic!("expected the question, got {other:?}"),

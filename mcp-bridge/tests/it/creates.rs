@@ -7,16 +7,14 @@ use shared_inbox::create::Verification;
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::fixture::{
-    Answer, Client, ERAS, Fixture, Mails, Older, Person, assert_refused, is_error, params, structured, text,
-    until,
+    Answer, Client, ERAS, Fixture, Mails, Older, Person, creates, in_process, is_error, leaping, params,
+    structured, text, until,
 };
 
 #[tokio::test]
 async fn the_same_create_again_gives_the_first_result_and_says_so() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
-        let person = Person::who(Answer::Yes);
-        let client = fixture.start_in_process(&person, era, &[]).await;
+        let (fixture, person, client) = in_process(Person::who(Answer::Yes), era, &[]).await;
         let note = json!({ "id": fixture.conversation, "body": "Refund is approved" });
         for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("On its way"))] {
             println!("{era:?}, {tool}");
@@ -24,6 +22,8 @@ async fn the_same_create_again_gives_the_first_result_and_says_so() {
             let again = client.call(tool, arguments).await;
             assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
             assert_eq!(structured(&again)["messageId"], structured(&first)["messageId"]);
+            let id = structured(&first)["messageId"].as_str();
+            assert!(id.is_none_or(|id| text(&again).contains(id)), "{}", text(&again));
             let said = &structured(&again)["note"];
             assert!(said.as_str().unwrap().contains("repeats a call"), "{said}");
         }
@@ -63,12 +63,10 @@ async fn a_draft_made_for_want_of_consent_is_made_once_too() {
 #[tokio::test]
 async fn a_lost_response_makes_neither_a_second_note_nor_a_second_email() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
-        let client = fixture.start_without_waits(&Person::who(Answer::Yes), era).await;
+        let (fixture, _, client) = leaping(Person::who(Answer::Yes), era, &[]).await;
         let note = json!({ "id": fixture.conversation, "body": "Once" });
         for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("Once"))] {
-            let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/*");
-            fixture.mock.control().add_fault(lost).await.unwrap();
+            fixture.fault(creates(Effect::drop_after())).await;
             let result = client.call(tool, arguments).await;
             let is_told = text(&result).contains("response was lost");
             assert!(!is_error(&result) && is_told, "{era:?} {tool}: {}", text(&result));
@@ -78,32 +76,10 @@ async fn a_lost_response_makes_neither_a_second_note_nor_a_second_email() {
     }
 }
 
-#[tokio::test]
-async fn a_repeat_after_an_unknown_outcome_finds_the_first_and_says_so() {
-    let fixture = Fixture::new().await;
-    let control = fixture.mock.control();
-    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
-    client.call("get_conversation", json!({ "id": fixture.conversation })).await;
-    control.add_fault(FaultRule::new(Effect::drop_after()).path("/conversations/*/notes")).await.unwrap();
-    // What would tell whether it took effect cannot be read.
-    let gone = FaultRule::new(Effect::status(404)).method("GET").path("/conversations/*").always();
-    control.add_fault(gone).await.unwrap();
-    let note = json!({ "id": fixture.conversation, "body": "Once" });
-
-    assert!(is_error(&client.call("add_note", note.clone()).await));
-    assert_refused(&client.call("add_note", note.clone()).await, "not clear");
-    control.clear_faults().await;
-    for _ in 0..2 {
-        let found = client.call("add_note", note.clone()).await;
-        assert!(!is_error(&found) && text(&found).contains("repeats a call"), "{}", text(&found));
-    }
-    assert_eq!(fixture.notes().await, ["Once"]);
-}
-
 /// Asks for a note whose answer never comes, and cancels the call once the service has it.
 async fn cancelled_note(fixture: &Fixture, client: &Client, effect: Effect) -> Value {
     let rule = FaultRule::new(effect.delayed(Duration::from_secs(60))).path("/conversations/*/notes");
-    fixture.mock.control().add_fault(rule).await.unwrap();
+    fixture.fault(rule).await;
     let note = json!({ "id": fixture.conversation, "body": "Once" });
     let call = client.start(params("add_note", note.clone())).await;
     until(async || fixture.mock.control().faults().await.iter().any(|fault| fault.fired > 0)).await;
@@ -120,9 +96,7 @@ async fn give_up(person: &Person, client: &Client) {
 
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
-    let fixture = Fixture::new().await;
-    let person = Person::who(Answer::No);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
     let note = cancelled_note(&fixture, &client, Effect::delay(Duration::ZERO)).await;
     let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
     assert!(text(&again).contains("repeats a call"), "{}", text(&again));
@@ -152,9 +126,7 @@ async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
 
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_without_effect_is_made_when_it_would_have_shown() {
-    let fixture = Fixture::new().await;
-    let person = Person::who(Answer::No);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
     let note = cancelled_note(&fixture, &client, Effect::drop_before()).await;
     let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
     assert!(!is_error(&again) && !text(&again).contains("repeats"), "{}", text(&again));

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{self, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -26,15 +26,16 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 use shared_inbox::{
-    Scope,
+    Conversation, Scope,
     clock::{BoxFuture, Clock},
 };
 use shared_inbox_mcp::{
     Bridge,
     settings::{Audit, ConsentChannel, SendPolicy, Settings, Structured},
 };
-use shared_inbox_mock::{InboundMail, MockServer, NewKey, world::NewMailbox};
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey, world::NewMailbox};
 use tokio::{
+    io::AsyncWriteExt,
     process::{Child, Command},
     sync::{Semaphore, watch},
 };
@@ -242,6 +243,25 @@ impl ClientHandler for Person {
     }
 }
 
+/// The program, which knows nothing of an inbox.
+pub(crate) fn program() -> process::Command {
+    let mut command = process::Command::new(shared_inbox_tests::program("shared-inbox-mcp"));
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("SHARED_INBOX_") || name == "RUST_LOG")
+    {
+        command.env_remove(name);
+    }
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}", std::process::id()));
+    command.env("XDG_STATE_HOME", state);
+    command
+}
+
+/// What a program wrote to stdout and stderr.
+pub(crate) fn out(output: &process::Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
 /// A mock whose live inbox holds one mail.
 pub(crate) struct Fixture {
     pub(crate) mock: MockServer,
@@ -271,7 +291,7 @@ impl Fixture {
 
     /// The program, told where this mock is.
     pub(crate) fn program(&self) -> Command {
-        let mut command = Command::from(crate::program::program());
+        let mut command = Command::from(program());
         command.env("SHARED_INBOX_BASE_URL", self.mock.base_url());
         command.env("XDG_STATE_HOME", self.state_home());
         command.env("SHARED_INBOX_API_KEY", self.mock.live_key());
@@ -318,12 +338,6 @@ impl Fixture {
         self.start_over(Some(client), person, era, arguments).await
     }
 
-    /// The same for one create after the other: the client does not wait before it looks again.
-    pub(crate) async fn start_without_waits(&self, person: &Person, era: Era) -> Client {
-        let client = self.client().visibility_timeout(Duration::ZERO).clock(LeapingClock::new());
-        self.start_over(Some(client.build().unwrap()), person, era, &[]).await
-    }
-
     /// A client of the service, to be built.
     pub(crate) fn client(&self) -> shared_inbox::ClientBuilder {
         shared_inbox::Client::builder(self.mock.base_url(), self.mock.live_key())
@@ -352,6 +366,23 @@ impl Fixture {
         Client { service, _program: None }
     }
 
+    /// Lets requests meet this.
+    pub(crate) async fn fault(&self, rule: FaultRule) {
+        self.mock.control().add_fault(rule).await.unwrap();
+    }
+
+    /// The customer writes again.
+    pub(crate) async fn write_again(&self) {
+        let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "And?");
+        mail.conversation_id = Some(self.conversation.clone());
+        self.mock.control().inbound(mail).await.unwrap();
+    }
+
+    /// The conversation as it is now.
+    pub(crate) async fn now(&self) -> Conversation {
+        self.mock.client().conversation(&self.conversation.parse().unwrap()).get().await.unwrap()
+    }
+
     /// Everything that waits for approval or went out, after the undo window.
     pub(crate) async fn mails(&self) -> Mails {
         let control = self.mock.control();
@@ -363,10 +394,44 @@ impl Fixture {
     }
 
     pub(crate) async fn notes(&self) -> Vec<String> {
-        let id = self.conversation.parse().unwrap();
-        let conversation = self.mock.client().conversation(&id).get().await.unwrap();
-        conversation.timeline.iter().filter_map(|item| Some(item.as_note()?.body.clone())).collect()
+        self.now().await.timeline.iter().filter_map(|item| Some(item.as_note()?.body.clone())).collect()
     }
+}
+
+/// A person at a client of the bridge in this process, over a mock of its own.
+pub(crate) async fn in_process(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&person, era, arguments).await;
+    (fixture, person, client)
+}
+
+/// The same over a client that waits by moving its own hands.
+pub(crate) async fn leaping(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
+    let fixture = Fixture::new().await;
+    let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
+    let client = fixture.start_over(Some(service), &person, era, arguments).await;
+    (fixture, person, client)
+}
+
+/// Waits until a person is asked, and lets the time pass for which a call waits for them.
+pub(crate) async fn call_gives_up(person: &Person) {
+    until(async || person.clock.waiting() == 4).await;
+    person.clock.forward(Duration::from_secs(45));
+}
+
+/// What befalls the next request that creates something in a conversation.
+pub(crate) fn creates(effect: Effect) -> FaultRule {
+    FaultRule::new(effect).method("POST").path("/conversations/*/*")
+}
+
+/// What befalls every read of a conversation.
+pub(crate) fn reads(effect: Effect) -> FaultRule {
+    FaultRule::new(effect).method("GET").path("/conversations/*").always()
+}
+
+/// The service carries a request out, and its response never comes.
+pub(crate) fn hanging() -> Effect {
+    Effect::delay(Duration::ZERO).delayed(Duration::from_secs(60))
 }
 
 /// The settings that these arguments of the program stand for.
@@ -443,6 +508,25 @@ impl Client {
         }
     }
 
+    /// The same call again, with the answer to its question.
+    pub(crate) async fn answer(
+        &self,
+        call: CallToolRequestParams,
+        state: &str,
+        answer: Value,
+    ) -> CallToolResult {
+        let answers = [("consent".to_owned(), answer)].into();
+        self.call_once(call.with_request_state(state).with_input_responses(answers)).await
+    }
+
+    /// A call that asks by a form; gives the handle of its question.
+    pub(crate) async fn ask(&self, call: CallToolRequestParams) -> String {
+        match self.service.call_tool_once(call).await.unwrap() {
+            CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
+            other => panic!("expected a question, got {other:?}"),
+        }
+    }
+
     /// A call that can be cancelled.
     pub(crate) async fn start(&self, params: CallToolRequestParams) -> RequestHandle<RoleClient> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -455,18 +539,11 @@ impl Client {
     }
 
     /// Ends the program by SIGTERM, and waits until it is gone.
-    #[cfg(unix)]
     pub(crate) async fn terminate(mut self) {
         let mut program = self._program.take().expect("a program of its own");
         let pid = program.id().expect("it runs").to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().await.unwrap().success());
         program.wait().await.unwrap();
-    }
-
-    /// The process of the program.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn pid(&self) -> u32 {
-        self._program.as_ref().and_then(Child::id).expect("a program of its own")
     }
 
     /// The text of a resource.
@@ -493,6 +570,17 @@ impl Client {
         let tools = self.service.list_all_tools().await.unwrap();
         tools.into_iter().map(|tool| tool.name.into_owned()).collect()
     }
+}
+
+/// Runs a command of the program with this text on its standard input: its status, and what it said.
+pub(crate) async fn run(command: &mut Command, input: &str) -> (Option<i32>, String) {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    // A program that refuses at once does not read.
+    _ = child.stdin.take().unwrap().write_all(input.as_bytes()).await;
+    let output = child.wait_with_output().await.unwrap();
+    let (stdout, stderr) = out(&output);
+    (output.status.code(), stdout + &stderr)
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {
@@ -529,6 +617,20 @@ pub(crate) fn assert_done(result: &CallToolResult) {
 #[track_caller]
 pub(crate) fn assert_refused(result: &CallToolResult, why: &str) {
     assert!(is_error(result) && text(result).contains(why), "{why} in {}", text(result));
+}
+
+#[track_caller]
+pub(crate) fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[track_caller]
+pub(crate) fn assert_lacks(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(!text.contains(part), "{part} in {text}");
+    }
 }
 
 /// Waits until it is so, and fails when it does not become so.

@@ -1,15 +1,14 @@
-//! The key in the system's store: which key is taken, what is said without a store, and the Secret Service itself.
+//! The key in the system's store: which key is taken, and what is said without a store.
 
-use std::{process::Stdio, sync::Once};
+use std::sync::Once;
 
 use keyring_core::{Entry, Error, mock};
 use serde_json::json;
 use shared_inbox_mcp::settings::{KeySource, ServiceAccess, delete_key, store_key, stored_key};
-use tokio::{io::AsyncWriteExt, process::Command};
+use tokio::process::Command;
 
-use crate::{
-    fixture::{Answer, Client, Fixture, Older, Person, assert_done, assert_refused},
-    program::out,
+use crate::fixture::{
+    Answer, Client, Fixture, Older, Person, assert_done, assert_refused, assert_says, is_error, run, text,
 };
 
 /// Puts keyring's own store in memory in the place of the system's, for the bridges of this process.
@@ -82,9 +81,8 @@ async fn a_store_that_stays_locked_is_named_and_so_is_the_file_and_the_key_is_no
         let entry = Entry::new("shared-inbox-mcp", fixture.mock.base_url()).unwrap();
         entry.as_any().downcast_ref::<mock::Cred>().unwrap().set_error(error);
         let refused = client.call("list_tags", json!({})).await;
-        for said in ["key store cannot be used", "--api-key-file"] {
-            assert_refused(&refused, said);
-        }
+        assert!(is_error(&refused));
+        assert_says(text(&refused), &["key store cannot be used", "--api-key-file"]);
         assert!(!format!("{refused:?}").contains(fixture.mock.live_key()));
     }
     assert_done(&client.call("list_tags", json!({})).await);
@@ -96,17 +94,6 @@ fn without_store(fixture: &Fixture) -> Command {
     let mut command = fixture.program();
     command.env_remove("SHARED_INBOX_API_KEY").env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus");
     command
-}
-
-/// Runs a command of the program with this text on its standard input: its status, and what it said.
-async fn run(command: &mut Command, input: &str) -> (Option<i32>, String) {
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
-    // A program that refuses at once does not read.
-    _ = child.stdin.take().unwrap().write_all(input.as_bytes()).await;
-    let output = child.wait_with_output().await.unwrap();
-    let (stdout, stderr) = out(&output);
-    (output.status.code(), stdout + &stderr)
 }
 
 #[tokio::test]
@@ -156,118 +143,4 @@ async fn doctor_says_where_the_key_came_from_and_a_flag_goes_before_a_variable_w
     });
     let alone = alone.await;
     assert!(alone.contains(&named), "{alone}");
-}
-
-#[cfg(all(feature = "keyring", target_os = "linux"))]
-mod secret_service {
-    use std::{
-        io::{BufRead, BufReader, Write},
-        path::PathBuf,
-        process::{Child, ChildStdin},
-    };
-
-    use shared_inbox_tests::peers;
-
-    use super::*;
-
-    /// A session bus with an unlocked gnome-keyring on it. It ends with its input.
-    struct Session {
-        address: String,
-        child: Child,
-        input: Option<ChildStdin>,
-        _home: tempfile::TempDir,
-    }
-
-    impl Session {
-        fn start() -> Option<Self> {
-            let root: PathBuf = peers::debian(&["gnome-keyring", "libgck-1-0", "libgcr-base-3-1"])?;
-            let home = tempfile::tempdir().unwrap();
-            let libraries = format!("{0}/usr/lib/{1}-linux-gnu", root.display(), std::env::consts::ARCH);
-            let path = format!("{}/usr/bin:/usr/bin:/bin", root.display());
-            let script = "head -n 1 | tr -d '\\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null && \
-                          echo \"$DBUS_SESSION_BUS_ADDRESS\" && cat >/dev/null";
-            let mut command = std::process::Command::new("dbus-run-session");
-            command.args(["--", "sh", "-c", script]).env("PATH", path).env("LD_LIBRARY_PATH", libraries);
-            for name in ["HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
-                command.env(name, home.path());
-            }
-            let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-            let Ok(mut child) = spawned else { return peers::skip("there is no dbus-run-session") };
-            let mut input = child.stdin.take().unwrap();
-            writeln!(input, "a password").unwrap();
-            let mut address = String::new();
-            BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-            let address = address.trim().to_owned();
-            if address.is_empty() {
-                return peers::skip("gnome-keyring does not start here");
-            }
-            Some(Self { address, child, input: Some(input), _home: home })
-        }
-
-        /// The program without a key, on this bus.
-        fn program(&self, fixture: &Fixture) -> Command {
-            let mut command = fixture.program();
-            command.env_remove("SHARED_INBOX_API_KEY").env("DBUS_SESSION_BUS_ADDRESS", &self.address);
-            command
-        }
-    }
-
-    impl Drop for Session {
-        fn drop(&mut self) {
-            drop(self.input.take());
-            _ = self.child.wait();
-        }
-    }
-
-    #[tokio::test]
-    #[ignore = "needs a Secret Service"]
-    async fn the_secret_service_keeps_the_key_and_no_settings_hold_it() {
-        let Some(session) = tokio::task::spawn_blocking(Session::start).await.unwrap() else { return };
-        let fixture = Fixture::new().await;
-        let key = fixture.mock.live_key();
-        let ours = async |arguments: &[&str], input: &str| {
-            let (status, said) = run(session.program(&fixture).args(arguments), input).await;
-            assert!(!said.contains(key), "{arguments:?}: the key is shown");
-            (status, said)
-        };
-        let (status, said) = ours(&["key", "show"], "").await;
-        assert!(status == Some(2) && said.contains("no key is stored"), "{said}");
-        for malformed in ["", "nonsense"] {
-            let (status, said) = ours(&["key", "set"], malformed).await;
-            assert_eq!(status, Some(2), "{malformed}: {said}");
-        }
-        let (status, said) = ours(&["key", "set"], &format!("{key}\n")).await;
-        assert!(status == Some(0) && said.contains("Stored a live key"), "{said}");
-        let (status, said) = ours(&["key", "show"], "").await;
-        assert!(status == Some(0) && said.contains("a live key (SHA-256 "), "{said}");
-
-        let (status, said) = ours(&["doctor"], "").await;
-        assert!(status == Some(0) && said.contains("key: it comes from this system's key store"), "{said}");
-        for client in ["claude-desktop", "cursor", "zed", "codex", "copilot-cli", "vscode", "claude-code"] {
-            let (status, said) = ours(&["config", client], "").await;
-            assert!(
-                status == Some(0) && !said.contains("API_KEY") && !said.contains("API key"),
-                "{client}: {said}"
-            );
-            assert!(said.contains(fixture.mock.base_url()), "{client}: {said}");
-        }
-        // What an older entry held in plain text is taken out.
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("mcp.json");
-        let old = json!({ "mcpServers": { "shared-inbox": { "command": "x", "args": [], "env": { "SHARED_INBOX_API_KEY": key } } } });
-        std::fs::write(&file, old.to_string()).unwrap();
-        let (status, said) =
-            ours(&["config", "cursor", "--write", "--file", file.to_str().unwrap()], "").await;
-        assert!(status == Some(0) && said.contains("SHARED_INBOX_API_KEY was taken out"), "{said}");
-        assert!(!std::fs::read_to_string(&file).unwrap().contains(key));
-
-        let client =
-            crate::fixture::connect(session.program(&fixture), &Person::who(Answer::No), Older).await;
-        assert_done(&client.call("list_tags", json!({})).await);
-
-        let (status, said) = ours(&["key", "delete"], "").await;
-        assert!(status == Some(0) && said.contains("Deleted"), "{said}");
-        let (status, said) = ours(&["key", "delete"], "").await;
-        assert!(status == Some(2) && said.contains("no key is stored"), "{said}");
-    }
 }

@@ -10,8 +10,11 @@ use tokio::{
 };
 
 use crate::{
-    fixture::{Answer, Fixture, LeapingClock, Older, Person, assert_done, assert_refused, params, until},
-    wire::{Raw, slow, under_way},
+    fixture::{
+        Answer, Fixture, Older, Person, assert_done, assert_lacks, assert_refused, assert_says, leaping,
+        params, until,
+    },
+    wire::{Raw, greeted, slow, under_way},
 };
 
 #[tokio::test]
@@ -57,40 +60,25 @@ async fn refuse(raw: &mut Raw, requests: usize) {
 }
 
 #[tokio::test]
-#[cfg(target_os = "linux")]
-async fn a_closed_stdin_ends_the_program_although_nobody_reads_its_refusals() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
-    refuse(&mut raw, 18).await;
-    let Raw { mut child, stdin, stdout } = raw;
-    drop(stdin);
-    let ended = tokio::time::timeout(Duration::from_secs(10), child.wait()).await.expect("it ends");
-    assert_eq!(ended.unwrap().code(), Some(0));
-    drop(stdout);
-}
-
-#[tokio::test]
-async fn refusals_that_wait_when_stdin_closes_are_written() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
-    refuse(&mut raw, 18).await;
-    let Raw { mut child, stdin, mut stdout } = raw;
-    drop(stdin);
-    let mut answers = 0;
-    while let Some(line) = stdout.next_line().await.unwrap() {
-        assert!(line.contains("`params` must be an object"), "{line}");
-        answers += 1;
+async fn a_closed_stdin_ends_the_program_although_nobody_reads_its_refusals_and_whoever_reads_gets_all() {
+    for is_read in [false, true] {
+        let (_fixture, mut raw) = greeted().await;
+        refuse(&mut raw, 18).await;
+        let Raw { mut child, stdin, mut stdout } = raw;
+        drop(stdin);
+        let mut answers = 0;
+        while is_read && let Some(line) = stdout.next_line().await.unwrap() {
+            assert!(line.contains("`params` must be an object"), "{line}");
+            answers += 1;
+        }
+        let ended = tokio::time::timeout(Duration::from_secs(10), child.wait()).await.expect("it ends");
+        assert_eq!((answers, ended.unwrap().code()), (if is_read { 18 } else { 0 }, Some(0)));
     }
-    assert_eq!((answers, child.wait().await.unwrap().code()), (18, Some(0)));
 }
 
 #[tokio::test]
 async fn what_was_asked_before_stdin_closed_is_still_answered() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
+    let (_fixture, mut raw) = greeted().await;
     raw.call(2, "list_mailboxes", json!({})).await;
     let Raw { mut child, stdin, mut stdout } = raw;
     drop(stdin);
@@ -124,10 +112,8 @@ async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
 
 #[tokio::test]
 async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
-    let fixture = Fixture::new().await;
+    let (fixture, _, client) = leaping(Person::who(Answer::No), Older, &[]).await;
     slow(&fixture, "/conversations/*/status").await;
-    let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
-    let client = fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[]).await;
     assert_done(&client.call("list_tags", json!({})).await);
     let note = json!({ "id": fixture.conversation, "body": "Before" });
     assert_done(&client.call("add_note", note).await);
@@ -146,7 +132,7 @@ async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
 async fn a_broken_answer_is_explained_and_the_next_call_works() {
     let fixture = Fixture::new().await;
     let broken = FaultRule::new(Effect::body("<html>".to_owned())).path("/tags").times(1);
-    fixture.mock.control().add_fault(broken).await.unwrap();
+    fixture.fault(broken).await;
     let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
     assert_refused(&client.call("list_tags", json!({})).await, "not the JSON");
     assert_done(&client.call("list_tags", json!({})).await);
@@ -214,10 +200,6 @@ async fn logs_hold_no_mail_no_names_and_no_key() {
     raw.answer(6).await;
     let key = fixture.mock.live_key().to_owned();
     let (_, said) = raw.hang_up().await;
-    for request in ["tools/call get_conversation", "tools/call reply", "initialize", "how=\"result\""] {
-        assert!(said.contains(request), "{request} is logged: {said}");
-    }
-    for word in ["Where is my order", "Kim", "kim@", "1042", "xylophone", &key[12..]] {
-        assert!(!said.contains(word), "{word} is in the logs:\n{said}");
-    }
+    assert_says(&said, &["tools/call get_conversation", "tools/call reply", "initialize", "how=\"result\""]);
+    assert_lacks(&said, &["Where is my order", "Kim", "kim@", "1042", "xylophone", &key[12..]]);
 }

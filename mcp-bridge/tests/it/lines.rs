@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::{
     fixture::Fixture,
-    wire::{Raw, under_way},
+    wire::{Raw, greeted, under_way},
 };
 
 /// Whether this is an error with this code for the request with this id.
@@ -42,8 +42,7 @@ async fn a_line_that_is_no_message_gets_an_error_without_an_id() {
                 assert!(is_right, "{}: {answer}", String::from_utf8_lossy(line));
             }
         }
-        raw.call(2, "list_mailboxes", json!({})).await;
-        assert!(raw.answer(2).await.to_string().contains("Orders"));
+        raw.assert_works().await;
     }
 }
 
@@ -71,9 +70,7 @@ async fn messages_that_nobody_waits_for_are_passed_over() {
 
 #[tokio::test]
 async fn requests_of_the_bridge_are_numbered_from_1_and_can_be_withdrawn() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
+    let (fixture, mut raw) = greeted().await;
     for id in 1..=3 {
         raw.call(100 + id, "reply", fixture.reply(&format!("Number {id}"))).await;
         let question = raw.next().await;
@@ -127,15 +124,14 @@ async fn a_request_that_cannot_be_read_gets_an_error_with_its_id() {
             assert!(is_right, "{}: {answer}", String::from_utf8_lossy(line));
         }
     }
-    raw.call(2, "list_mailboxes", json!({})).await;
-    assert!(raw.answer(2).await.to_string().contains("Orders"));
+    raw.assert_works().await;
 }
 
 #[tokio::test]
 async fn an_id_that_is_in_flight_already_gets_an_error_and_the_first_its_answer() {
     let fixture = Fixture::new().await;
-    let slow = FaultRule::new(Effect::delay(Duration::from_secs(3))).path("/tags").times(1);
-    fixture.mock.control().add_fault(slow).await.unwrap();
+    let slow = FaultRule::new(Effect::delay(Duration::from_millis(500))).path("/tags").times(1);
+    fixture.fault(slow).await;
     let mut raw = Raw::start(&fixture, &[]);
     raw.greet().await;
     raw.call(2, "list_tags", json!({})).await;
@@ -144,35 +140,20 @@ async fn an_id_that_is_in_flight_already_gets_an_error_and_the_first_its_answer(
     let refused = raw.answer(2).await;
     assert!(refused["error"]["message"].as_str().unwrap().contains("still being worked on"), "{refused}");
     assert!(raw.answer(2).await["result"]["content"].is_array());
-    raw.call(2, "list_mailboxes", json!({})).await;
-    assert!(raw.answer(2).await.to_string().contains("Orders"), "an id that was answered can be used again");
-}
-
-#[tokio::test]
-async fn a_line_of_20_mib_gets_an_error_and_does_nothing() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
-    raw.call(2, "add_note", json!({ "id": fixture.conversation, "body": "x".repeat(20 << 20) })).await;
-    let answer = raw.next_line().await;
-    assert!(is_error_of(&answer, "null", -32600) && answer.contains("16 MiB"), "{answer}");
-    raw.call(3, "list_mailboxes", json!({})).await;
-    assert!(raw.answer(3).await.to_string().contains("Orders"));
-    assert_eq!(fixture.notes().await.len(), 0);
+    raw.assert_works().await; // An id that was answered can be used again.
 }
 
 #[tokio::test]
 async fn a_line_of_exactly_16_mib_is_read_and_one_byte_more_is_not_and_the_next_is_in_both_cases() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
+    let (_fixture, mut raw) = greeted().await;
     for more in [0, 1] {
         let request = json!({ "jsonrpc": "2.0", "id": 10 + more, "method": "tools/list" }).to_string();
         let padding = " ".repeat((16 << 20) + more - request.len());
         raw.line((request + &padding).as_bytes()).await;
         raw.call(2, "list_mailboxes", json!({})).await;
         let answers = [raw.next_line().await, raw.next_line().await];
-        let is_refused = answers.iter().any(|answer| is_error_of(answer, "null", -32600));
+        let is_told = |answer: &String| is_error_of(answer, "null", -32600) && answer.contains("16 MiB");
+        let is_refused = answers.iter().any(is_told);
         assert_eq!(is_refused, more == 1, "{more}");
         assert!(answers.iter().any(|answer| answer.contains("Orders")), "{more}: the next one is read");
     }
@@ -181,9 +162,7 @@ async fn a_line_of_exactly_16_mib_is_read_and_one_byte_more_is_not_and_the_next_
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing() {
-    let fixture = Fixture::new().await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
+    let (_fixture, mut raw) = greeted().await;
     let mut sent = 0_u64;
     let long = json!({ "_meta": { "long": "x".repeat(8_000) } });
     // Ends when the program takes no more.

@@ -9,7 +9,6 @@ mod cleaning;
 mod config;
 mod consent;
 mod context;
-mod cost_of_a_day;
 mod creates;
 mod fixture;
 mod hostile;
@@ -20,31 +19,24 @@ mod key_store;
 mod lifecycle;
 mod lines;
 mod merging;
-mod models;
-mod options;
 mod packaging;
 mod page;
 #[cfg(unix)]
 mod page_in_browser;
-mod peers;
 mod preview;
-#[cfg(unix)]
-mod private_file;
 mod program;
 mod questions;
 mod rate_limit;
 mod requests;
 mod results;
 mod safety;
-#[cfg(target_os = "linux")]
-mod second_user;
 #[cfg(unix)]
 mod shutdown;
 mod sizes;
 mod skills;
-mod tokens;
 mod tool_list;
 mod traces;
 mod transport;
 mod unknown;
+mod window;
 mod wire;

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::program::{out, program};
+use crate::fixture::{out, program};
 
 const URL: &str = "https://a.example/api/v1";
 const ADDRESS: &str = "--base-url=https://a.example/api/v1";
@@ -52,17 +52,6 @@ fn an_empty_file_gets_an_object() {
 }
 
 #[test]
-fn order_indentation_and_comments_stay() {
-    let others = "// mine\n{\n    \"z\": 1, // last\n    \"mcpServers\": {\n        \"other\": { \"command\": \"a\\\"}b\" }, /* keep */\n";
-    let after = sandbox("cursor", &format!("{others}    }},\n}}\n")).unwrap();
-    let entry = "        \"shared-inbox\": {\n            \"command\": \"x\",\n            \"args\": [";
-    assert!(
-        after.starts_with(&format!("{others}{entry}")) && after.ends_with("        },\n    },\n}\n"),
-        "{after}"
-    );
-}
-
-#[test]
 fn windows_files_stay_windows_files() {
     for (client, before) in
         [("cursor", "\u{feff}{\r\n  \"a\": 1\r\n}\r\n"), ("codex", "# mine\r\nmodel = \"x\"\r\n")]
@@ -89,12 +78,11 @@ fn settings_and_comments_of_the_owner_in_our_entry_stay() {
 }
 
 #[test]
-fn a_key_that_is_taken_out_is_gone_also_when_it_was_the_only_variable() {
-    let entry =
-        json!({ "command": "old", "args": [ADDRESS], "env": { "SHARED_INBOX_API_KEY": "rk_live_old" } });
-    let before = json!({ "mcpServers": { "shared-inbox": entry } }).to_string();
-    let after = merge("cursor", &before, &["--api-key-file=/k"]).unwrap();
-    assert!(after.contains("--api-key-file=/k") && !after.contains("rk_live_old"), "{after}");
+fn a_key_in_a_file_is_taken_out_of_the_settings_also_when_it_was_the_only_variable() {
+    let old = json!({ "args": [ADDRESS], "env": { "SHARED_INBOX_API_KEY": "rk_live_old" } });
+    let (new, changes) = over(program(), &old, &["--api-key-file=/k"]).unwrap();
+    assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
+    assert!(changes.contains("env: SHARED_INBOX_API_KEY was taken out"), "{changes}");
     let before = format!(
         "[mcp_servers.shared-inbox]\ncommand = \"old\"\nargs = [\"{ADDRESS}\"]\nenv = {{ SHARED_INBOX_API_KEY = \"rk_live_old\" }}\n"
     );
@@ -118,6 +106,9 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
     }
     for text in ["[[[", "mcp_servers = 1", "[mcp_servers]\nshared-inbox = 1"] {
         assert!(sandbox("codex", text).is_err(), "{text}");
+    }
+    for odd in [json!([]), json!({ "args": "x" }), json!({ "args": [1] }), json!({ "env": [] })] {
+        assert!(over(program(), &odd, &[]).is_err(), "{odd}");
     }
     for (client, text) in [("cursor", "{\"env\": rk_live_secret}"), ("codex", "key = rk_live_secret")] {
         let why = sandbox(client, text).unwrap_err();
@@ -162,25 +153,21 @@ fn args_over(old: &Value, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_said_anew_takes_the_place_of_what_was_said() {
-    for (old, new) in [
-        (json!(["--send=never", "-v"]), json!(["--send=allow", "-v"])),
-        (json!(["--send", "never", "-v"]), json!(["--send=allow", "-v"])),
-        (json!(["-v"]), json!(["-v", "--send=allow"])),
-        (json!(["--sandbox"]), json!(["--send=allow"])),
-    ] {
-        assert_eq!(args_over(&old, &["--send=allow"]), new, "{old}");
-    }
-}
-
-#[test]
 fn what_is_said_anew_takes_the_place_of_what_was_said_also_when_it_is_the_default() {
-    let old = json!(["--send=allow", "--max-chars=1000"]);
-    assert_eq!(
-        args_over(&old, &["--send=ask", "--max-chars=50000"]),
-        json!(["--send=ask", "--max-chars=50000"])
-    );
-    assert_eq!(args_over(&old, &["--read-only"]), json!(["--send=allow", "--max-chars=1000", "--read-only"]));
+    for (old, given, new) in [
+        (json!(["--send=never", "-v"]), "--send=allow", json!(["--send=allow", "-v"])),
+        (json!(["--send", "never", "-v"]), "--send=allow", json!(["--send=allow", "-v"])),
+        (json!(["-v"]), "--send=allow", json!(["-v", "--send=allow"])),
+        (json!(["--sandbox"]), "--send=allow", json!(["--send=allow"])),
+        (
+            json!(["--send=allow", "--max-chars=9000"]),
+            "--send=ask",
+            json!(["--send=ask", "--max-chars=9000"]),
+        ),
+        (json!(["--send=allow"]), "--read-only", json!(["--send=allow", "--read-only"])),
+    ] {
+        assert_eq!(args_over(&old, &[given]), new, "{old}");
+    }
 }
 
 #[test]
@@ -217,6 +204,31 @@ fn what_starts_the_bridge_goes_before_its_arguments_once() {
 }
 
 #[test]
+fn settings_name_uvx_in_its_cache_and_the_path_where_the_program_stays() {
+    let parent = tempfile::tempdir().unwrap();
+    let server = |folder: &str| {
+        let folder = parent.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("shared-inbox-mcp");
+        fs::hard_link(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program)
+            .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program).map(drop))
+            .unwrap();
+        let output = Command::new(program).args(["--sandbox", "config", "cursor"]).output().unwrap();
+        let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
+        settings["mcpServers"]["shared-inbox"].clone()
+    };
+    let package = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
+    let cached = server("uv/archive-v0/q-Byf2/bin");
+    assert_eq!((&cached["command"], &cached["args"]), (&"uvx".into(), &json!([package, "--sandbox"])));
+    for stays in ["uv/tools/shared-inbox-mcp/bin", "archive-videos/bin"] {
+        let stayed = server(stays);
+        let path = parent.path().join(stays).join("shared-inbox-mcp").canonicalize().unwrap();
+        assert_eq!(stayed["command"], path.to_str().unwrap());
+        assert_eq!(stayed["args"], json!(["--sandbox"]));
+    }
+}
+
+#[test]
 fn an_offer_is_made_once() {
     let args = |before: &str| {
         let after: Value = serde_json::from_str(&sandbox("claude-desktop", before).unwrap()).unwrap();
@@ -224,19 +236,4 @@ fn an_offer_is_made_once() {
     };
     assert_eq!(args("{}"), json!(["--sandbox", "--ask=browser"]));
     assert_eq!(args("{\"mcpServers\": {\"shared-inbox\": {}}}"), json!(["--sandbox"]));
-}
-
-#[test]
-fn a_key_in_a_file_is_not_copied_into_the_settings() {
-    let old = json!({ "args": ["--api-key-file=/k"], "env": { "SHARED_INBOX_API_KEY": "old" } });
-    let (new, changes) = over(program(), &old, &[]).unwrap();
-    assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
-    assert!(changes.contains("env: SHARED_INBOX_API_KEY was taken out"), "{changes}");
-}
-
-#[test]
-fn an_entry_of_another_shape_is_refused() {
-    for odd in [json!([]), json!({ "args": "x" }), json!({ "args": [1] }), json!({ "env": [] })] {
-        assert!(over(program(), &odd, &[]).is_err(), "{odd}");
-    }
 }

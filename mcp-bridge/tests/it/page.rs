@@ -2,160 +2,49 @@
 
 use std::time::Duration;
 
-use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap, redirect::Policy};
-use rmcp::model::{CallToolResponse, CallToolResult, ElicitRequestParams, InputRequest};
-use serde_json::{Value, json};
+use reqwest::{RequestBuilder, Response, StatusCode};
+use rmcp::model::CallToolResult;
+use serde_json::json;
 
-use crate::fixture::{
-    Answer, Client, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, is_error, params,
-    structured, text, until,
+use crate::{
+    fixture::{
+        Answer, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, assert_says, in_process,
+        is_error, params, text, until,
+    },
+    window::{BODY, Window, ask_on_page, http, link, reply},
 };
 
-pub(crate) const BODY: &str = "Hello Kim,\n\n<b>it</b> left today: https://shop.example/t?a=1&b=2";
-
-pub(crate) fn reply(fixture: &Fixture) -> Value {
-    fixture.reply(BODY)
-}
-
-/// A browser's window with the page.
-pub(crate) struct Window {
-    http: reqwest::Client,
-    url: String,
-    cookie: String,
-    token: String,
-    shown: String,
-    headers: HeaderMap,
-}
-
-pub(crate) fn http() -> reqwest::Client {
-    reqwest::Client::builder().redirect(Policy::none()).no_proxy().tls_certs_only([]).build().unwrap()
-}
-
-impl Window {
-    /// Follows a link to the page.
-    pub(crate) async fn open(url: &str) -> Self {
-        let page = http().get(url).send().await.unwrap();
-        assert_eq!(page.status(), StatusCode::OK);
-        Self::open_page(url, page).await
-    }
-
-    /// A window with the page that was loaded from this address.
-    pub(crate) async fn open_page(url: &str, page: Response) -> Self {
-        let mut window = Self::new(url.to_owned(), page.headers().clone());
-        window.read(page.text().await.unwrap());
-        window
-    }
-
-    /// A window for this address, with the cookie that these headers set.
-    pub(crate) fn new(url: String, headers: HeaderMap) -> Self {
-        let cookie = headers["set-cookie"].to_str().unwrap();
-        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-        let cookie = cookie.split(';').next().unwrap().to_owned();
-        Self { http: http(), url, cookie, token: String::new(), shown: String::new(), headers }
-    }
-
-    fn read(&mut self, shown: String) {
-        let token = shown.split("name=\"token\" value=\"").nth(1).unwrap_or_default();
-        self.token = token.split('"').next().unwrap().to_owned();
-        self.shown = shown;
-    }
-
-    /// Loads the page and keeps what it shows.
-    pub(crate) async fn load(&mut self) {
-        let shown = self.again().await;
-        self.read(shown);
-    }
-
-    pub(crate) fn origin(&self) -> &str {
-        self.url.rsplit_once('/').unwrap().0
-    }
-
-    /// The form as the browser sends it.
-    fn form(&self, answer: &str) -> RequestBuilder {
-        let body = format!("token={}&answer={answer}", self.token);
-        self.http
-            .post(&self.url)
-            .header("content-type", "application/x-www-form-urlencoded")
-            .header("origin", self.origin())
-            .header("cookie", format!("a=b; {}; consentother=no", self.cookie))
-            .body(body)
-    }
-
-    pub(crate) async fn press(&self, answer: &str) -> StatusCode {
-        self.form(answer).send().await.unwrap().status()
-    }
-
-    /// The page as it is now, in the same window.
-    pub(crate) async fn again(&self) -> String {
-        let request = self.http.get(&self.url).header("cookie", &self.cookie);
-        request.send().await.unwrap().text().await.unwrap()
-    }
-}
-
-/// A call that asks on the page, and the page's address.
-async fn asked(fixture: &Fixture, client: &Client, person: &Person, era: Era) -> (Option<String>, String) {
-    match era {
-        Older => {
-            until(async || person.questions().len() == 1).await;
-            (None, person.questions()[0].clone())
-        }
-        Newer => link(client.service.call_tool_once(params("reply", reply(fixture))).await.unwrap()),
-    }
-}
-
-/// The handle and the address of a question in the newer protocol.
-pub(crate) fn link(response: CallToolResponse) -> (Option<String>, String) {
-    let CallToolResponse::InputRequired(question) = response else {
-        panic!("expected a question, got {response:?}")
-    };
-    let Some(InputRequest::Elicitation(asked)) = question.input_requests.unwrap().remove("consent") else {
-        panic!("a question")
-    };
-    let ElicitRequestParams::UrlElicitationParams { url, .. } = asked.params else { panic!("a link") };
-    (question.request_state, url)
-}
-
 /// Makes the call, lets the person act on the page, and gives the result.
-async fn with_page(
-    fixture: &Fixture,
-    person: &Person,
-    era: Era,
-    act: impl AsyncFnOnce(&str),
-) -> CallToolResult {
-    let client = fixture.start_in_process(person, era, &[]).await;
-    match era {
+async fn with_page(person: &Person, era: Era, act: impl AsyncFnOnce(&str)) -> (Fixture, CallToolResult) {
+    let (fixture, person, client) = in_process(person.clone(), era, &[]).await;
+    let call = params("reply", reply(&fixture));
+    let result = match era {
         Older => {
             let acts = async {
-                let (_, url) = asked(fixture, &client, person, era).await;
-                act(&url).await;
+                until(async || person.questions().len() == 1).await;
+                act(&person.questions()[0]).await;
             };
-            tokio::join!(client.call("reply", reply(fixture)), acts).0
+            tokio::join!(client.call("reply", reply(&fixture)), acts).0
         }
         Newer => {
-            let (state, url) = asked(fixture, &client, person, era).await;
+            let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
             act(&url).await;
-            respond(fixture, &client, state, "accept").await
+            client.answer(call, &state.unwrap(), json!({ "action": "accept" })).await
         }
-    }
-}
-
-/// Tells the bridge in the newer protocol what became of its question.
-async fn respond(fixture: &Fixture, client: &Client, state: Option<String>, action: &str) -> CallToolResult {
-    let response = [("consent".to_owned(), json!({ "action": action }))];
-    let call = params("reply", reply(fixture)).with_request_state(state.unwrap());
-    client.call_once(call.with_input_responses(response.into())).await
+    };
+    (fixture, result)
 }
 
 #[tokio::test]
 async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(Answer::Yes);
-        let result = with_page(&fixture, &person, era, async |url| {
+        let (fixture, result) = with_page(&person, era, async |url| {
             let window = Window::open(url).await;
-            for shown in ["kim@customer.example", "&lt;b&gt;it&lt;/b&gt; left today", "Order 1042"] {
-                assert!(window.shown.contains(shown), "{shown} in {}", window.shown);
-            }
+            assert_says(
+                &window.shown,
+                &["kim@customer.example", "&lt;b&gt;it&lt;/b&gt; left today", "Order 1042"],
+            );
             person.clock.forward(Duration::from_secs(2));
             assert_eq!(window.press("send").await, StatusCode::SEE_OTHER);
             let end = window.again().await;
@@ -170,46 +59,9 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
 }
 
 #[tokio::test]
-async fn a_no_on_the_page_makes_nothing_and_holds() {
-    for era in ERAS {
-        let fixture = Fixture::new().await;
-        println!("{era:?}");
-        let person = Person::who_follows_links(Answer::Yes);
-        let result = with_page(&fixture, &person, era, async |url| {
-            let window = Window::open(url).await;
-            person.clock.forward(Duration::from_secs(2));
-            assert_eq!(window.press("refuse").await, StatusCode::SEE_OTHER);
-            assert!(window.again().await.contains("You said no"));
-            assert_eq!(window.press("send").await, StatusCode::GONE, "it is answered once");
-        })
-        .await;
-        assert_refused(&result, "declined");
-        assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
-    }
-}
-
-#[tokio::test]
-async fn an_answer_on_the_page_within_a_second_is_nobodys() {
-    for answer in ["send", "refuse"] {
-        let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Answer::Yes);
-        let result = with_page(&fixture, &person, Newer, async |url| {
-            let window = Window::open(url).await;
-            person.clock.forward(Duration::from_millis(900));
-            window.press(answer).await;
-        })
-        .await;
-        assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
-        assert!(text(&result).contains("less than a second"), "{}", text(&result));
-    }
-}
-
-#[tokio::test]
 async fn a_link_that_is_not_opened_sends_nothing() {
     for action in [Answer::No, Answer::Nothing] {
-        let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(action);
-        let client = fixture.start_in_process(&person, Older, &[]).await;
+        let (fixture, person, client) = in_process(Person::who_follows_links(action), Older, &[]).await;
         let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result), "{action:?}: {}", text(&result));
         let page = http().get(&person.questions()[0]).send().await.unwrap().text().await.unwrap();
@@ -217,12 +69,11 @@ async fn a_link_that_is_not_opened_sends_nothing() {
         assert_eq!(fixture.mails().await, Mails::none());
     }
     for action in ["decline", "cancel"] {
-        let fixture = Fixture::new().await;
-        let person = Person::who_follows_links(Answer::Yes);
-        let client = fixture.start_in_process(&person, Newer, &[]).await;
-        let (state, url) = asked(&fixture, &client, &person, Newer).await;
+        let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
+        let call = params("reply", reply(&fixture));
+        let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
         person.clock.forward(Duration::from_secs(2));
-        let result = respond(&fixture, &client, state, action).await;
+        let result = client.answer(call, &state.unwrap(), json!({ "action": action })).await;
         assert!(is_error(&result), "{action}: {}", text(&result));
         let page = http().get(&url).send().await.unwrap().text().await.unwrap();
         assert!(page.contains("taken back"), "{action}: {page}");
@@ -232,12 +83,10 @@ async fn a_link_that_is_not_opened_sends_nothing() {
 
 #[tokio::test]
 async fn a_cancelled_call_withdraws_the_page() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Answer::Yes);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Older, &[]).await;
     let call = client.start(params("reply", reply(&fixture))).await;
-    let (_, url) = asked(&fixture, &client, &person, Older).await;
-    let window = Window::open(&url).await;
+    until(async || person.questions().len() == 1).await;
+    let window = Window::open(&person.questions()[0]).await;
     person.clock.forward(Duration::from_secs(2));
     call.cancel(None).await.unwrap();
     until(async || window.again().await.contains("taken back")).await;
@@ -246,21 +95,20 @@ async fn a_cancelled_call_withdraws_the_page() {
 }
 
 #[tokio::test]
-async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
-    for (first, second, truth, lie) in [
-        ("send", "refuse", "The email goes out", "Nothing was sent"),
-        ("refuse", "send", "You said no", "goes out"),
-    ] {
-        let fixture = Fixture::new().await;
+async fn a_page_is_answered_once_and_every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
+    let today = shared_inbox::Timestamp::now().to_string()[..10].to_owned();
+    for (era, (first, second, truth, lie)) in ERAS.into_iter().flat_map(|era| {
+        let sent = ("send", "refuse", "The email goes out", "Nothing was sent");
+        [sent, ("refuse", "send", "You said no", "goes out")].map(|answers| (era, answers))
+    }) {
         let person = Person::who_follows_links(Answer::Yes);
-        with_page(&fixture, &person, Newer, async |url| {
+        let (fixture, result) = with_page(&person, era, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_secs(2));
             assert_eq!(window.press(first).await, StatusCode::SEE_OTHER);
             let pressed = window.form(second).send().await.unwrap();
             assert_eq!(pressed.status(), StatusCode::GONE);
             let wrong = window.form(second).body("token=0&answer=send").send().await.unwrap();
-            let today = shared_inbox::Timestamp::now().to_string()[..10].to_owned();
             for shown in [pressed.text().await.unwrap(), window.again().await] {
                 assert!(shown.contains(truth) && !shown.contains(lie), "{first}, then {second}: {shown}");
                 assert!(shown.contains(&format!("<time datetime=\"{today}T")), "{shown}");
@@ -269,6 +117,10 @@ async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
             assert!(!wrong.contains("Nothing was sent"), "it does not say what it does not know: {wrong}");
         })
         .await;
+        if first == "refuse" {
+            assert_refused(&result, "declined");
+            assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
+        }
     }
 }
 
@@ -287,17 +139,18 @@ async fn the_page_shows_who_asks_what_it_answers_why_it_is_risky_and_how_long_th
     let (_, url) = link(client.service.call_tool_once(params("request_documents", call)).await.unwrap());
     person.clock.forward(Duration::from_secs(60));
     let window = Window::open(&url).await;
-    for shown in [
-        "<strong><bdi>test</bdi></strong>",
-        "Order 1042",
-        "Where is my order?",
-        "The domain is two days old",
-        "It asks for &lt;b&gt;bank&lt;/b&gt; details",
-        "4 minutes",
-        "has letters beyond a to z",
-    ] {
-        assert!(window.shown.contains(shown), "{shown} in {}", window.shown);
-    }
+    assert_says(
+        &window.shown,
+        &[
+            "<strong><bdi>test</bdi></strong>",
+            "Order 1042",
+            "Where is my order?",
+            "The domain is two days old",
+            "It asks for &lt;b&gt;bank&lt;/b&gt; details",
+            "4 minutes",
+            "has letters beyond a to z",
+        ],
+    );
 }
 
 /// Tries everything that another page or program could do without the person, then leaves the question as it was.
@@ -358,9 +211,8 @@ async fn attack(url: &str, window: &Window, person: &Person) {
 
 #[tokio::test]
 async fn nobody_but_the_window_that_opened_it_can_answer() {
-    let fixture = Fixture::new().await;
     let person = Person::who_follows_links(Answer::Yes);
-    let result = with_page(&fixture, &person, Newer, async |url| {
+    let (fixture, result) = with_page(&person, Newer, async |url| {
         let window = Window::open(url).await;
         attack(url, &window, &person).await;
         assert_eq!(window.press("refuse").await, StatusCode::SEE_OTHER, "the question is still open");
@@ -372,15 +224,13 @@ async fn nobody_but_the_window_that_opened_it_can_answer() {
 
 #[tokio::test]
 async fn the_page_loads_runs_and_frames_nothing() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Answer::Yes);
-    let client = fixture.start_in_process(&person, Newer, &[]).await;
-    let (_, url) = asked(&fixture, &client, &person, Newer).await;
-    let window = Window::open(&url).await;
+    let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
     let policy = window.headers["content-security-policy"].to_str().unwrap();
-    for rule in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"] {
-        assert!(policy.contains(rule), "{policy}");
-    }
+    assert_says(
+        policy,
+        &["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"],
+    );
     assert!(!policy.contains("unsafe"), "{policy}");
     assert_eq!(window.headers["x-frame-options"], "DENY");
     assert_eq!(window.headers["cache-control"], "no-store");
@@ -389,11 +239,8 @@ async fn the_page_loads_runs_and_frames_nothing() {
 
 #[tokio::test]
 async fn a_page_that_nobody_answers_ends_after_five_minutes() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Answer::Yes);
-    let client = fixture.start_in_process(&person, Newer, &[]).await;
-    let (_, url) = asked(&fixture, &client, &person, Newer).await;
-    let window = Window::open(&url).await;
+    let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
     person.clock.forward(Duration::from_secs(300));
     until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);

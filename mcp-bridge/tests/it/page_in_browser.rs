@@ -1,123 +1,22 @@
-//! The page in the person's browser: how it is opened, and what they see there.
+//! How the page gets into the person's browser: by a private file, which opens it.
 
-use std::{fs, path::Path, time::Duration};
-
-use rmcp::model::CallToolResult;
-use serde_json::{Value, json};
-use shared_inbox_mock::{Effect, FaultRule};
-use shared_inbox_tests::peers;
-
-use crate::{
-    browser::{opened_file, opener, start_with_browser},
-    fixture::{
-        Answer, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, connect, params,
-        structured, text, until,
-    },
-    page::{BODY, Window, link, reply},
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
-/// A person at a real browser, which the bridge opens: what they see, and the call's result.
-async fn at_a_browser(
-    fixture: &Fixture,
-    browser: &peers::Browser,
-    call: Value,
-    answer: &str,
-    shots: &Path,
-) -> (CallToolResult, Value) {
-    let folder = tempfile::tempdir().unwrap();
-    let opened = opener(folder.path(), "");
-    let mut person = Person::who(Answer::CannotBeAsked);
-    person.client = "claude-ai";
-    let client = start_with_browser(fixture, folder.path(), &person).await;
-    let pressed = async {
-        let file = format!("file://{}", opened_file(&opened).await);
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
-        let mut command = tokio::process::Command::from(browser.script(&script));
-        command.args([&file, answer]).arg(shots).kill_on_drop(true);
-        let output = command.output().await.unwrap();
-        assert!(output.status.success(), "{answer}: {}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
-    };
-    tokio::join!(client.call("reply", call), pressed)
-}
+use serde_json::json;
 
-#[tokio::test]
-#[ignore = "needs a browser"]
-async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_button() {
-    let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
-    let shots = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for answer in ["send", "refuse"] {
-        let fixture = Fixture::new().await;
-        let (result, seen) = at_a_browser(&fixture, &browser, reply(&fixture), answer, shots).await;
-        assert_eq!(seen["text"], BODY, "{answer}: the mail is shown as text");
-        assert_eq!(seen["errors"], json!([]), "{answer}");
-        assert_eq!(seen["axe"], json!([]), "{answer}: the page is for everyone");
-        let attacks = json!({ "frame": "refused", "fetch": "refused", "form": "refused" });
-        assert_eq!(seen["attacks"], attacks, "{answer}");
-        let (end, other) = (seen["end"].as_str().unwrap(), seen["other"].as_str().unwrap());
-        let mails = fixture.mails().await;
-        let (truth, lie) = if answer == "send" {
-            assert_done(&result);
-            assert_eq!(mails, Mails::sent(BODY));
-            ("goes out at", "Nothing was sent")
-        } else {
-            assert_refused(&result, "declined");
-            assert_eq!(mails, Mails::none());
-            ("You said no", "goes out")
-        };
-        for shown in [end, other] {
-            assert!(shown.contains(truth) && shown.contains("Decided at") && !shown.contains(lie), "{shown}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let pictures = root.join("docs/consent");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
-        fs::create_dir_all(&pictures).unwrap();
-        let shots = tempfile::tempdir().unwrap();
-        let fixture = Fixture::with(|mail| {
-            mail.text = "Hello,\n\nwhere is my order? It should have been here on Monday.\n\nKim".into();
-            mail.risk = Some("phishing".into());
-            mail.risk_reasons = vec!["The sender's domain is two days old".into()];
-        })
-        .await;
-        let body = "Hello Kim,\n\nyour order left us this morning and will be with you on Thursday.\n\nBest wishes\nAnna";
-        let call = json!({ "id": fixture.conversation, "body": body, "send": true });
-        at_a_browser(&fixture, &browser, call, "send", shots.path()).await;
-        let keep = |shot: &str, name: &str| {
-            let from = shots.path().join(format!("page-{shot}.png"));
-            fs::copy(from, pictures.join(format!("{name}.png"))).unwrap();
-        };
-        keep("light", "question-light");
-        keep("send", "decided-light");
-        // Read for the question and when the yes comes, and not once more after the response was lost.
-        let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/*");
-        let reads =
-            FaultRule::new(Effect::status(404)).method("GET").path("/conversations/*").always().skip(2);
-        for rule in [lost, reads] {
-            fixture.mock.control().add_fault(rule).await.unwrap();
-        }
-        let call =
-            json!({ "id": fixture.conversation, "body": body.replace("Thursday", "Friday"), "send": true });
-        let (_, shown) = at_a_browser(&fixture, &browser, call, "send", shots.path()).await;
-        assert!(shown["end"].as_str().unwrap().contains("not known"), "{shown}");
-        keep("send", "unknown-light");
-    }
-    for page in ["docs/safety.md", "mcp-bridge/README.md"] {
-        let shown = fs::read_to_string(root.join(page)).unwrap();
-        let names: Vec<_> =
-            shown.split("consent/").skip(1).filter_map(|rest| rest.split(".png").next()).collect();
-        assert!(!names.is_empty(), "{page} shows the page");
-        for name in names {
-            let picture = fs::read(pictures.join(format!("{name}.png"))).unwrap();
-            assert!(picture.starts_with(b"\x89PNG") && picture.len() < 200_000, "{name}: {}", picture.len());
-        }
-    }
-}
+use crate::{
+    browser::{address_and_secret, opened_file, opener, start_with_browser},
+    fixture::{
+        Answer, Fixture, Mails, Newer, Older, Person, assert_refused, connect, in_process, params,
+        structured, text, until,
+    },
+    window::{BODY, Window, http, link, reply},
+};
 
 #[tokio::test]
 async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() {
@@ -138,33 +37,19 @@ async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() 
 
 #[tokio::test]
 async fn the_second_in_which_no_answer_counts_begins_when_the_question_is_shown() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_follows_links(Answer::Yes);
-    let client = fixture.start_in_process(&person, Newer, &[]).await;
-    let (state, url) = link(client.service.call_tool_once(params("reply", reply(&fixture))).await.unwrap());
-    // Long after it was asked, and too soon after it was shown.
-    person.clock.forward(Duration::from_secs(60));
-    let window = Window::open(&url).await;
-    person.clock.forward(Duration::from_millis(900));
-    window.press("send").await;
-    let response = [("consent".to_owned(), json!({ "action": "accept" }))];
-    let call = params("reply", reply(&fixture)).with_request_state(state.unwrap());
-    let result = client.call_once(call.with_input_responses(response.into())).await;
-    assert!(text(&result).contains("less than a second"), "{}", text(&result));
-    assert_eq!(fixture.mails().await, Mails::draft(BODY));
-}
-
-#[tokio::test]
-async fn another_site_does_not_use_up_the_secret_of_the_file() {
-    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
-    let opened = opener(folder.path(), "");
-    let client = start_with_browser(&fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await;
-    let call = client.start(params("reply", reply(&fixture))).await;
-    let file = opened_file(&opened).await;
-    let foreign = Window::enter(&file, "http://evil.example").await.err();
-    assert_eq!(foreign.map(|status| status.as_u16()), Some(403));
-    assert!(Window::enter(&file, "null").await.is_ok(), "the file itself can use it");
-    call.cancel(None).await.unwrap();
+    for answer in ["send", "refuse"] {
+        let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
+        let call = params("reply", reply(&fixture));
+        let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
+        // Long after it was asked, and too soon after it was shown.
+        person.clock.forward(Duration::from_secs(60));
+        let window = Window::open(&url).await;
+        person.clock.forward(Duration::from_millis(900));
+        window.press(answer).await;
+        let result = client.answer(call, &state.unwrap(), json!({ "action": "accept" })).await;
+        assert!(text(&result).contains("less than a second"), "{}", text(&result));
+        assert_eq!(fixture.mails().await, Mails::draft(BODY));
+    }
 }
 
 #[tokio::test]
@@ -192,35 +77,70 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
 }
 
 #[tokio::test]
-#[cfg(target_os = "linux")]
-async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_live_one_needs_is_not() {
+async fn the_file_is_its_owners_alone_brings_one_browser_in_and_is_gone_with_its_folder_when_it_was_used() {
     let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
-    opener(home.path(), "");
-    // One that a killed bridge left among the temporary files, and a link by which another file would be removed.
-    let leftover = home.path().join("tmp/shared-inbox-question-4000000-a");
-    let elsewhere = home.path().join("tmp/elsewhere");
-    for folder in [&leftover, &elsewhere] {
+    let opened = opener(home.path(), "");
+    let client = start_with_browser(&fixture, home.path(), &Person::who(Answer::CannotBeAsked)).await;
+    let _call = client.start(params("reply", reply(&fixture))).await;
+    let file = opened_file(&opened).await;
+    let folder = Path::new(&file).parent().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(folder), mode(file.as_ref())), (0o700, 0o600));
+
+    // Nothing but a window that the file opened may bring its secret.
+    let (address, secret) = address_and_secret(&file);
+    for (name, value) in [
+        ("host", "evil.example"),
+        ("content-type", "text/plain"),
+        ("sec-fetch-dest", "iframe"),
+        ("sec-fetch-mode", "no-cors"),
+        ("origin", "http://evil.example"),
+        ("origin", "https://127.0.0.1:4000"),
+    ] {
+        let form = http().post(&address).body(format!("secret={secret}"));
+        let form = form.header("content-type", "application/x-www-form-urlencoded").header("origin", "null");
+        let mut request = form.build().unwrap();
+        request.headers_mut().insert(name, value.parse().unwrap());
+        assert_eq!(http().execute(request).await.unwrap().status(), 403, "{name}: {value}");
+    }
+    assert!(Window::from_file(&file).await.is_ok(), "the secret was not used up");
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn leftovers_are_removed_but_nothing_that_lives_is_linked_or_is_not_ours() {
+    let (home, elsewhere, fixture) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), Fixture::new().await);
+    let at = |name: &str| home.path().join(format!("shared-inbox-question-{name}"));
+    let (mine, temporary) =
+        (home.path().join("mine"), home.path().join("tmp/shared-inbox-question-4000000-a"));
+    fs::write(elsewhere.path().join("open.html"), "").unwrap();
+    symlink(elsewhere.path(), at("linked")).unwrap();
+    for folder in [&at("empty"), &at("links"), &at("left"), &at("more"), &mine, &temporary] {
         fs::create_dir_all(folder).unwrap();
+    }
+    for folder in [&at("left"), &at("more"), &mine, &temporary] {
         fs::write(folder.join("open.html"), "").unwrap();
     }
-    std::os::unix::fs::symlink(&elsewhere, home.path().join("shared-inbox-question-4000000-b")).unwrap();
-    let folders = || {
-        let all = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap());
-        let all = all.filter(|entry| entry.file_type().unwrap().is_dir() && entry.file_name() != "tmp");
-        all.map(|entry| entry.path()).collect::<std::collections::BTreeSet<_>>()
-    };
+    fs::write(at("more").join("preview.txt"), "").unwrap();
+    symlink(elsewhere.path().join("open.html"), at("links").join("open.html")).unwrap();
+    let opened = opener(home.path(), "");
     let person = Person::who(Answer::CannotBeAsked);
-    let ask = async |body: &str, count: usize| {
+    let ask = async |body: &str| {
+        _ = fs::remove_file(&opened);
         let client = start_with_browser(&fixture, home.path(), &person).await;
         let call = client.start(params("reply", fixture.reply(body))).await;
-        until(async || folders().len() == count).await;
-        (client, call)
+        (client, call, PathBuf::from(opened_file(&opened).await))
     };
-    let _live = ask("From a bridge that lives", 1).await;
-    let lives = folders();
-    ask("From a bridge that is killed", 2).await.0.kill().await;
-    assert_eq!(folders().len(), 2);
+    let (_live, _call, living) = ask("From a bridge that lives").await;
+    let (killed, _, left) = ask("From a bridge that is killed").await;
+    killed.kill().await;
+    assert!(left.exists());
     let _next = start_with_browser(&fixture, home.path(), &person).await;
-    until(async || folders() == lives && !leftover.exists()).await;
-    assert!(elsewhere.join("open.html").exists(), "links are not followed");
+    let removed = [left, at("left"), at("empty"), temporary];
+    until(async || removed.iter().all(|one| !one.exists())).await;
+    assert!(at("more").join("preview.txt").exists() && mine.join("open.html").exists());
+    assert!(elsewhere.path().join("open.html").exists(), "links are not followed");
+    assert!(living.exists(), "a bridge that lives needs its own");
 }

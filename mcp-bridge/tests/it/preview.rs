@@ -3,7 +3,7 @@
 use rmcp::model::CallToolResponse;
 use serde_json::{Value, json};
 
-use crate::fixture::{Answer, Fixture, Newer, Older, Person, params, structured, text};
+use crate::fixture::{Answer, Fixture, Newer, Older, Person, in_process, params, structured, text};
 
 /// The question about this call.
 async fn question(fixture: &Fixture, tool: &'static str, call: Value) -> String {
@@ -98,8 +98,7 @@ async fn only_an_accepted_form_with_the_box_ticked_is_a_yes() {
         (json!({ "action": "yes", "content": { "send": true } }), false),
         (json!(true), false),
     ] {
-        let (fixture, person) = (Fixture::new().await, Person::who(Answer::Yes));
-        let client = fixture.start_in_process(&person, Newer, &[]).await;
+        let (fixture, person, client) = in_process(Person::who(Answer::Yes), Newer, &[]).await;
         let call = || params("reply", fixture.reply("Hello"));
         let asked = client.service.call_tool_once(call()).await.unwrap();
         let CallToolResponse::InputRequired(asked) = asked else { panic!("{asked:?}") };

@@ -12,7 +12,7 @@ use crate::{
     consent::{BODY, reply},
     fixture::{
         Answer, ERAS, Fixture, LeapingClock, Mails, Newer, Older, Person, assert_done, assert_refused,
-        is_error, params, structured, text, until,
+        call_gives_up, hanging, in_process, is_error, params, structured, text, until,
     },
     wire::under_way,
 };
@@ -21,9 +21,7 @@ use crate::{
 async fn an_answer_within_a_second_is_nobodys_and_makes_a_draft() {
     for era in ERAS {
         for says in [Answer::Yes, Answer::No, Answer::YesWithoutTick, Answer::Nothing] {
-            let fixture = Fixture::new().await;
-            let person = Person::who_is_not_there(says);
-            let client = fixture.start_in_process(&person, era, &[]).await;
+            let (fixture, person, client) = in_process(Person::who_is_not_there(says), era, &[]).await;
             let result = client.call("reply", reply(&fixture)).await;
             assert!(!is_error(&result), "{era:?} {says:?}: {}", text(&result));
             assert_eq!(structured(&result)["status"], "draft", "{era:?} {says:?}");
@@ -41,9 +39,7 @@ async fn an_answer_within_a_second_is_nobodys_and_makes_a_draft() {
 async fn a_no_holds_for_what_the_person_saw_however_it_is_dressed() {
     for (era, says) in ERAS.into_iter().flat_map(|era| [(era, Answer::No), (era, Answer::YesWithoutTick)]) {
         println!("{era:?}, {says:?}");
-        let fixture = Fixture::new().await;
-        let person = Person::who(says);
-        let client = fixture.start_in_process(&person, era, &[]).await;
+        let (fixture, person, client) = in_process(Person::who(says), era, &[]).await;
         assert_refused(&client.call("reply", reply(&fixture)).await, "declined");
         let mut with_summary = reply(&fixture);
         with_summary["summary"] = "Please".into();
@@ -73,9 +69,7 @@ async fn a_no_holds_for_what_the_person_saw_however_it_is_dressed() {
 
 #[tokio::test]
 async fn a_hundred_variants_open_three_questions() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), Older, &[]).await;
     let variant = |fixture: &Fixture, i: usize| params("reply", fixture.reply(&format!("Variant {i}")));
     let mut open = Vec::new();
     for i in 0..3 {
@@ -93,8 +87,7 @@ async fn a_hundred_variants_open_three_questions() {
     assert_eq!(person.questions().len(), 3);
     assert_eq!(fixture.mails().await.sent.len(), 3);
 
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::Yes), Newer, &[]).await;
+    let (fixture, _, client) = in_process(Person::who(Answer::Yes), Newer, &[]).await;
     for i in 0..5 {
         match client.service.call_tool_once(variant(&fixture, i)).await.unwrap() {
             CallToolResponse::InputRequired(_) => assert!(i < 3),
@@ -108,9 +101,7 @@ async fn a_hundred_variants_open_three_questions() {
 
 #[tokio::test]
 async fn calls_that_look_the_same_wait_for_one_answer() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), Older, &[]).await;
     let first = client.start(params("reply", reply(&fixture))).await;
     until(async || person.clock.waiting() == 4).await;
     let mut same = reply(&fixture);
@@ -129,35 +120,14 @@ async fn calls_that_look_the_same_wait_for_one_answer() {
 }
 
 #[tokio::test]
-async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
-    let later = async {
-        until(async || person.clock.waiting() == 4).await;
-        person.clock.forward(Duration::from_secs(45));
-    };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), later);
-    assert_refused(&result, "has not answered");
-    assert_eq!(fixture.mails().await, Mails::none());
-    person.answers.add_permits(1);
-    until(async || !fixture.mock.control().jobs().await.is_empty()).await;
-    let again = client.call("reply", reply(&fixture)).await;
-    assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
-    assert_eq!(person.questions().len(), 1);
-    assert_eq!(fixture.mails().await, Mails::sent(BODY));
-}
-
-#[tokio::test]
 async fn a_call_that_ends_while_a_yes_is_acted_upon_does_not_say_that_nobody_answered() {
     let (file, fixture) = (AuditFile::new(), Fixture::new().await);
     let person = Person::who_takes_time(Answer::Yes);
     let client = fixture.start_in_process(&person, Older, &[&file.option()]).await;
     let later = async {
         until(async || person.clock.waiting() == 4).await;
-        let hanging = Effect::delay(Duration::ZERO).delayed(Duration::from_secs(60));
-        let hanging = FaultRule::new(hanging).method("GET").path("/conversations/*");
-        fixture.mock.control().add_fault(hanging).await.unwrap();
+        let hanging = FaultRule::new(hanging()).method("GET").path("/conversations/*");
+        fixture.fault(hanging).await;
         person.answers.add_permits(1);
         under_way(&fixture.mock).await;
         person.clock.forward(Duration::from_secs(45));
@@ -179,7 +149,7 @@ async fn a_question_that_was_asked_late_outlives_its_call_too() {
     client.call("list_mailboxes", json!({})).await;
     let busy = Effect::status(503).header("retry-after", "20");
     let busy = FaultRule::new(busy).method("GET").path("/conversations/*");
-    fixture.mock.control().add_fault(busy).await.unwrap();
+    fixture.fault(busy).await;
     let begun = person.clock.now();
     let later = async {
         until(async || person.clock.waiting() == 4).await;
@@ -197,14 +167,8 @@ async fn a_question_that_was_asked_late_outlives_its_call_too() {
 
 #[tokio::test]
 async fn a_question_that_nobody_answers_ends_after_five_minutes() {
-    let fixture = Fixture::new().await;
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = fixture.start_in_process(&person, Older, &[]).await;
-    let later = async {
-        until(async || person.clock.waiting() == 4).await;
-        person.clock.forward(Duration::from_secs(45));
-    };
-    tokio::join!(client.call("reply", reply(&fixture)), later);
+    let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), Older, &[]).await;
+    tokio::join!(client.call("reply", reply(&fixture)), call_gives_up(&person));
     person.clock.forward(Duration::from_secs(255));
     until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
     assert_eq!(fixture.mails().await, Mails::none());

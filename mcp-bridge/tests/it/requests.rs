@@ -82,12 +82,3 @@ async fn a_list_tells_the_inbox_of_all_that_it_shows() {
     client.call("list_conversations", json!({})).await;
     assert_eq!(cost(&fixture, &client, "set_status", json!({ "status": "closed" })).await, 1);
 }
-
-#[tokio::test]
-async fn every_status_costs_four_requests() {
-    let fixture = Fixture::new().await;
-    let client = warm(&fixture, &Person::who(Answer::No), Era::Newer, &[]).await;
-    fixture.mock.control().clear_requests().await;
-    client.call("list_conversations", json!({ "view": "any", "q": "order" })).await;
-    assert_eq!(fixture.mock.control().requests().await.len(), 4);
-}

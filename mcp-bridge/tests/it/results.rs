@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
-use shared_inbox::{Conversation, Scope, Status, retry::RetryPolicy};
+use shared_inbox::{Scope, Status, retry::RetryPolicy};
 use shared_inbox_mock::{
     Effect, FaultRule, InboundMail,
     world::{NewMailbox, NewUser},
 };
 
 use crate::fixture::{
-    Answer, Client, ERAS, Fixture, Newer, Person, assert_done, assert_refused, connect, is_error, items,
-    structured, text,
+    Answer, Client, ERAS, Fixture, Newer, Person, assert_done, assert_lacks, assert_refused, assert_says,
+    connect, in_process, is_error, items, structured, text,
 };
 
 /// Calls a tool on the fixture's conversation.
@@ -22,18 +22,11 @@ async fn call(client: &Client, fixture: &Fixture, tool: &'static str, mut input:
     client.call(tool, input).await
 }
 
-/// The fixture's conversation as it is now.
-async fn now(fixture: &Fixture) -> Conversation {
-    fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap()
-}
-
 #[tokio::test]
 async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_done() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Newer, &[]).await;
     for (tool, arguments, said) in [
         ("tag_conversation", json!({ "id": "cnv_1", "tags": ["vip"] }), "`tags`; did you mean `add`?"),
-        ("list_conversations", json!({ "status": "closed" }), "`status`; did you mean `view`?"),
         ("search_documents", json!({ "query": "invoice" }), "`query`; did you mean `q`?"),
         (
             "add_note",
@@ -46,9 +39,6 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
             "`documents[0].name`; did you mean `documents[0].label`?",
         ),
         ("add_note", json!({ "conversation_id": "cnv_1" }), "`conversation_id`; did you mean `id`?"),
-        ("add_note", json!({ "id": "cnv_1", "note": "x" }), "`note`; did you mean `body`?"),
-        ("assign_conversation", json!({ "id": "cnv_1", "assignee": "me" }), "`assignee`; did you mean `to`?"),
-        ("record_sent", json!({ "message_id": "x" }), "`message_id`; did you mean `messageId`?"),
         ("reply", json!({ "id": "cnv_1", "boddy": "x" }), "`boddy`; did you mean `body`?"),
         ("list_tags", json!({ "q": 1 }), "The tool takes no arguments."),
         (
@@ -68,35 +58,21 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
 }
 
 #[tokio::test]
-async fn a_call_that_would_change_nothing_does_not_say_that_it_did() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
+async fn a_change_names_what_is_so_now_and_one_that_would_change_nothing_is_refused() {
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Newer, &[]).await;
     for nothing in [json!({}), json!({ "add": [], "remove": [] }), json!({ "add": null })] {
         assert_refused(&call(&client, &fixture, "tag_conversation", nothing).await, "`add` or `remove`");
     }
-}
-
-#[tokio::test]
-async fn a_change_of_tags_names_the_tags_that_were_changed() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
     let result = call(&client, &fixture, "tag_conversation", json!({ "add": ["vip", "needs review"] })).await;
     assert_eq!(text(&result), format!("{} has \"vip\", \"needs review\" now.", fixture.conversation));
-    let result =
-        call(&client, &fixture, "tag_conversation", json!({ "add": ["late"], "remove": ["vip"] })).await;
+    let tags = json!({ "add": ["late"], "remove": ["vip"] });
+    let result = call(&client, &fixture, "tag_conversation", tags).await;
     let said = format!("{} has \"late\" and no longer has \"vip\" now.", fixture.conversation);
     assert_eq!(text(&result), said);
     assert_eq!(structured(&result), &json!({ "ok": true, "added": ["late"], "removed": ["vip"] }));
-    assert_eq!(now(&fixture).await.tags, ["needs review", "late"]);
-}
-
-#[tokio::test]
-async fn a_change_of_status_names_the_status() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
+    assert_eq!(fixture.now().await.tags, ["needs review", "late"]);
     let result = call(&client, &fixture, "set_status", json!({ "status": "closed" })).await;
-    let said = format!("{} is closed now.", fixture.conversation);
-    assert!(text(&result).starts_with(&said), "{}", text(&result));
+    assert_says(text(&result), &[&format!("{} is closed now.", fixture.conversation)]);
     assert_eq!(structured(&result)["status"], "closed");
 }
 
@@ -114,7 +90,7 @@ async fn a_conversation_is_assigned_to_whoever_is_called_so() {
         let said = format!("{} is assigned to \"{name}\" now.", fixture.conversation);
         assert!(text(&result).starts_with(&said), "{to}: {}", text(&result));
         assert_eq!(structured(&result)["assignee"]["name"], name, "{to}");
-        assert_eq!(now(&fixture).await.assignee.unwrap().name, name, "{to}");
+        assert_eq!(fixture.now().await.assignee.unwrap().name, name, "{to}");
     }
     for to in [anna.to_string(), format!("user:{anna}")] {
         let result = assign(json!(to)).await;
@@ -180,7 +156,10 @@ async fn every_status_is_listed_at_once_with_view_any() {
     }
     for arguments in [&[][..], &["--mailbox=orders@shop.example"]] {
         let client = fixture.start_in_process(&Person::who(Answer::No), Newer, arguments).await;
+        client.call("list_mailboxes", json!({})).await;
+        fixture.mock.control().clear_requests().await;
         let result = client.call("list_conversations", json!({ "view": "any" })).await;
+        assert_eq!(fixture.mock.control().requests().await.len(), 4, "{arguments:?}");
         let listed: Vec<_> = items(&result).iter().map(|c| c["id"].as_str().unwrap()).collect();
         assert_eq!(listed, [&*ids[2], &ids[1], &ids[0], &fixture.conversation], "newest first");
         let result =
@@ -214,9 +193,7 @@ async fn errors_speak_of_tools_and_never_of_paths() {
             let result = client.call(tool, arguments).await;
             let text = text(&result);
             assert!(is_error(&result) && text.contains(said), "{tool} {status}: {text}");
-            for path in ["GET", "POST", "/conversations", "/me", "/tags", "/api"] {
-                assert!(!text.contains(path), "{tool} {status}: {path} in {text}");
-            }
+            assert_lacks(&text, &["GET", "POST", "/conversations", "/me", "/tags", "/api"]);
         }
     }
 }
@@ -259,28 +236,17 @@ async fn instructions_and_arguments_say_what_holds_for_the_key_and_the_settings(
     let drafting = fixture.key(&[Scope::Read, Scope::Draft]).await;
     let sending = fixture.key(&[Scope::Read, Scope::Send]).await;
     let all = fixture.mock.live_key();
+    let (no, cannot, nobody) = (Answer::No, Answer::CannotBeAsked, "You cannot write to customers");
     for (key, says, argument, instructions, send) in [
-        (
-            all,
-            Answer::No,
-            "--send=ask",
-            "the person who uses this client has agreed",
-            Some("asks the person"),
-        ),
-        (all, Answer::No, "--ask=browser", "agreed on a page in their browser", Some("asks the person")),
-        (all, Answer::No, "--send=allow", "go out without a question", Some("emails the customer")),
-        (all, Answer::No, "--send=never", "Nothing is sent", Some("a draft either way")),
-        (all, Answer::CannotBeAsked, "--send=ask", "cannot ask a person", Some("a draft either way")),
-        (all, Answer::No, "--read-only", "You cannot write to customers", None),
-        (&reading, Answer::No, "--send=ask", "You cannot write to customers", None),
-        (&drafting, Answer::No, "--send=ask", "You cannot send", Some("may not send")),
-        (
-            &sending,
-            Answer::CannotBeAsked,
-            "--send=ask",
-            "You cannot write to customers",
-            Some("may not send"),
-        ),
+        (all, no, "--send=ask", "the person who uses this client has agreed", "asks the person"),
+        (all, no, "--ask=browser", "agreed on a page in their browser", "asks the person"),
+        (all, no, "--send=allow", "go out without a question", "emails the customer"),
+        (all, no, "--send=never", "Nothing is sent", "a draft either way"),
+        (all, cannot, "--send=ask", "cannot ask a person", "a draft either way"),
+        (all, no, "--read-only", nobody, ""),
+        (&reading, no, "--send=ask", nobody, ""),
+        (&drafting, no, "--send=ask", "You cannot send", "may not send"),
+        (&sending, cannot, "--send=ask", nobody, "may not send"),
     ] {
         for era in ERAS {
             let mut command = fixture.program();
@@ -294,24 +260,9 @@ async fn instructions_and_arguments_say_what_holds_for_the_key_and_the_settings(
             let reply = tools.iter().find(|tool| tool.name == "reply");
             let described =
                 reply.map(|tool| tool.input_schema["properties"]["send"]["description"].to_string());
-            assert_eq!(described.is_some(), send.is_some());
-            let fits = described.iter().zip(send).all(|(described, send)| described.contains(send));
-            assert!(fits, "{described:?}");
+            assert_eq!(described.is_some(), !send.is_empty());
+            assert_says(&described.unwrap_or_default(), &[send]);
         }
-    }
-}
-
-#[tokio::test]
-async fn a_draft_says_once_that_a_person_approves_it_and_a_repeat_names_it() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_in_process(&Person::who(Answer::No), Newer, &[]).await;
-    let first = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
-    assert_eq!(text(&first).matches("approv").count(), 1, "{}", text(&first));
-    let again = call(&client, &fixture, "reply", json!({ "body": "On its way" })).await;
-    for said in
-        [structured(&first)["messageId"].as_str().unwrap(), "repeats a call of a few minutes ago at most"]
-    {
-        assert!(text(&again).contains(said), "{said} in {}", text(&again));
     }
 }
 

@@ -17,7 +17,9 @@ fn sources(folder: &Path, into: &mut String) {
 fn every_test_that_the_page_on_safety_names_exists() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut tests = String::new();
-    sources(&own.join("tests/it"), &mut tests);
+    for folder in ["tests/it", "../tests/peers/bridge"] {
+        sources(&own.join(folder), &mut tests);
+    }
     let page = fs::read_to_string(own.join("../docs/safety.md")).unwrap();
     let table = page.split("## Who can do what").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut claims = 0;

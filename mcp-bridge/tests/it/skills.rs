@@ -6,7 +6,7 @@ use rmcp::model::{ClientRequest, CustomRequest, ServerResult};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::fixture::{Answer, Client, ERAS, Fixture, Newer, Older, Person};
+use crate::fixture::{Answer, Client, ERAS, Fixture, Newer, Older, Person, run};
 
 const OWN: &str = "skill://work-in-shared-inbox/SKILL.md";
 
@@ -146,10 +146,8 @@ async fn a_folder_that_holds_no_skill_is_refused_at_the_start() {
     let fixture = Fixture::new().await;
     let dir = tempfile::tempdir().unwrap();
     let refuse = async |said: &str| {
-        let mut command = fixture.program();
-        let output = command.arg("--skills").arg(dir.path()).arg("doctor").output().await.unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{errors}");
+        let (status, errors) = run(fixture.program().arg("--skills").arg(dir.path()).arg("doctor"), "").await;
+        assert_eq!(status, Some(2), "{errors}");
         assert!(errors.contains("--skills") && errors.contains(said), "{errors}");
     };
     refuse("no folder with a SKILL.md").await;
@@ -166,12 +164,8 @@ async fn a_folder_that_holds_no_skill_is_refused_at_the_start() {
             "line 3: `description` is not understood: put its text between",
         ),
         ("---\ndescription: &x y\n---\n", "line 2: `description` is not understood"),
-        ("---\ndescription: a # b\n---\n", "line 2: `description` is not understood"),
         ("---\ndescription: \"x\n---\n", "line 2: `description` is not understood"),
-        ("---\ndescription: 'it's'\n---\n", "line 2: `description` is not understood"),
-        ("---\ndescription:x\n---\n", "line 2: `description` is not understood"),
         ("---\ndescription: >\n  x\n---\n", "line 2: `description` must stand on one line"),
-        ("---\ndescription: x\n  y\n---\n", "line 2: `description` must stand on one line"),
         ("---\nname: a\nname: b\n---\n", "line 3: `name` is there twice"),
     ] {
         fs::write(skill.join("SKILL.md"), text).unwrap();

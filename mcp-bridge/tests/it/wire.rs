@@ -82,6 +82,12 @@ impl Raw {
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).await;
     }
 
+    /// Fails where a call has no result.
+    pub(crate) async fn assert_works(&mut self) {
+        self.call(2, "list_mailboxes", json!({})).await;
+        assert!(self.answer(2).await.to_string().contains("Orders"));
+    }
+
     /// Closes stdin; gives the status that the program ends with at once, and what it said on stderr.
     pub(crate) async fn hang_up(self) -> (Option<i32>, String) {
         let Self { mut child, stdin, .. } = self;
@@ -94,11 +100,19 @@ impl Raw {
     }
 }
 
+/// A mock, and the program, which was greeted.
+pub(crate) async fn greeted() -> (Fixture, Raw) {
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
+    raw.greet().await;
+    (fixture, raw)
+}
+
 const SLOW: Duration = Duration::from_secs(30);
 
 pub(crate) async fn slow(fixture: &Fixture, path: &str) {
     let slow = FaultRule::new(Effect::delay(SLOW)).path(path).always();
-    fixture.mock.control().add_fault(slow).await.unwrap();
+    fixture.fault(slow).await;
 }
 
 /// Waits until a fault is at work.

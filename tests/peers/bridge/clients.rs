@@ -3,10 +3,13 @@
 use std::{path::Path, process::Stdio};
 
 use serde_json::Value;
-use shared_inbox_tests::peers;
+use shared_inbox_tests::{peers, program};
 use tokio::process::Command;
 
-use crate::fixture::{Fixture, Mails};
+use super::{
+    fixture::{Client, Fixture, Mails, params, program},
+    installed,
+};
 
 const PYTHON: &str = r#"
 import asyncio, json, os, sys
@@ -45,7 +48,7 @@ asyncio.run(main())
 /// Runs the script of the Python client, and gives what it printed.
 async fn python(fixture: &Fixture, python: &Path, mode: &str, says: &str) -> Value {
     let mut command = Command::new(python);
-    command.args(["-c", PYTHON, env!("CARGO_BIN_EXE_shared-inbox-mcp"), mode, says, &fixture.conversation]);
+    command.args(["-c", PYTHON]).arg(program("shared-inbox-mcp")).args([mode, says, &fixture.conversation]);
     command
         .env("SHARED_INBOX_BASE_URL", fixture.mock.base_url())
         .env("SHARED_INBOX_API_KEY", fixture.mock.live_key());
@@ -56,12 +59,8 @@ async fn python(fixture: &Fixture, python: &Path, mode: &str, says: &str) -> Val
 }
 
 #[tokio::test]
-#[ignore = "needs Python"]
 async fn the_python_client_reads_asks_and_sends() {
-    let Some(interpreter) = tokio::task::spawn_blocking(|| peers::python(&["mcp==2.3.0"])).await.unwrap()
-    else {
-        return;
-    };
+    let interpreter = installed(|| peers::python(&["mcp==2.3.0"])).await;
     for mode in ["auto", "legacy"] {
         for says in ["yes", "no", "nothing", "cannot"] {
             let fixture = Fixture::new().await;
@@ -94,11 +93,9 @@ async fn the_python_client_reads_asks_and_sends() {
 }
 
 /// Runs the inspector on the bridge, and gives what it printed.
-pub(crate) async fn inspect(fixture: &Fixture, arguments: &[&str]) -> Option<Value> {
-    let installed = tokio::task::spawn_blocking(|| {
-        Some((peers::node22()?, peers::npm(&["@modelcontextprotocol/inspector@2.12.0"])?))
-    });
-    let (node, modules) = installed.await.unwrap()?;
+pub(crate) async fn inspect(fixture: &Fixture, arguments: &[&str]) -> Value {
+    let node = installed(peers::node22).await;
+    let modules = installed(|| peers::npm(&["@modelcontextprotocol/inspector@2.12.0"])).await;
     let mut command = Command::new(&node);
     command.arg(modules.join(".bin/mcp-inspector")).args(["--cli", "-q", "--format", "json"]);
     // It hands on the environment that it is told to, and no more.
@@ -106,29 +103,9 @@ pub(crate) async fn inspect(fixture: &Fixture, arguments: &[&str]) -> Option<Val
     for (name, value) in [("SHARED_INBOX_BASE_URL", url), ("SHARED_INBOX_API_KEY", key)] {
         command.args(["-e", &format!("{name}={value}")]);
     }
-    command.arg(env!("CARGO_BIN_EXE_shared-inbox-mcp")).args(arguments);
+    command.arg(program("shared-inbox-mcp")).args(arguments);
     let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
-    Some(serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {errors}")))
-}
-
-#[tokio::test]
-#[ignore = "needs Node"]
-async fn the_inspector_lists_and_calls() {
-    let fixture = Fixture::new().await;
-    let id = format!("id={}", fixture.conversation);
-    let call = ["tools/call", "--tool-name", "get_conversation", "--tool-arg", &id];
-    for era in ["modern", "legacy"] {
-        for (method, shown) in [
-            (&["tools/list"][..], "\"request_documents\""),
-            (&call, "Where is my order?"),
-            (&["resources/list"], "inbox://mailboxes"),
-            (&["prompts/list"], "triage_inbox"),
-        ] {
-            let arguments = [&["--protocol-era", era, "--method"], method].concat();
-            let Some(seen) = inspect(&fixture, &arguments).await else { return };
-            assert!(seen.to_string().contains(shown), "{era}: {seen}");
-        }
-    }
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {errors}"))
 }

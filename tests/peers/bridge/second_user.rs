@@ -12,12 +12,10 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox_tests::peers;
-
-use crate::{
+use super::{
     browser::{address_and_secret, opened_file, opener, start_with_browser},
     fixture::{Answer, Client, Fixture, Mails, Person, assert_done, assert_refused},
-    page::{BODY, Window, reply},
+    window::{BODY, Window, reply},
 };
 
 const NOBODY: u32 = 65_534;
@@ -30,15 +28,16 @@ enum AnotherUser {
 }
 
 impl AnotherUser {
-    fn find() -> Option<Self> {
+    fn find() -> Self {
         if fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
-            return Some(Self::FromRoot);
+            return Self::FromRoot;
         }
-        let sudo = Command::new("sudo").args(["-n", "-u", "nobody", "true"]).output();
-        match sudo {
-            Ok(output) if output.status.success() => Some(Self::BySudo),
-            _ => peers::skip("it takes root, or sudo without a password, to become another user"),
-        }
+        let sudo = Command::new("sudo").args(["-n", "-u", "nobody", "true"]).status();
+        assert!(
+            sudo.is_ok_and(|status| status.success()),
+            "it takes root, or sudo without a password, to become another user"
+        );
+        Self::BySudo
     }
 
     /// Runs a command of the shell.
@@ -81,14 +80,18 @@ async fn start(fixture: &Fixture, folder: &tempfile::TempDir) -> Client {
     start_with_browser(fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await
 }
 
+/// Waits for more than the second in which no answer counts.
+async fn wait_a_second() {
+    tokio::time::sleep(Duration::from_millis(1050)).await;
+}
+
 fn port(address: &str) -> u16 {
     reqwest::Url::parse(address).unwrap().port().unwrap()
 }
 
 #[tokio::test]
-#[ignore = "needs another user"]
 async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
-    let Some(another_user) = AnotherUser::find() else { return };
+    let another_user = AnotherUser::find();
     let fixture = Fixture::new().await;
     let (folder, opened) = public_folder("for _ in $(seq 600); do [ -e answered ] && break; sleep 0.1; done");
     let client = start(&fixture, &folder).await;
@@ -109,7 +112,7 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
 
         let window = Window::from_file(&argument).await.expect("the person's browser is let in");
         assert!(!file.exists() && !file.parent().unwrap().exists(), "it is removed once it was used");
-        window.wait_a_second().await;
+        wait_a_second().await;
         window.press("send").await;
         fs::write(folder.path().join("answered"), "").unwrap();
     };
@@ -119,9 +122,8 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
 }
 
 #[tokio::test]
-#[ignore = "needs another user"]
 async fn another_user_who_knows_the_secret_cannot_say_yes() {
-    let Some(another_user) = AnotherUser::find() else { return };
+    let another_user = AnotherUser::find();
     let fixture = Fixture::new().await;
     let (folder, opened) = public_folder("");
     let client = start(&fixture, &folder).await;
@@ -142,7 +144,7 @@ async fn another_user_who_knows_the_secret_cannot_say_yes() {
         another_user.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3"));
 
         let window = Window::from_file(&argument).await.expect("the question is still open");
-        window.wait_a_second().await;
+        wait_a_second().await;
         window.press("refuse").await;
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
@@ -151,9 +153,8 @@ async fn another_user_who_knows_the_secret_cannot_say_yes() {
 }
 
 #[tokio::test]
-#[ignore = "needs another user"]
 async fn another_user_who_holds_connections_open_does_not_keep_the_person_out() {
-    let Some(another_user) = AnotherUser::find() else { return };
+    let another_user = AnotherUser::find();
     let fixture = Fixture::new().await;
     let (folder, opened) = public_folder("");
     let client = start(&fixture, &folder).await;
@@ -171,44 +172,11 @@ async fn another_user_who_holds_connections_open_does_not_keep_the_person_out() 
         assert_eq!(held, "held\n");
         let window = tokio::time::timeout(Duration::from_secs(60), Window::from_file(&argument)).await;
         let window = window.expect("the person's browser is served").expect("and let in");
-        window.wait_a_second().await;
+        wait_a_second().await;
         window.press("refuse").await;
         drop(holder.stdin.take());
         holder.wait().unwrap();
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
     assert_refused(&result, "declined");
-}
-
-/// What the process has read from files until now.
-fn bytes_read(pid: u32) -> u64 {
-    let counts = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
-    counts.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap()
-}
-
-#[tokio::test]
-async fn a_visit_to_the_page_costs_the_same_however_many_connections_the_machine_has() {
-    const MANY: usize = 200;
-    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
-    let opened = opener(folder.path(), "");
-    let client = start_with_browser(&fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await;
-    let visited = async {
-        let window = Window::from_file(&opened_file(&opened).await).await.unwrap();
-        let visit = async || {
-            let before = bytes_read(client.pid());
-            window.again().await;
-            bytes_read(client.pid()) - before
-        };
-        let few = visit().await;
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let connect = |_| (std::net::TcpStream::connect(address).unwrap(), listener.accept().unwrap());
-        let connections: Vec<_> = (0..MANY).map(connect).collect();
-        let many = visit().await;
-        drop(connections);
-        // The system's list has 150 bytes for each end of a connection.
-        assert!(many < few + 150 * MANY as u64, "{few} bytes, and {many} with {MANY} connections more");
-        window.press("refuse").await;
-    };
-    tokio::join!(client.call("reply", reply(&fixture)), visited);
 }
