@@ -22,13 +22,12 @@ use axum::{
 };
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use shared_inbox::event::Event;
 use shared_inbox_mock::{
     CreateWebhook, MockServer,
     webhooks::{DeliveryFilter, DeliveryOutcome, TimestampSource},
 };
 use shared_inbox_webhooks::{
-    Receiver, Secret, Verifier, Webhook,
+    Event, Receiver, Secret, Verifier, Webhook,
     replay::{Delivery, GuardFuture, Handlers, Mark, MemoryGuard, TransactionalInbox},
 };
 use tokio::{

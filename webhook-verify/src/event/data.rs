@@ -1,12 +1,12 @@
 //! What goes with each kind of event: ids, and who did it.
 
 use serde::{Deserialize, Serialize};
-
-use crate::{
+use shared_inbox::{
     ActorId, ActorType, AskKind, BookingId, BookingTypeId, ConversationId, DocumentRequestId, MailboxId,
     MessageId, Timestamp, Turn, UserId, WebhookId,
-    model::{constructors, shows},
 };
+
+use super::{constructors, shows};
 
 macro_rules! data {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(

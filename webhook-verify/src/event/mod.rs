@@ -6,15 +6,16 @@
 //! and says what did not fit. An envelope that names a field twice is an error.
 
 mod data;
+mod macros;
 mod read;
 
 use std::fmt;
 
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::{Map, Value};
+use shared_inbox::{EventId, Json, Timestamp, WorkspaceId};
 
-use crate::model::{constructors, shows};
-use crate::{EventId, Json, Timestamp, WorkspaceId};
+use macros::{constructors, shows};
 
 pub use data::{
     AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, EventActor, EventAssignee,
@@ -24,7 +25,7 @@ pub use data::{
 /// A webhook event.
 ///
 /// ```
-/// use shared_inbox::event::{Event, EventKind};
+/// use shared_inbox_webhooks::event::{Event, EventKind};
 /// let event: Event = serde_json::from_str(r#"{
 ///     "id": "evt_1", "type": "scout.held", "version": 1, "created_at": "2026-03-01T09:30:00.000Z",
 ///     "workspace": "wsp_1", "livemode": true,
@@ -66,7 +67,7 @@ impl Event {
     /// be set afterwards; so it is with the data of each kind.
     ///
     /// ```
-    /// use shared_inbox::event::{ClientReplied, Event, EventKind};
+    /// use shared_inbox_webhooks::event::{ClientReplied, Event, EventKind};
     ///
     /// let data = ClientReplied::new("cnv_1".parse()?, "msg_1".parse()?, "mbx_1".parse()?);
     /// let mut event = Event::new("evt_1".parse()?, EventKind::ClientReplied(data));
@@ -88,7 +89,7 @@ impl Event {
     /// Returns what is missing or of another form than documented; empty for nearly every event.
     ///
     /// ```
-    /// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "scout.held", "version": 1,
+    /// let event: shared_inbox_webhooks::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "scout.held", "version": 1,
     ///     "created_at": "2026-03-01T09:30:00.000Z", "workspace": "wsp_1", "livemode": true,
     ///     "data": {"summary": "A likely scam was held", "conversation_id": 7}}"#)?;
     /// assert_eq!(event.malformed_fields()[0].to_string(), "`data.conversation_id` is of another form");
@@ -152,7 +153,7 @@ macro_rules! kinds {
             /// by `path`.
             #[cfg(feature = "__schemas")]
             pub fn schemas(path: &str) -> (Vec<(&'static str, Value)>, Map<String, Value>) {
-                let mut generator = crate::operation::answers(path);
+                let mut generator = shared_inbox::__spec::answers(path);
                 let kinds = vec![$(($name, schema_of::<$data>($name, &mut generator))),*];
                 let mut parts = generator.take_definitions(true);
                 parts.insert(COMMON.to_owned(), common());
@@ -262,7 +263,7 @@ fn common() -> Value {
         "properties": {
             "summary": {
                 "type": "string",
-                "maxLength": crate::limits::EVENT_SUMMARY,
+                "maxLength": shared_inbox::__spec::limits::EVENT_SUMMARY,
                 "description": "One line on what happened; never the email's own words.",
             },
             "url": { "type": "string", "format": "uri", "description": "The conversation in the app." },

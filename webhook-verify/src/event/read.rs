@@ -3,11 +3,10 @@
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use shared_inbox::__spec::{Text, replace_lone_surrogates};
+use shared_inbox::{EventId, Json, Nullable, Timestamp, WorkspaceId};
 
 use super::{Event, EventKind, MalformedField, RawEvent, UnknownEvent};
-use crate::lone_surrogates::replace_lone_surrogates;
-use crate::text::Text;
-use crate::{EventId, Json, Nullable, Timestamp, WorkspaceId};
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {

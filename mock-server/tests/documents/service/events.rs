@@ -1,7 +1,8 @@
 //! The webhooks of the document: what is sent to a receiver, and what its response means.
 
 use serde_json::{Map, Value, json};
-use shared_inbox::{__spec::limits, event::EventKind};
+use shared_inbox::__spec::limits;
+use shared_inbox_webhooks::EventKind;
 
 /// Returns one entry for each kind of event, and the schemas that they share.
 pub(super) fn webhooks() -> (Map<String, Value>, Map<String, Value>) {
