@@ -25,6 +25,8 @@
 //! # }
 //! ```
 //!
+//! The MCP endpoint, [`mcp_url`](MockServer::mcp_url), needs the feature `mcp`.
+//!
 //! The program `shared-inbox-mock` (the crate `shared-inbox-mock-cli`) is the same server for programs in any language.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -194,7 +196,7 @@ impl MockServer {
         &self.ready.base_url
     }
 
-    /// Returns the MCP endpoint.
+    /// Returns the MCP endpoint. Without the feature `mcp` it responds 404 and says why.
     pub fn mcp_url(&self) -> &str {
         &self.ready.mcp_url
     }
