@@ -13,6 +13,7 @@ mod expect;
 #[cfg(feature = "mcp")]
 mod fault_rules;
 mod faults;
+mod fields;
 mod guard;
 mod kit;
 mod library;
