@@ -154,22 +154,6 @@ fn keys_that_are_made_at_the_same_time_all_work_at_once() {
 }
 
 #[tokio::test]
-async fn there_is_an_end_to_the_number_of_worlds() {
-    let mock = MockServer::builder().manual_clock().empty().start().await;
-    let control = mock.control();
-    let mut last = None;
-    for _ in 0..10_000 {
-        last = Some(control.create_world(NewWorld::empty()).await.expect("a world"));
-    }
-    let refused = control.create_world(NewWorld::empty()).await.expect_err("one too many");
-    assert_eq!(refused.status, 409);
-    assert!(refused.message.contains("delete"), "{refused}");
-    let id = last.and_then(|world| world.ready().id).expect("an id");
-    control.delete_world(&id).await.expect("it was there");
-    control.create_world(NewWorld::empty()).await.expect("there is room again");
-}
-
-#[tokio::test]
 async fn a_document_with_ever_so_many_problems_is_refused_with_the_first_of_them() {
     let kit = Kit::start().await;
     let conversation = json!({ "id": "cnv_1", "mailbox": "mbx_none", "subject": "s", "contact": { "name": null, "email": null }, "timeline": [] });

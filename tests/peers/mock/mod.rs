@@ -7,6 +7,7 @@ mod generated_clients;
 mod mcp_clients;
 mod openapi;
 mod schemathesis;
+mod worlds;
 
 /// Returns the OpenAPI document of the service.
 fn openapi() -> String {

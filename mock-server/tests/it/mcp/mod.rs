@@ -31,11 +31,6 @@ impl Mcp {
         Self { http: kit.http().clone(), url: kit.mock.mcp_url().to_owned(), key: api.key().to_owned() }
     }
 
-    /// The same endpoint for a new live key with these scopes.
-    async fn with_scopes(kit: &Kit, scopes: &[&str]) -> Self {
-        Self::new(kit, &kit.key("Made for a test", scopes).await.0)
-    }
-
     /// A JSON-RPC request as a client of that era sends it.
     fn request(&self, era: Era, method: &str, mut params: Value) -> reqwest::RequestBuilder {
         let mut request = self.http.post(&self.url).bearer_auth(&self.key);

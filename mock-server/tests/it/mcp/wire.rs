@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Era, Mcp, a_conversation};
-use crate::kit::{Kit, Reply, text, texts};
+use crate::kit::{Kit, Reply, text};
 
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 

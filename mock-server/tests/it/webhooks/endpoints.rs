@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    kit::{extended, hours, start_with_hook},
+    kit::{hours, start_with_hook},
     receiver::Receiver,
 };
 use crate::kit::Kit;

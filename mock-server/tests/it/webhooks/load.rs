@@ -1,12 +1,11 @@
 //! Many events, many endpoints, failing receivers: nothing is lost, nothing is sent twice, and it ends.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     time::Duration,
 };
 
-use serde_json::{Value, json};
-use shared_inbox_mock::{CreateWebhook, MockServer, MockServerBuilder};
+use shared_inbox_mock::{MockServer, MockServerBuilder};
 
 use super::{
     kit::{Hook, hours, minutes, tries},

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    kit::{hours, minutes, start_with_hook},
-    receiver::Receiver,
-};
+use super::kit::{minutes, start_with_hook};
 use crate::kit::Kit;
 
 #[tokio::test]

@@ -73,12 +73,6 @@ fn record(kit: &mut Kit, extra: Value) {
     assert_eq!(kit.post(&live, Operation::RecordSent, "", body).unwrap(), json!({ "ok": true }));
 }
 
-fn answer(from: &str) -> InboundMail {
-    let mut mail = InboundMail::new("help@acme.example", from, "About that");
-    mail.in_reply_to = Some("<a1b2c3@shop.example>".into());
-    mail
-}
-
 #[test]
 fn beyond_50000_the_oldest_goes_first() {
     let mut kit = Kit::new();

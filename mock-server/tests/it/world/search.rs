@@ -1,9 +1,5 @@
 //! Search and lists: words and beginnings of words, newest first, each world for itself.
 
-use serde_json::json;
-use shared_inbox::__spec::Operation;
-use shared_inbox_mock::Approval;
-
 use super::kit::Kit;
 
 /// The same word is written in several ways: composed or not, with `ß` or `ss`, in capitals, as a ligature.

@@ -1,6 +1,6 @@
 //! What became of drafts, sends and document requests, and what the timeline holds of calls.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use shared_inbox::__spec::Operation;
 use shared_inbox_mock::{
     Approval, InboundMail,
