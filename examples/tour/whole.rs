@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use shared_inbox::{
-    Client, ConversationId, Reference, ReplyAddress, ReplyResult, TimelineItem, View, event::EventKind,
-    input::DocumentItem, new_message_id,
+    Client, ConversationId, Reference, ReplyAddress, ReplyResult, TimelineItem, View, input::DocumentItem,
+    new_message_id,
 };
 use shared_inbox_mock::{
     Approval, Control, CreateWebhook, Effect, FaultRule, InboundMail, MockServer,
     webhooks::{Attempt, DeliveryFilter, TimestampSource},
     world::{StopMessage, Upload},
 };
-use shared_inbox_webhooks::{Secret, Signer};
+use shared_inbox_webhooks::{EventKind, Secret, Signer};
 use tokio::net::TcpListener;
 
 use crate::{

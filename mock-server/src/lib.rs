@@ -25,6 +25,8 @@
 //! # }
 //! ```
 //!
+//! The MCP endpoint, [`mcp_url`](MockServer::mcp_url), needs the feature `mcp`.
+//!
 //! The program `shared-inbox-mock` (the crate `shared-inbox-mock-cli`) is the same server for programs in any language.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -88,7 +90,7 @@ pub use webhooks::CreateWebhook;
 #[doc(no_inline)]
 pub use world::{Approval, InboundMail, NewKey};
 
-/// The material for `tests/documents`, which writes the documents that this crate embeds.
+/// The material for `examples/write_documents`, which writes the documents that this crate embeds.
 #[cfg(feature = "schemas")]
 #[doc(hidden)]
 pub mod __schemas {
@@ -194,7 +196,7 @@ impl MockServer {
         &self.ready.base_url
     }
 
-    /// Returns the MCP endpoint.
+    /// Returns the MCP endpoint. Without the feature `mcp` it responds 404 and says why.
     pub fn mcp_url(&self) -> &str {
         &self.ready.mcp_url
     }

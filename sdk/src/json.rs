@@ -65,12 +65,15 @@ impl Json {
         Self((text + "}").into())
     }
 
-    pub(crate) fn from_raw(json: &RawValue) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_raw(json: &RawValue) -> Self {
         Self(json.get().into())
     }
 
     /// Returns the text for a serializer that writes it as it is.
-    pub(crate) fn verbatim(&self) -> Result<&RawValue, serde_json::Error> {
+    #[doc(hidden)]
+    pub fn verbatim(&self) -> Result<&RawValue, serde_json::Error> {
         serde_json::from_str(&self.0)
     }
 }

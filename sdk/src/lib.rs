@@ -212,7 +212,6 @@ pub mod create {
     pub use crate::client::create::{CreateInput, CreateRequest, Lookup};
     pub use crate::client::{create_state::UnconfirmedCreate, policy::Verification};
 }
-pub mod event;
 #[cfg(feature = "client")]
 pub mod follow {
     //! Repeated reads: changes of a list, all of a list, and waits for a reply or for an email to go out.
@@ -267,9 +266,10 @@ pub mod __spec {
     pub use crate::input::read::{query, read_arguments, read_query};
     pub use crate::input::rule::{Field, Form, Rule};
     pub use crate::lone_surrogates::replace_lone_surrogates;
-    #[cfg(feature = "__schemas")]
-    pub use crate::operation::Tool;
     pub use crate::operation::{Idempotency, Method, Operation};
+    #[cfg(feature = "__schemas")]
+    pub use crate::operation::{Tool, answers};
+    pub use crate::text::Text;
     pub mod limits {
         pub use crate::limits::*;
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// A text, borrowed from the JSON where that is possible. Transparent, because a value of a query is a bare string.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// Gives a type with `parse` the traits that read a text.
 macro_rules! parsed {

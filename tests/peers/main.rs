@@ -4,3 +4,4 @@
 
 mod bridge;
 mod front_door;
+mod mock;

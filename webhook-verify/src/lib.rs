@@ -11,6 +11,7 @@ mod clock;
 mod diagnose;
 mod endpoint;
 mod error;
+pub mod event;
 mod frameworks;
 mod headers;
 mod key;
@@ -31,13 +32,13 @@ mod verifier;
 pub use diagnose::{Diagnosis, Hint, diagnose};
 pub use endpoint::{Endpoint, SoleEndpoint};
 pub use error::{Header, VerifyError};
+pub use event::{Event, EventKind};
 #[cfg(feature = "tower")]
 pub use frameworks::layer::{VerifyLayer, VerifyService};
 pub use headers::{RawHeaders, WebhookHeaders};
 pub use key::secret::{Secret, SecretError};
 #[cfg(any(feature = "http", feature = "actix-web"))]
 pub use receiver::{Receiver, ReceiverBuilder, Rejection, SecretSource, SecretSourceError, Webhook};
-pub use shared_inbox::event::{self, Event, EventKind};
 pub use signer::{SignedHeaders, Signer};
 pub use trace_context::TraceContext;
 pub use verified::{MatchedSignature, ParseError, Verified, VerifiedBody};

@@ -6,9 +6,9 @@ use std::borrow::Borrow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use shared_inbox::Timestamp;
-use shared_inbox::event::Event;
 
 use crate::clock;
+use crate::event::Event;
 use crate::key::secret::Secret;
 use crate::signer::{SignedHeaders, Signer};
 

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shared_inbox::{AgentId, Nullable, Problems, event::EventKind};
+use shared_inbox::{AgentId, Nullable, Problems};
+use shared_inbox_webhooks::EventKind;
 
 use super::{Effect, routes};
 use crate::json::nearest::did_you_mean;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use shared_inbox::{
-    EventId, Timestamp,
+use shared_inbox::{EventId, Timestamp};
+use shared_inbox_webhooks::{
+    Secret, SignedHeaders, Signer,
     event::{Event, EventKind, WebhookTest},
 };
-use shared_inbox_webhooks::{Secret, SignedHeaders, Signer};
 
 use crate::{runtime::delivery::NoResponse, world::webhooks::ReceiverUnderTest};
 

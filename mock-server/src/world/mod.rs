@@ -39,7 +39,8 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Timestamp, event::Event};
+use shared_inbox::Timestamp;
+use shared_inbox_webhooks::Event;
 
 #[doc(inline)]
 pub use shared_inbox::__spec::Operation;

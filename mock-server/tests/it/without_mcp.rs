@@ -1,4 +1,4 @@
-//! A build without the feature `mcp`: `cargo test -p shared-inbox-mock --no-default-features --test it without_mcp`.
+//! A build without the feature `mcp`: what `cargo test -p shared-inbox-mock` tests. With `--workspace` the feature is on.
 
 use serde_json::json;
 

@@ -8,7 +8,7 @@ mod schema;
 mod tool;
 
 #[cfg(feature = "__schemas")]
-pub(crate) use schema::answers;
+pub use schema::answers;
 #[cfg(feature = "__schemas")]
 pub use tool::Tool;
 

@@ -59,7 +59,7 @@ impl Operation {
 }
 
 /// For what the service writes, with its parts under `path`.
-pub(crate) fn answers(path: &str) -> SchemaGenerator {
+pub fn answers(path: &str) -> SchemaGenerator {
     settings().with(|s| s.definitions_path = path.to_owned().into()).into_generator()
 }
 

@@ -2,7 +2,6 @@
 
 use crate::support::{conversation_id, key, responding};
 use serde_json::{Value, json};
-use shared_inbox::event::Event;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
     AssignTo, Assigned, Certainty, Client, ClientBuilder, DocumentKind, Reference, Scope, Status, View,
@@ -223,7 +222,7 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         RawResponse,
     )>();
     shared::<(CreateRequest<input::Reply>, Response<ReplyResult>, UnconfirmedCreate, Lookup)>();
-    shared::<(Wait, Wait<ConversationSummary>, Change, Gap, Conversation, Event, Problems)>();
+    shared::<(Wait, Wait<ConversationSummary>, Change, Gap, Conversation, Problems)>();
     shared::<(FileStore, MemoryStore, OnceRecord, UnfinishedRecord, OnceStoreError)>();
     shared::<(std::sync::Arc<dyn OnceStore>, std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
     // Compiled, not run.

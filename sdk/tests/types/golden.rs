@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use shared_inbox::{event::*, input::*, *};
+use shared_inbox::{input::*, *};
 
 #[derive(Deserialize)]
 struct Case {
@@ -58,7 +58,6 @@ golden! {
     reply_result: check::<ReplyResult>("reply_result");
     done: check::<Ack>("done");
     sandbox_receipt: check::<SandboxReceipt>("sandbox_receipt");
-    event: check::<Event>("event");
     list_conversations: check_input::<ListConversations>("list_conversations");
     search_documents: check_input::<SearchDocuments>("search_documents");
     add_note: check_input::<AddNote>("add_note");
@@ -101,88 +100,6 @@ fn fields_that_are_not_shown_are_kept_under_names_of_their_own() {
     assert!(mailboxes[1].extra.get("signature").is_some());
     let receipts: Vec<SandboxReceipt> = check(include_str!("golden/sandbox_receipt.json"));
     assert_eq!(receipts[1].message_id.as_ref().map(|id| id.as_str()), Some("msg_1"));
-}
-
-#[test]
-fn each_of_the_ten_events_is_read_as_its_own_kind() {
-    let events: Vec<Event> = check(include_str!("golden/event.json"));
-    let mut seen: Vec<_> = events
-        .iter()
-        .filter(|event| !matches!(event.kind, EventKind::Unknown(_)))
-        .map(|event| event.kind.event_type().to_owned())
-        .collect();
-    seen.dedup();
-    assert_eq!(seen[..10], *EventKind::TYPES);
-}
-
-#[test]
-fn an_unknown_event_type_or_version_is_a_value() {
-    let events: Vec<Event> = check(include_str!("golden/event.json"));
-    let unknown: Vec<_> = events.iter().filter(|e| matches!(e.kind, EventKind::Unknown(_))).collect();
-    assert_eq!(unknown.len(), 2);
-    assert_eq!((unknown[1].kind.event_type(), unknown[1].version), ("scout.held", Some(2)));
-}
-
-#[test]
-fn an_envelope_that_names_a_field_twice_is_refused_and_one_with_null_is_a_value() {
-    for field in ["id", "type", "version", "created_at", "workspace", "livemode", "data"] {
-        let twice = format!(r#"{{"id":"evt_1","{field}":"evt_1","{field}":"evt_1"}}"#);
-        let error = serde_json::from_str::<Event>(&twice).unwrap_err().to_string();
-        assert!(error.contains(&format!("duplicate field `{field}`")), "{error}");
-        let null = format!(r#"{{"id":"evt_1","{field}":null}}"#);
-        if field != "id" {
-            let event: Event = serde_json::from_str(&null).unwrap();
-            let malformed = event.malformed_fields().iter().find(|malformed| malformed.field == field);
-            // Data is read only for a kind that is known.
-            assert_eq!(malformed.map(|malformed| malformed.missing), (field != "data").then_some(false));
-        }
-    }
-    assert!(serde_json::from_str::<Event>(r#"{"id":"evt_1","new":1,"new":2}"#).is_ok(), "others are ignored");
-}
-
-#[test]
-fn every_kind_of_event_can_be_built_without_json() {
-    fn id<T: std::str::FromStr<Err = InvalidId>>(text: &str) -> T {
-        text.parse().unwrap()
-    }
-    let (conversation, message, mailbox) = (|| id("cnv_1"), || id("msg_1"), || id("mbx_1"));
-    let system = || EventActor::new(ActorType::System, "Rules");
-    let mut reply = ClientReplied::new(conversation(), message(), mailbox());
-    reply.reference = Some("order-1042".to_owned());
-    let mut turn = TurnChanged::new(conversation(), Turn::Done);
-    turn.previous = Some(Turn::Theirs);
-    let mut assignee = EventAssignee::new(ActorType::Agent, id::<AgentId>("agt_1"));
-    assignee.name = Some("Bot".to_owned());
-    turn.assignee = Some(assignee);
-    let mut sent = MessageSent::new(conversation(), message(), mailbox());
-    sent.author = Some(EventAuthor::new(ActorType::User));
-    let [starts, ends] = ["2026-03-05T09:00:00Z", "2026-03-05T09:30:00Z"].map(|at| at.parse().unwrap());
-    let booking = Booking::new(id("bkg_1"), id("bkt_1"), id("usr_1"), starts, ends);
-    let mut of_conversation = booking.clone();
-    of_conversation.conversation_id = Some(conversation());
-    let ask = AskCompleted::new(id("req_1"), AskKind::Documents, conversation());
-    let built = [
-        EventKind::AskCompleted(ask),
-        EventKind::ClientReplied(reply),
-        EventKind::ConversationAssigned(ConversationAssigned::new(conversation(), system())),
-        EventKind::TurnChanged(turn),
-        EventKind::DraftApproved(DraftApproved::new(conversation(), message(), system())),
-        EventKind::MessageSent(sent),
-        EventKind::BookingCreated(booking),
-        EventKind::BookingCancelled(of_conversation),
-        EventKind::ScoutHeld(ScoutHeld::new(conversation())),
-        EventKind::WebhookTest(WebhookTest::new(id("whk_1"))),
-    ];
-    let golden: Vec<Event> = check(include_str!("golden/event.json"));
-    for (kind, name) in built.into_iter().zip(EventKind::TYPES) {
-        let found = golden.iter().find(|event| event.kind == kind);
-        let found = found.unwrap_or_else(|| panic!("{name} is not as any of the golden file"));
-        let mut event = Event::new(found.id.clone(), kind);
-        (event.created_at, event.workspace) = (found.created_at, found.workspace.clone());
-        (event.livemode, event.url) = (found.livemode, found.url.clone());
-        event.summary.clone_from(&found.summary);
-        assert_eq!(event, *found, "{name}");
-    }
 }
 
 #[test]

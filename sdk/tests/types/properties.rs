@@ -5,7 +5,7 @@ use proptest::{collection::vec, option, prelude::*};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use shared_inbox::__spec::{query, read_query};
-use shared_inbox::{event::Event, input::*, *};
+use shared_inbox::{input::*, *};
 
 pub(crate) fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -159,7 +159,6 @@ proptest! {
         model::<Document>(&value);
         model::<ReplyResult>(&value);
         model::<SandboxReceipt>(&value);
-        model::<Event>(&value);
         input::<ListConversations>(&value);
         input::<AddNote>(&value);
         input::<SetStatus>(&value);

@@ -9,6 +9,7 @@ mod events;
 mod extractors;
 mod faulty_guard;
 mod fixture;
+mod golden;
 mod handlers;
 mod metrics;
 mod properties;

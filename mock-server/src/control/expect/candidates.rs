@@ -6,7 +6,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Value, json};
-use shared_inbox::{Timestamp, event::Event};
+use shared_inbox::Timestamp;
+use shared_inbox_webhooks::Event;
 
 use super::{Expectation, ExpectedKind};
 use crate::{

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
-use shared_inbox::{Problems, event::EventKind};
+use shared_inbox::Problems;
+use shared_inbox_webhooks::EventKind;
 
 use super::{ExpectTime, Expectation, ExpectedKind};
 use crate::{

@@ -1,8 +1,8 @@
 //! Webhook endpoints: address, subscription and signing keys.
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::{__spec::limits, Timestamp, UserId, event::Event};
-use shared_inbox_webhooks::Secret;
+use shared_inbox::{__spec::limits, Timestamp, UserId};
+use shared_inbox_webhooks::{Event, Secret};
 
 use super::{Audience, EventSource};
 

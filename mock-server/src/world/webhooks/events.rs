@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use shared_inbox::{
-    __spec::limits,
-    ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, MessageId, Timestamp, Turn,
-    event::{
-        AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, Event, EventActor,
-        EventAssignee, EventAuthor, EventKind, MessageSent, ScoutHeld, TurnChanged,
-    },
+    __spec::limits, ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, MessageId, Timestamp,
+    Turn,
+};
+use shared_inbox_webhooks::event::{
+    AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, Event, EventActor,
+    EventAssignee, EventAuthor, EventKind, MessageSent, ScoutHeld, TurnChanged,
 };
 
 use super::{Audience, EventSource};

@@ -6,7 +6,8 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use shared_inbox::{__spec::limits, EventId, Problems, Timestamp, UserId, WebhookId, event::Event};
+use shared_inbox::{__spec::limits, EventId, Problems, Timestamp, UserId, WebhookId};
+use shared_inbox_webhooks::Event;
 
 use super::{Attempt, DeliveryView, WebhookScope, Webhooks, delivery::Delivery};
 use crate::world::{Job, Jobs, store::LayeredMap};

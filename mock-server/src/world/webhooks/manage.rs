@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use shared_inbox::{
-    EventId, Timestamp, UserId, WebhookId, WorkspaceId,
+use shared_inbox::{EventId, Timestamp, UserId, WebhookId, WorkspaceId};
+use shared_inbox_webhooks::{
+    Secret,
     event::{Event, EventKind, WebhookTest},
 };
-use shared_inbox_webhooks::Secret;
 
 use super::{
     Attempt, AttemptDetail, AttemptOutcome, AttemptRequest, CreateWebhook, CreatedWebhook, DeliveryDetail,

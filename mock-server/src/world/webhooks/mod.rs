@@ -18,7 +18,8 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::{EventId, Timestamp, UserId, WebhookId, event::Event};
+use shared_inbox::{EventId, Timestamp, UserId, WebhookId};
+use shared_inbox_webhooks::Event;
 
 pub(crate) use delivery::ReceiverResponse;
 pub use delivery::{Attempt, AttemptOutcome, AttemptRequest, DeliveryOutcome, SignatureHeaders};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::EventKind};
+use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId};
+use shared_inbox_webhooks::EventKind;
 
 use super::{Attempt, DeliveryOutcome, TimestampSource, WebhookScope, WebhookState};
 

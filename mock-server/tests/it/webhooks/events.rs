@@ -49,7 +49,7 @@ async fn an_event_has_exactly_its_fields_and_no_word_of_a_mail_a_note_or_a_file_
     kit.send_test(&hook).await;
 
     let kinds: BTreeSet<String> = receiver.kinds().into_iter().collect();
-    let all = shared_inbox::event::EventKind::TYPES.iter().map(|kind| (*kind).to_owned());
+    let all = shared_inbox_webhooks::EventKind::TYPES.iter().map(|kind| (*kind).to_owned());
     assert_eq!(kinds, all.collect(), "all were there to be looked at");
     for request in receiver.received() {
         let event: Value = request.json();

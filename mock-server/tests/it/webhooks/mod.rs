@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod events;
+#[cfg(feature = "mcp")]
 mod faults;
 pub(crate) mod kit;
 mod load;

@@ -207,7 +207,7 @@ async fn check_careless(fault: Fault) -> Value {
         }
         let event = request.json();
         let kind = event["type"].as_str().unwrap();
-        if fault == Fault::RefusesUnknownTypes && !shared_inbox::event::EventKind::TYPES.contains(&kind) {
+        if fault == Fault::RefusesUnknownTypes && !shared_inbox_webhooks::EventKind::TYPES.contains(&kind) {
             return refuse(422);
         }
         if fault == Fault::RefusesExtraFields && event.get("check").is_some() {

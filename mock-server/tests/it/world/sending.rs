@@ -1,6 +1,6 @@
 //! What became of drafts, sends and document requests, and what the timeline holds of calls.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use shared_inbox::__spec::Operation;
 use shared_inbox_mock::{
     Approval, InboundMail,
@@ -60,37 +60,4 @@ fn a_reminder_changes_neither_status_nor_turn() {
     kit.inbound(mail);
     assert_eq!(kit.advance(2 * DAY), ["reminder"]);
     assert_eq!(kit.read(&live, &id)["status"], "open", "the team still has something to answer");
-}
-
-#[test]
-fn timeline_events_hold_what_was_done() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    for (op, body) in [
-        (Operation::TagConversation, json!({ "add": ["a", "a", "b"], "remove": ["zzz"] })),
-        (Operation::TagConversation, json!({ "add": ["a"], "remove": ["b"] })),
-        (Operation::TagConversation, json!({ "add": ["a"] })),
-        (Operation::AssignConversation, json!({ "to": "me" })),
-        (Operation::AssignConversation, json!({ "to": "me" })),
-        (Operation::AssignConversation, json!({ "to": "none" })),
-        (Operation::SetStatus, json!({ "status": "closed" })),
-        (Operation::SetStatus, json!({ "status": "closed" })),
-    ] {
-        kit.post(&live, op, &id, body).unwrap();
-    }
-    let read = kit.read(&live, &id);
-    let event = |name: &str, data: Value| json!({ "type": "event", "at": kit.now, "actor": "Live agent", "event": name, "data": data });
-    let me = json!({ "id": live, "name": "Live agent", "type": "agent" });
-    assert_eq!(
-        read["timeline"].as_array().unwrap()[1..],
-        [
-            event("tags", json!({ "added": ["a", "b"], "removed": [] })),
-            event("tags", json!({ "added": [], "removed": ["b"] })),
-            event("assigned", json!({ "assignee": me })),
-            event("assigned", json!({ "assignee": null })),
-            event("status", json!({ "from": "open", "to": "closed" })),
-        ]
-    );
-    assert_eq!(read["tags"], json!(["a"]));
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use shared_inbox::{Reference, View, event::EventKind, new_message_id};
+use shared_inbox::{Reference, View, new_message_id};
 use shared_inbox_mock::{InboundMail, MockServer};
+use shared_inbox_webhooks::EventKind;
 
 use super::receiver::Listener;
 

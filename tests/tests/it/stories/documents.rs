@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use shared_inbox::{event::EventKind, input::DocumentItem};
+use shared_inbox::input::DocumentItem;
 use shared_inbox_mock::{
     InboundMail, MockServer,
     world::{OutboxKind, Upload},
 };
+use shared_inbox_webhooks::EventKind;
 
 use super::receiver::Listener;
 

@@ -12,10 +12,9 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use shared_inbox::event::{Event, EventKind};
 use shared_inbox_mock::{Control, CreateWebhook, webhooks::TimestampSource};
 use shared_inbox_webhooks::{
-    Receiver, Secret, Verifier, Webhook,
+    Event, EventKind, Receiver, Secret, Verifier, Webhook,
     replay::{Handlers, MemoryGuard},
 };
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use shared_inbox::{ActorId, AssignTo, MessageStatus, Status, View, event::EventKind};
+use shared_inbox::{ActorId, AssignTo, MessageStatus, Status, View};
 use shared_inbox_mock::{Approval, InboundMail, MockServer, world::StopMessage};
+use shared_inbox_webhooks::EventKind;
 
 use super::receiver::Listener;
 

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use shared_inbox::{MessageStatus, event::EventKind};
+use shared_inbox::MessageStatus;
 use shared_inbox_mock::MockServer;
+use shared_inbox_webhooks::EventKind;
 
 use super::receiver::Listener;
 use crate::shared_clock::{SharedClock, client};

@@ -3,10 +3,8 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use shared_inbox::{
-    __spec::{Method, Operation},
-    event::EventKind,
-};
+use shared_inbox::__spec::{Method, Operation};
+use shared_inbox_webhooks::EventKind;
 
 /// Which request of the app: an operation, by REST or MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

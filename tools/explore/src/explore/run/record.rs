@@ -4,12 +4,13 @@ use std::{collections::HashMap, hash::Hash, time::Duration};
 
 use crate::process::RunEnd;
 use serde_json::Value;
-use shared_inbox::{__spec::Operation, Timestamp, event::EventKind};
+use shared_inbox::{__spec::Operation, Timestamp};
 use shared_inbox_mock::{
     journal::JournalEntry,
     webhooks::{AttemptDetail, DeliveryDetail, DeliveryOutcome},
     world::{MailOutcome, OutboxKind, OutboxMail},
 };
+use shared_inbox_webhooks::EventKind;
 
 use crate::explore::{
     json::text,
