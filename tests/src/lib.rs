@@ -3,9 +3,11 @@
 
 mod counters;
 pub mod peers;
+mod polling;
 #[cfg(unix)]
 pub mod proxy;
 #[cfg(unix)]
 pub mod stores;
 
 pub use counters::counted;
+pub use polling::until;
