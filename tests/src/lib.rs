@@ -8,12 +8,14 @@ use std::{
 
 mod counters;
 pub mod peers;
+mod polling;
 #[cfg(unix)]
 pub mod proxy;
 #[cfg(unix)]
 pub mod stores;
 
 pub use counters::counted;
+pub use polling::until;
 
 /// Returns the root of the workspace.
 pub fn root() -> PathBuf {

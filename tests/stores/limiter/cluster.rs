@@ -1,14 +1,11 @@
 //! A store that is a cluster.
 
-use std::time::Duration;
-
 use shared_inbox::{
     ApiKey,
     rate_limit::{AcquireRequest, Priority, RateLimiter},
 };
 use shared_inbox_stores::{Redis, StoreError};
-use shared_inbox_tests::stores;
-use tokio::time::sleep;
+use shared_inbox_tests::{stores, until};
 
 #[tokio::test]
 async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {
@@ -22,12 +19,7 @@ async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {
     let meet = format!("CLUSTER MEET 127.0.0.1 {} {}", other.port(), bus(&other));
     assert!(one.command(&meet).starts_with("+OK"));
     let is_ready = |store: &stores::Store| store.command("CLUSTER INFO").contains("cluster_state:ok");
-    for _ in 0..1_000 {
-        if is_ready(&one) && is_ready(&other) {
-            break;
-        }
-        sleep(Duration::from_millis(20)).await;
-    }
+    until("both have heard of each other", async || is_ready(&one) && is_ready(&other)).await;
     let cluster = Redis::cluster([one.url()]).connect().await.unwrap();
     let limiter = cluster.limiter().limit(2).await.unwrap();
     for number in 0..8 {

@@ -14,6 +14,7 @@ use shared_inbox_stores::{LimiterBuilder, Redis, RedisLimiter, StoreError};
 use shared_inbox_tests::{
     proxy::Proxy,
     stores::{self, Store},
+    until,
 };
 use tokio::time::sleep;
 
@@ -53,9 +54,7 @@ pub(crate) fn patient(priority: Priority) -> AcquireRequest {
 }
 
 async fn until_back(limiter: &RedisLimiter) {
-    while limiter.is_away() {
-        sleep(Duration::from_millis(5)).await;
-    }
+    until("the store is back", async || !limiter.is_away()).await;
 }
 
 /// A limiter that loses the store when the proxy is cut.

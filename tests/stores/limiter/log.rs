@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shared_inbox::rate_limit::{AcquireRequest, Priority, RateLimiter};
-use shared_inbox_tests::stores;
+use shared_inbox_tests::{stores, until};
 
 use super::process;
 use crate::support::trace::Trace;
@@ -35,9 +35,7 @@ async fn a_store_that_goes_and_comes_back_is_told_of_once_each_time() {
         assert_eq!(said(), [times, times, times - 1]);
         store.restart();
         limiter.acquire(patient).await.unwrap().finished();
-        while limiter.is_away() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("the store is back", async || !limiter.is_away()).await;
         assert_eq!(said(), [times; 3]);
     }
     assert!(!trace.lines().iter().any(|line| line.contains("127.0.0.1")));

@@ -10,6 +10,7 @@ use shared_inbox_stores::{LimiterBuilder, RedisLimiter};
 use shared_inbox_tests::{
     proxy::Proxy,
     stores::{self, Store},
+    until,
 };
 use tokio::time::{Instant, sleep};
 
@@ -167,14 +168,10 @@ async fn a_store_that_stands_still_keeps_no_slots_for_calls_that_it_hears_too_la
     let request = AcquireRequest::new(Priority::ReadBack).max_wait(MINUTE);
     let calls = futures_util::future::join_all((0..20).map(|_| limiter.acquire(request)));
     assert!(tokio::time::timeout(Duration::from_millis(50), calls).await.is_err());
-    while !limiter.is_away() {
-        sleep(Duration::from_millis(5)).await;
-    }
+    until("the store is away", async || limiter.is_away()).await;
     sleep(Duration::from_millis(300)).await;
     store.go_on();
-    while limiter.is_away() {
-        sleep(Duration::from_millis(5)).await;
-    }
+    until("the store is back", async || !limiter.is_away()).await;
     let room = send_all(&limiter).await;
     assert!(room >= 119, "{room}");
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use shared_inbox_mock::MockServer;
+use shared_inbox_tests::until;
 
 use super::ATTEMPT;
 
@@ -78,11 +79,5 @@ impl Drop for Worker {
 
 /// Waits until so many requests have reached the service.
 pub(crate) async fn requests_from(mock: &MockServer, count: usize) {
-    for _ in 0..1_500 {
-        if mock.control().requests().await.len() >= count {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{count} requests do not come");
+    until("so many requests", async || mock.control().requests().await.len() >= count).await;
 }

@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::FromRef;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
@@ -45,28 +44,6 @@ async fn send(app: Router, request: Request<Body>) -> (u16, String) {
 
 pub(crate) async fn answer(receiver: Receiver, post: Post) -> (u16, String) {
     send(app(receiver), request("/", post)).await
-}
-
-#[tokio::test]
-async fn the_receiver_can_be_a_part_of_the_state() {
-    #[derive(Clone)]
-    struct State {
-        receiver: Receiver,
-        name: &'static str,
-    }
-    impl FromRef<State> for Receiver {
-        fn from_ref(state: &State) -> Self {
-            state.receiver.clone()
-        }
-    }
-    async fn handler(
-        axum::extract::State(state): axum::extract::State<State>,
-        Webhook(event): Webhook<serde_json::Value>,
-    ) -> String {
-        format!("{} {}", state.name, event["type"])
-    }
-    let app = Router::new().route("/", post(handler)).with_state(State { receiver: receiver(), name: "app" });
-    assert_eq!(send(app, signed()).await, (200, "app \"webhook.test\"".to_owned()));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -212,30 +212,6 @@ async fn a_full_guard_forgets_a_handled_event_before_the_claim_of_a_handler_at_w
     let again = once(&guard, &event, async |_| panic!("ran twice") as Result<(), Infallible>).await;
     assert!(matches!(again, Ok(Handled::AlreadyDone)), "{again:?}");
     assert_eq!(guard.forgotten_early(), 2);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_tries_at_once_one_is_handled() {
-    let guard = Arc::new(MemoryGuard::new());
-    let runs = Arc::new(AtomicUsize::new(0));
-    let tries: Vec<_> = (0..64)
-        .map(|_| {
-            let (guard, runs) = (Arc::clone(&guard), Arc::clone(&runs));
-            tokio::spawn(async move {
-                let delivery = one();
-                let handler = async |_| {
-                    runs.fetch_add(1, Ordering::SeqCst);
-                    tokio::task::yield_now().await;
-                    Ok::<_, Infallible>(())
-                };
-                once(&*guard, &delivery, handler).await.unwrap().status()
-            })
-        })
-        .collect();
-    for attempt in tries {
-        assert!(matches!(attempt.await.unwrap(), 200 | 409));
-    }
-    assert_eq!(runs.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
