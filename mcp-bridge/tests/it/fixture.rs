@@ -312,13 +312,6 @@ impl Fixture {
         connect(command, person, era).await
     }
 
-    /// The program with the key in this file.
-    pub(crate) async fn start_with_key_file(&self, file: &Path, person: &Person, era: Era) -> Client {
-        let mut command = self.program();
-        command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
-        connect(command, person, era).await
-    }
-
     /// The arguments of a reply that is to be sent.
     pub(crate) fn reply(&self, body: &str) -> Value {
         json!({ "id": self.conversation, "body": body, "send": true })
@@ -581,6 +574,11 @@ pub(crate) async fn run(command: &mut Command, input: &str) -> (Option<i32>, Str
     let output = child.wait_with_output().await.unwrap();
     let (stdout, stderr) = out(&output);
     (output.status.code(), stdout + &stderr)
+}
+
+/// The answer of a client whose person ticked the box.
+pub(crate) fn yes() -> Value {
+    json!({ "action": "accept", "content": { "send": true } })
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {

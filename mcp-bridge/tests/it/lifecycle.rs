@@ -3,7 +3,6 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::json;
-use shared_inbox_mock::{Effect, FaultRule};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -126,16 +125,6 @@ async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
     let (result, ()) = tokio::join!(close, dies);
     assert_refused(&result, "connection");
     assert!(client.tools().await.len() > 5, "the bridge is still there");
-}
-
-#[tokio::test]
-async fn a_broken_answer_is_explained_and_the_next_call_works() {
-    let fixture = Fixture::new().await;
-    let broken = FaultRule::new(Effect::body("<html>".to_owned())).path("/tags").times(1);
-    fixture.fault(broken).await;
-    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
-    assert_refused(&client.call("list_tags", json!({})).await, "not the JSON");
-    assert_done(&client.call("list_tags", json!({})).await);
 }
 
 /// A service that says whose key it is, and then never answers again. Gives the connection of the second request.
