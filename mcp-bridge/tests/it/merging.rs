@@ -123,7 +123,6 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
 #[test]
 fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() {
     for before in [
-        "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\nenv = { P = \"mine\" }\n",
         "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\n\n[mcp_servers.shared-inbox.env]\nP = \"mine\" # p\n",
         "[mcp_servers]\nshared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } # why\n",
         "mcp_servers = { shared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } } # why\n",

@@ -141,6 +141,8 @@ async fn a_list_that_is_cut_says_how_many_more_there_are_and_a_whole_one_does_no
         {
             let result = client.call("list_conversations", json!({ "limit": limit })).await;
             assert!(text(&result).starts_with(said), "{arguments:?}: {}", text(&result));
+            let about = structured(&result)["about"].as_str().unwrap();
+            assert!(limit == 5 || about.starts_with(said), "{about}");
             assert_eq!(items(&result).len(), limit);
         }
     }
