@@ -166,22 +166,6 @@ async fn an_email_that_cannot_be_written_down_is_not_sent() {
 }
 
 #[tokio::test]
-async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
-    let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
-    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
-    let call = |summary: &str| json!({ "id": fixture.conversation, "body": "Once", "summary": summary, "send": true });
-    let answers = async {
-        until(async || person.clock.waiting() == 7).await;
-        person.answers.add_permits(1);
-    };
-    tokio::join!(client.call("reply", call("a")), client.call("reply", call("b")), answers);
-    until(async || file.lines().len() == 3).await;
-    for outcome in ["intent", "repeat", "scheduled"] {
-        assert!(file.lines().iter().any(|line| line["outcome"] == outcome), "{outcome}: {:?}", file.lines());
-    }
-}
-
-#[tokio::test]
 async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
     let (file, fixture) = (AuditFile::new(), Fixture::new().await);
     for calls in 1..=2 {

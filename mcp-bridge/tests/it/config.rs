@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::fixture::{assert_says, out, program};
+use crate::fixture::{assert_lacks, assert_says, out, program};
 
 fn key() -> String {
     format!("rk_test_{}", "k".repeat(48))
@@ -45,7 +45,7 @@ fn entry(path: &Path) -> Value {
 }
 
 #[test]
-fn settings_are_printed_with_the_programs_own_path_and_without_the_key() {
+fn settings_are_printed_with_the_programs_own_path_and_without_the_key_and_the_sandbox_needs_none() {
     let home = tempfile::tempdir().unwrap();
     for (client, _, _) in files() {
         let output = run(home.path(), &["config", client]);
@@ -60,18 +60,11 @@ fn settings_are_printed_with_the_programs_own_path_and_without_the_key() {
             })
             .into();
         insta::assert_snapshot!(client, format!("{hints}---\n{said}"));
-    }
-}
 
-#[test]
-fn the_sandbox_needs_neither_address_nor_key() {
-    let home = tempfile::tempdir().unwrap();
-    for (client, _, _) in files() {
         let (settings, hints) = out(&run(home.path(), &["config", client, "--sandbox"]));
-        assert!(settings.contains("\"--sandbox\""), "{client}: {settings}");
-        let has = |part: &str| settings.contains(part);
-        assert!(!has("SHARED_INBOX") && !has("\"env\"") && !has("env ="), "{client}: {settings}");
-        assert!(!hints.contains("key") && !hints.contains("KEY"), "{client}: {hints}");
+        assert_says(&settings, &["\"--sandbox\""]);
+        assert_lacks(&settings, &["SHARED_INBOX", "\"env\"", "env ="]);
+        assert_lacks(&hints, &["key", "KEY"]);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     audit::AuditFile,
     fixture::{
         Answer, ERAS, Fixture, Mails, Newer, Older, Person, assert_done, assert_refused, assert_says,
-        in_process, is_error, params, structured, text, until,
+        in_process, is_error, params, structured, text, until, yes,
     },
 };
 
@@ -37,53 +37,35 @@ async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
     }
 }
 
-/// What may change in a conversation while a person reads the question.
-#[derive(Debug, Clone, Copy)]
-enum Change {
-    Risk,
-    Contact,
-    NewEmail,
-}
-
-impl Change {
-    async fn happen(self, fixture: &Fixture) {
-        let control = fixture.mock.control();
-        match self {
-            Self::Risk => {
-                let found = SortingResult::new().risk("phishing", ["New domain"]);
-                control.sort(&fixture.conversation, found).await.unwrap();
-            }
-            Self::Contact => {
-                let world =
-                    control.state().await.unwrap().replace("kim@customer.example", "eve@evil.example");
-                control.restore(world).await.unwrap();
-            }
-            Self::NewEmail => fixture.write_again().await,
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_was_open() {
     for (era, change) in
-        ERAS.into_iter().flat_map(|era| [Change::Risk, Change::Contact, Change::NewEmail].map(|c| (era, c)))
+        ERAS.into_iter().flat_map(|era| ["risk", "contact", "email"].map(|change| (era, change)))
     {
         let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), era, &[]).await;
+        let control = fixture.mock.control();
         let meanwhile = async {
             until(async || person.questions().len() == 1).await;
-            change.happen(&fixture).await;
+            match change {
+                "risk" => {
+                    let found = SortingResult::new().risk("phishing", ["New domain"]);
+                    control.sort(&fixture.conversation, found).await.unwrap();
+                }
+                "contact" => {
+                    let world = control.state().await.unwrap();
+                    let world = world.replace("kim@customer.example", "eve@evil.example");
+                    control.restore(world).await.unwrap();
+                }
+                _ => fixture.write_again().await,
+            }
             person.answers.add_permits(1);
         };
         let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), meanwhile);
-        assert!(
-            is_error(&result) && text(&result).contains("the conversation changed"),
-            "{era:?} {change:?}: {}",
-            text(&result)
-        );
-        assert_eq!(fixture.mails().await, Mails::none(), "{era:?} {change:?}");
+        assert_refused(&result, "the conversation changed");
+        assert_eq!(fixture.mails().await, Mails::none(), "{era:?} {change}");
         person.answers.add_permits(1);
         client.call("reply", reply(&fixture)).await;
-        assert_eq!(person.questions().len(), 2, "{era:?} {change:?}: the person is asked again");
+        assert_eq!(person.questions().len(), 2, "{era:?} {change}: the person is asked again");
     }
 }
 
@@ -195,10 +177,6 @@ async fn a_key_that_may_not_send_is_not_asked_about() {
     assert_refused(&client.call("reply", reply(&fixture)).await, "`send`");
     assert_eq!(person.questions().len(), 0);
     assert_eq!(fixture.mails().await, Mails::none());
-}
-
-fn yes() -> Value {
-    json!({ "action": "accept", "content": { "send": true } })
 }
 
 #[tokio::test]

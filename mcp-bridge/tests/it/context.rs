@@ -101,15 +101,14 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
             let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
             let cleaned = "Hi ! [x] (https:/ /evil.example/?q=1)";
             assert!(text(&result).contains(&format!("| {cleaned}\n")), "{}", text(&result));
+            assert!(arguments == ["--structured=exact"] || !format!("{result:?}").contains("u{200b}"));
             let words =
                 result.structured_content.as_ref().map(|c| c["timeline"][0]["text"].as_str().unwrap());
             let mark = "⟦untrusted: 1 invisible character removed, 3 link or image marks defused⟧";
             match arguments {
                 [] => assert_eq!(words, Some(&*format!("{mark} {cleaned}"))),
                 ["--structured=exact"] => assert_eq!(words, Some(hidden)),
-                _ => {
-                    assert!(!serde_json::to_string(&result).unwrap().contains('\u{200b}') && words.is_none())
-                }
+                _ => assert_eq!(words, None),
             }
         }
     }
@@ -119,20 +118,18 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
 async fn what_strict_modes_of_models_send_for_nothing_is_nothing() {
     let (fixture, _, client) = in_process(Person::who(Answer::No), Newer, &[]).await;
     let id = &fixture.conversation;
+    let documents = json!([{ "label": "Passport", "description": "", "required": null }]);
+    let request = json!({ "id": id, "documents": documents, "message": "", "dueDate": "", "send": null });
     for (tool, arguments) in [
         (
             "list_conversations",
-            json!({ "q": "", "view": null, "mailbox": "", "assigned": null, "limit": 10.0, "reference": "" }),
+            json!({ "q": "", "view": null, "mailbox": "", "limit": 10.0, "reference": "" }),
         ),
         ("search_documents", json!({ "q": "", "kind": "", "limit": null })),
         ("get_conversation", json!({ "id": id, "items": null })),
         ("tag_conversation", json!({ "id": id, "add": ["vip"], "remove": null })),
         ("reply", json!({ "id": id, "body": "Hello", "send": null, "summary": "", "documents": null })),
-        (
-            "request_documents",
-            json!({ "id": id, "documents": [{ "label": "Passport", "description": "", "required": null }], "message": "",
-                    "dueDate": "", "send": null }),
-        ),
+        ("request_documents", request),
     ] {
         assert_done(&client.call(tool, arguments).await);
     }
@@ -299,6 +296,8 @@ async fn completions_take_only_what_the_rate_limit_has_to_spare() {
 #[tokio::test]
 async fn every_tool_does_its_work() {
     let fixture = Fixture::new().await;
+    let recorded = json!({ "messageId": "<6f0c@shop.example>", "reference": "order-1042",
+                           "to": ["kim@customer.example"], "subject": "Your order" });
     for era in ERAS {
         let client = fixture.start_program(&Person::who(Answer::No), era, &[]).await;
         let id = &fixture.conversation;
@@ -314,11 +313,7 @@ async fn every_tool_does_its_work() {
             ("list_mailboxes", json!({})),
             ("list_tags", json!({})),
             ("search_documents", json!({ "kind": "invoice" })),
-            (
-                "record_sent",
-                json!({ "messageId": "<6f0c2b7d91e84e0c@shop.example>", "reference": "order-1042",
-                        "to": ["kim@customer.example"], "subject": "Your order" }),
-            ),
+            ("record_sent", recorded.clone()),
         ] {
             let result = client.call(tool, arguments).await;
             assert!(!is_error(&result), "{era:?} {tool}: {}", text(&result));

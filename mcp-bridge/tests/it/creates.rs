@@ -95,12 +95,14 @@ async fn give_up(person: &Person, client: &Client) {
 }
 
 #[tokio::test]
-async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
-    let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
-    let note = cancelled_note(&fixture, &client, Effect::delay(Duration::ZERO)).await;
-    let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
-    assert!(text(&again).contains("repeats a call"), "{}", text(&again));
-    assert_eq!(fixture.notes().await, ["Once"]);
+async fn a_repeat_of_a_cancelled_call_makes_nothing_new_if_that_took_effect_and_is_made_if_it_did_not() {
+    for (effect, is_repeat) in [(Effect::delay(Duration::ZERO), true), (Effect::drop_before(), false)] {
+        let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
+        let note = cancelled_note(&fixture, &client, effect).await;
+        let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
+        assert!(!is_error(&again) && text(&again).contains("repeats") == is_repeat, "{}", text(&again));
+        assert_eq!(fixture.notes().await, ["Once"]);
+    }
 }
 
 #[tokio::test]
@@ -121,14 +123,5 @@ async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
     };
     let (again, ()) = tokio::join!(client.call("add_note", note), late);
     assert!(text(&again).contains("repeats a call"), "{}", text(&again));
-    assert_eq!(fixture.notes().await, ["Once"]);
-}
-
-#[tokio::test]
-async fn a_repeat_of_a_cancelled_call_without_effect_is_made_when_it_would_have_shown() {
-    let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
-    let note = cancelled_note(&fixture, &client, Effect::drop_before()).await;
-    let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
-    assert!(!is_error(&again) && !text(&again).contains("repeats"), "{}", text(&again));
     assert_eq!(fixture.notes().await, ["Once"]);
 }

@@ -134,18 +134,18 @@ impl Clock for LeapingClock {
 pub(crate) struct Person {
     /// The name of the client.
     pub(crate) client: &'static str,
-    says: Answer,
+    pub(crate) says: Answer,
     /// How the client can ask.
-    modes: Value,
+    pub(crate) modes: Value,
     /// How long they think before they answer.
-    thinks: Duration,
+    pub(crate) thinks: Duration,
     /// The clock of the bridge in the same process.
     pub(crate) clock: Arc<ManualClock>,
     /// The questions that were taken back.
     pub(crate) withdrawn: Arc<AtomicUsize>,
     /// How many questions they may answer now.
     pub(crate) answers: Arc<Semaphore>,
-    asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) progress: Arc<AtomicUsize>,
     pub(crate) progress_messages: Arc<Mutex<Vec<String>>>,
     pub(crate) tools_changed: Arc<AtomicUsize>,
@@ -168,19 +168,9 @@ impl Person {
         }
     }
 
-    /// A client that answers by itself.
-    pub(crate) fn who_is_not_there(says: Answer) -> Self {
-        Self { thinks: Duration::from_millis(900), ..Self::who(says) }
-    }
-
     /// Someone whose client can only show links.
     pub(crate) fn who_follows_links(says: Answer) -> Self {
         Self { modes: json!({ "url": {} }), ..Self::who(says) }
-    }
-
-    /// Someone whose client says that it can ask in these modes.
-    pub(crate) fn who_can_be_asked_by(modes: Value) -> Self {
-        Self { modes, ..Self::who(Answer::No) }
     }
 
     /// Someone who answers only as often as the test adds permits to `answers`.
@@ -309,13 +299,6 @@ impl Fixture {
     pub(crate) async fn start_with_key(&self, key: &str, person: &Person, era: Era) -> Client {
         let mut command = self.program();
         command.env("SHARED_INBOX_API_KEY", key);
-        connect(command, person, era).await
-    }
-
-    /// The program with the key in this file.
-    pub(crate) async fn start_with_key_file(&self, file: &Path, person: &Person, era: Era) -> Client {
-        let mut command = self.program();
-        command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
         connect(command, person, era).await
     }
 
@@ -581,6 +564,11 @@ pub(crate) async fn run(command: &mut Command, input: &str) -> (Option<i32>, Str
     let output = child.wait_with_output().await.unwrap();
     let (stdout, stderr) = out(&output);
     (output.status.code(), stdout + &stderr)
+}
+
+/// The answer of a client whose person ticked the box.
+pub(crate) fn yes() -> Value {
+    json!({ "action": "accept", "content": { "send": true } })
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {

@@ -31,7 +31,9 @@ const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, S
 async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of_other_tools() {
     let (fixture, _folder, file, agent) = with_key_file().await;
     let person = Person::who(Answer::No);
-    let client = fixture.start_with_key_file(&file, &person, Older).await;
+    let mut command = fixture.program();
+    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
+    let client = connect(command, &person, Older).await;
     assert_eq!(client.tools().await.len(), 12);
     assert_done(&client.call("list_tags", json!({})).await);
 

@@ -100,19 +100,15 @@ fn without_store(fixture: &Fixture) -> Command {
 #[cfg(target_os = "linux")]
 async fn where_there_is_no_store_the_error_says_so_and_names_the_file() {
     let fixture = Fixture::new().await;
-    for action in ["set", "show", "delete"] {
-        let (status, said) =
-            run(without_store(&fixture).args(["key", action]), fixture.mock.live_key()).await;
-        assert_eq!(status, Some(2), "{action}: {said}");
-        assert!(
-            said.contains("key store cannot be used") && said.contains("--api-key-file"),
-            "{action}: {said}"
-        );
-        assert!(!said.contains(fixture.mock.live_key()), "{action}: the key is repeated");
+    let key = fixture.mock.live_key();
+    for (command, code) in
+        [(&["key", "set"][..], 2), (&["key", "show"], 2), (&["key", "delete"], 2), (&["doctor"], 1)]
+    {
+        let (status, said) = run(without_store(&fixture).args(command), key).await;
+        assert_eq!(status, Some(code), "{command:?}: {said}");
+        assert_says(&said, &["key store cannot be used", "--api-key-file"]);
+        assert!(!said.contains(key), "{command:?}: the key is repeated");
     }
-    let (status, said) = run(without_store(&fixture).arg("doctor"), "").await;
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("key store cannot be used") && said.contains("--api-key-file"), "{said}");
     let (status, said) = run(without_store(&fixture).args(["config", "cursor"]), "").await;
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("<your API key"), "settings with a place for the key: {said}");
@@ -128,19 +124,21 @@ async fn doctor_says_where_the_key_came_from_and_a_flag_goes_before_a_variable_w
     let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     let file = folder.path().join("key");
     std::fs::write(&file, fixture.mock.live_key()).unwrap();
-    let doctor = async |change: fn(&mut Command, &std::path::Path)| {
-        let mut command = fixture.program();
-        change(&mut command, &file);
-        run(command.arg("doctor"), "").await.1
-    };
     let named = format!("key: it comes from the file {}", file.display());
-    let flag = doctor(|command, file| _ = command.arg("--api-key-file").arg(file)).await;
-    assert!(flag.contains(&named), "{flag}");
-    let both = doctor(|command, file| _ = command.env("SHARED_INBOX_API_KEY_FILE", file)).await;
-    assert!(both.contains("key: it comes from the variable SHARED_INBOX_API_KEY"), "{both}");
-    let alone = doctor(|command, file| {
-        command.env("SHARED_INBOX_API_KEY_FILE", file).env_remove("SHARED_INBOX_API_KEY");
-    });
-    let alone = alone.await;
-    assert!(alone.contains(&named), "{alone}");
+    for (is_flag, has_key, expected) in [
+        (true, true, &*named),
+        (false, true, "key: it comes from the variable SHARED_INBOX_API_KEY"),
+        (false, false, &named),
+    ] {
+        let mut command = fixture.program();
+        if is_flag {
+            command.arg("--api-key-file").arg(&file);
+        } else {
+            command.env("SHARED_INBOX_API_KEY_FILE", &file);
+        }
+        if !has_key {
+            command.env_remove("SHARED_INBOX_API_KEY");
+        }
+        assert_says(&run(command.arg("doctor"), "").await.1, &[expected]);
+    }
 }

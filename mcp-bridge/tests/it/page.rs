@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap};
 use rmcp::model::CallToolResult;
 use serde_json::json;
 
@@ -156,15 +156,17 @@ async fn the_page_shows_who_asks_what_it_answers_why_it_is_risky_and_how_long_th
 /// Tries everything that another page or program could do without the person, then leaves the question as it was.
 async fn attack(url: &str, window: &Window, person: &Person) {
     person.clock.forward(Duration::from_secs(2));
-    let evil = "http://evil.example";
     let status = async |request: RequestBuilder| request.send().await.unwrap().status();
     let refused = StatusCode::FORBIDDEN;
-    let own = reqwest::Url::parse(url).unwrap();
-    let port = own.port().unwrap();
-    let another_port = port.wrapping_add(1);
+    let port = reqwest::Url::parse(url).unwrap().port().unwrap();
+    let tampered = async |name: &str, change: &dyn Fn(&mut HeaderMap)| {
+        let mut request = window.form("send").build().unwrap();
+        change(request.headers_mut());
+        assert_eq!(window.http.execute(request).await.unwrap().status(), refused, "{name}");
+    };
     for (name, values) in [
         ("host", "evil.example 127.0.0.1 localhost:{port} evil.example:{port} 127.0.0.1.evil.example:{port}"),
-        ("host", &format!("127.0.0.1:{another_port}")),
+        ("host", &format!("127.0.0.1:{}", port.wrapping_add(1))),
         ("origin", "http://evil.example null https://127.0.0.1:{port}"),
         ("sec-fetch-site", "cross-site same-site none"),
         ("sec-fetch-mode", "cors no-cors same-origin websocket"),
@@ -172,20 +174,17 @@ async fn attack(url: &str, window: &Window, person: &Person) {
         ("content-type", "text/plain application/json multipart/form-data;boundary=x"),
     ] {
         for value in values.replace("{port}", &port.to_string()).split(' ') {
-            let mut request = window.form("send").build().unwrap();
-            request.headers_mut().insert(name, value.parse().unwrap());
-            let status = window.http.execute(request).await.unwrap().status();
-            assert_eq!(status, refused, "{name}: {value}");
+            let change = |headers: &mut HeaderMap| _ = headers.insert(name, value.parse().unwrap());
+            tampered(&format!("{name}: {value}"), &change).await;
         }
     }
-    let mut two_hosts = window.form("send").build().unwrap();
-    two_hosts.headers_mut().append("host", format!("127.0.0.1:{port}").parse().unwrap());
-    two_hosts.headers_mut().append("host", "evil.example".parse().unwrap());
-    assert_eq!(window.http.execute(two_hosts).await.unwrap().status(), refused);
+    let hosts = [format!("127.0.0.1:{port}"), "evil.example".to_owned()];
+    tampered("two hosts", &|headers| {
+        hosts.iter().for_each(|host| _ = headers.append("host", host.parse().unwrap()));
+    })
+    .await;
     for missing in ["origin", "cookie"] {
-        let mut request = window.form("send").build().unwrap();
-        request.headers_mut().remove(missing);
-        assert_eq!(window.http.execute(request).await.unwrap().status(), refused, "without {missing}");
+        tampered(missing, &|headers| _ = headers.remove(missing)).await;
     }
     let guessed = format!("token={}&answer=send", "0".repeat(32));
     let unsure = format!("token={}&answer=maybe", window.token);
@@ -194,9 +193,12 @@ async fn attack(url: &str, window: &Window, person: &Person) {
     }
     let large = window.form("send").body("x".repeat(1 << 20)).send().await;
     assert!(large.map_or(true, |answer| answer.status() == StatusCode::BAD_REQUEST));
-    for (name, value) in
-        [("host", "localhost"), ("origin", evil), ("sec-fetch-dest", "iframe"), ("sec-purpose", "prefetch")]
-    {
+    for (name, value) in [
+        ("host", "localhost"),
+        ("origin", "http://evil.example"),
+        ("sec-fetch-dest", "iframe"),
+        ("sec-purpose", "prefetch"),
+    ] {
         assert_eq!(status(http().get(url).header(name, value)).await, refused, "{name}: {value}");
     }
     assert_eq!(status(http().put(url)).await, refused);

@@ -21,7 +21,9 @@ use crate::{
 async fn an_answer_within_a_second_is_nobodys_and_makes_a_draft() {
     for era in ERAS {
         for says in [Answer::Yes, Answer::No, Answer::YesWithoutTick, Answer::Nothing] {
-            let (fixture, person, client) = in_process(Person::who_is_not_there(says), era, &[]).await;
+            let (fixture, person, client) =
+                in_process(Person { thinks: Duration::from_millis(900), ..Person::who(says) }, era, &[])
+                    .await;
             let result = client.call("reply", reply(&fixture)).await;
             assert!(!is_error(&result), "{era:?} {says:?}: {}", text(&result));
             assert_eq!(structured(&result)["status"], "draft", "{era:?} {says:?}");
@@ -100,23 +102,30 @@ async fn a_hundred_variants_open_three_questions() {
 }
 
 #[tokio::test]
-async fn calls_that_look_the_same_wait_for_one_answer() {
-    let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), Older, &[]).await;
+async fn calls_that_look_the_same_wait_for_one_answer_and_make_one_line_that_says_scheduled() {
+    let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
+    let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
     let first = client.start(params("reply", reply(&fixture))).await;
     until(async || person.clock.waiting() == 4).await;
-    let mut same = reply(&fixture);
-    same["summary"] = "Again".into();
-    let second = async {
+    let same =
+        |summary: &str| json!({ "id": fixture.conversation, "body": BODY, "summary": summary, "send": true });
+    let meanwhile = async {
         // The question waits for the clock once, and each call three times.
-        until(async || person.clock.waiting() == 7).await;
+        until(async || person.clock.waiting() == 10).await;
         first.cancel(None).await.unwrap();
-        until(async || person.clock.waiting() == 4).await;
+        until(async || person.clock.waiting() == 7).await;
         person.answers.add_permits(1);
     };
-    let (result, ()) = tokio::join!(client.call("reply", same), second);
-    assert_done(&result);
+    let (a, b, ()) =
+        tokio::join!(client.call("reply", same("a")), client.call("reply", same("b")), meanwhile);
+    assert_done(&a);
+    assert_done(&b);
     assert_eq!((person.questions().len(), person.withdrawn.load(Ordering::SeqCst)), (1, 0));
     assert_eq!(fixture.mails().await, Mails::sent(BODY));
+    until(async || file.lines().len() == 4).await;
+    for outcome in ["cancelled", "intent", "repeat", "scheduled"] {
+        assert!(file.lines().iter().any(|line| line["outcome"] == outcome), "{outcome}: {:?}", file.lines());
+    }
 }
 
 #[tokio::test]

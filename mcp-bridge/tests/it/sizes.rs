@@ -26,18 +26,11 @@ fn a_long_list_is_cut_between_items_in_both_forms() {
 }
 
 #[test]
-fn a_list_that_goes_on_says_so_first() {
-    let all = summaries(25);
-    for (more, said) in [
-        (More::Yes, "25 of at least 26 conversations. Narrow with q, "),
-        (More::Maybe, "25 of 25 or more conversations. Narrow with q, "),
-    ] {
-        let rendered = render::conversations(&style().more(more), &all);
-        assert!(rendered.text.starts_with(said), "{}", rendered.text);
-        assert!(rendered.structured["about"].as_str().unwrap().starts_with(said), "{}", rendered.structured);
+fn a_list_that_may_go_on_says_so_first() {
+    let rendered = render::conversations(&style().more(More::Maybe), &summaries(25));
+    for form in [rendered.text.as_str(), rendered.structured["about"].as_str().unwrap()] {
+        assert!(form.starts_with("25 of 25 or more conversations. Narrow with q, "), "{form}");
     }
-    let rendered = render::conversations(&style().more(More::No), &all);
-    assert!(rendered.text.starts_with("25 conversations.\n"), "{}", rendered.text);
 }
 
 #[test]
