@@ -3,3 +3,4 @@
 //! `scripts/test-peers` runs them. A test whose peer is missing fails and says what to install.
 
 mod front_door;
+mod mock;

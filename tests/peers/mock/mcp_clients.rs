@@ -2,15 +2,23 @@
 
 use std::{
     io::Write,
-    path::Path,
     process::{Command, Stdio},
 };
 
 use serde_json::{Value, json};
-use shared_inbox_tests::peers;
+use shared_inbox_mock::{InboundMail, MockServer};
+use shared_inbox_tests::{peers, root};
 
-use super::{a_conversation, calls_of_every_tool};
-use crate::kit::Kit;
+use super::calls::calls_of_every_tool;
+
+/// A mock with one conversation that the live key sees.
+async fn mock() -> (MockServer, String) {
+    let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;
+    let inbox = mock.control().mailboxes().await.expect("inboxes")[0].address.clone();
+    let mail = InboundMail::new(inbox, "kim@example.com", "Where is my order?");
+    let conversation = mock.control().inbound(mail).await.expect("it is taken").conversation_id;
+    (mock, conversation.to_string())
+}
 
 fn holds_a_result(name: &str, result: &Value) {
     assert_ne!(result["isError"], true, "{name}: {result}");
@@ -24,20 +32,19 @@ fn holds_a_result(name: &str, result: &Value) {
 }
 
 #[tokio::test]
-#[ignore = "needs Python"]
 async fn the_official_python_client_lists_and_calls_every_tool() {
     let Some(python) = peers::python(&["mcp==2.3.0"]) else { return };
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
-        let kit = Kit::start().await;
-        let (url, key) = (kit.mock.mcp_url(), kit.mock.live_key());
-        let mut calls: Vec<Value> = calls_of_every_tool(&a_conversation(&kit, &kit.live()).await)
+        let (mock, conversation) = mock().await;
+        let (url, key) = (mock.mcp_url(), mock.live_key());
+        let mut calls: Vec<Value> = calls_of_every_tool(&conversation)
             .into_iter()
             .map(|(name, arguments)| json!({ "name": name, "arguments": arguments }))
             .collect();
         let names: Vec<Value> = calls.iter().map(|call| call["name"].clone()).collect();
         calls.push(json!({ "name": "add_note", "arguments": { "id": "cnv_none", "body": "" } }));
         let job = json!({ "url": url, "key": key, "mode": mode, "calls": calls }).to_string();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/peers/mcp_client.py");
+        let script = root().join("tests/peers/mock/clients/mcp_client.py");
         let mut client = Command::new(&python)
             .arg(script)
             .stdin(Stdio::piped())
@@ -63,16 +70,15 @@ async fn the_official_python_client_lists_and_calls_every_tool() {
 }
 
 #[tokio::test]
-#[ignore = "needs Node"]
 async fn the_inspector_lists_and_calls_every_tool() {
     let Some(node) = peers::node22() else { return };
     let Some(modules) = peers::npm(&["@modelcontextprotocol/inspector@2.12.0"]) else { return };
     let cli = modules.join("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
     let catalogue = tempfile::tempdir().expect("a directory");
     for era in ["legacy", "modern"] {
-        let kit = Kit::start().await;
-        let (url, key) = (kit.mock.mcp_url(), kit.mock.live_key());
-        let calls = calls_of_every_tool(&a_conversation(&kit, &kit.live()).await);
+        let (mock, conversation) = mock().await;
+        let (url, key) = (mock.mcp_url(), mock.live_key());
+        let calls = calls_of_every_tool(&conversation);
         let run = |more: Vec<String>| {
             let out = Command::new(&node)
                 .arg(&cli)

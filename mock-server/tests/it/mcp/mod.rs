@@ -1,13 +1,12 @@
-//! The MCP endpoint: what it says on the wire, that it does the same as REST, and that other people's clients
-//! get on with it.
+//! The MCP endpoint: what it says on the wire, and that it does the same as REST.
 
 mod arguments;
-mod clients;
+mod calls;
 mod definitions;
 mod same_as_rest;
 mod wire;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::kit::{Api, Kit, Reply};
 
@@ -30,11 +29,6 @@ pub(crate) struct Mcp {
 impl Mcp {
     pub(crate) fn new(kit: &Kit, api: &Api) -> Self {
         Self { http: kit.http().clone(), url: kit.mock.mcp_url().to_owned(), key: api.key().to_owned() }
-    }
-
-    /// The same endpoint for a new live key with these scopes.
-    async fn with_scopes(kit: &Kit, scopes: &[&str]) -> Self {
-        Self::new(kit, &kit.key("Made for a test", scopes).await.0)
     }
 
     /// A JSON-RPC request as a client of that era sends it.
@@ -81,43 +75,4 @@ async fn a_conversation(kit: &Kit, api: &Api) -> String {
         true => kit.sandbox_mail("reply@customer.test").await,
         false => kit.mail("kim@example.com", "Where is my order?").await,
     }
-}
-
-/// A good call of every tool, in the order of the catalogue.
-fn calls_of_every_tool(conversation: &str) -> Vec<(&'static str, Map<String, Value>)> {
-    let id = conversation;
-    let calls = [
-        ("list_conversations", json!({ "view": "open", "limit": 5 })),
-        ("get_conversation", json!({ "id": id })),
-        ("add_note", json!({ "id": id, "body": "Looked at it, @Anna" })),
-        ("set_status", json!({ "id": id, "status": "waiting" })),
-        ("tag_conversation", json!({ "id": id, "add": ["refund", "brand new"], "remove": ["vip"] })),
-        ("assign_conversation", json!({ "id": id, "to": "me" })),
-        ("reply", json!({ "id": id, "body": "It is on its way.", "summary": "Says when", "send": true })),
-        (
-            "request_documents",
-            json!({
-                "id": id,
-                "documents": [{ "label": "Passport" }, { "label": "Photo", "required": false }],
-                "message": "We need:",
-                "dueDate": "2027-01-31",
-            }),
-        ),
-        ("list_mailboxes", json!({})),
-        ("list_tags", json!({})),
-        ("search_documents", json!({ "q": "invoice", "limit": 3 })),
-        (
-            "record_sent",
-            json!({
-                "messageId": "<9b1deb4d3b7d4bad@shop.example>",
-                "reference": "order-77",
-                "to": ["kim@example.com"],
-                "subject": "Your order",
-            }),
-        ),
-    ];
-    calls
-        .into_iter()
-        .map(|(name, arguments)| (name, arguments.as_object().cloned().unwrap_or_default()))
-        .collect()
 }

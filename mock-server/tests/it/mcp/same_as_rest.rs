@@ -7,7 +7,7 @@ use shared_inbox::{
 };
 use shared_inbox_mock::MockServer;
 
-use super::{Era, Mcp, a_conversation, calls_of_every_tool};
+use super::{Era, Mcp, a_conversation, calls::calls_of_every_tool};
 use crate::kit::{Api, Kit};
 
 /// A server that is equal to every other one made here.

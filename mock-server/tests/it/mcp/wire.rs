@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Era, Mcp, a_conversation};
-use crate::kit::{Kit, Reply, text, texts};
+use crate::kit::{Kit, Reply, text};
 
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
@@ -27,38 +27,6 @@ async fn the_key_decides_which_world_a_tool_works_in() {
     let count = |result: Value| result["structuredContent"]["items"].as_array().map(Vec::len);
     assert_eq!(count(mcp.tool(Era::Modern, "list_conversations", json!({})).await), Some(1));
     assert_eq!(count(there.tool(Era::Modern, "list_conversations", json!({})).await), Some(0));
-}
-
-#[tokio::test]
-async fn a_key_is_shown_the_tools_of_its_scopes_in_both_eras() {
-    let (kit, _) = server().await;
-    let reader = Mcp::with_scopes(&kit, &["read"]).await;
-    for era in ERAS {
-        let answer = reader.answer(era, "tools/list", json!({})).await;
-        let read =
-            ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
-        assert_eq!(texts(&answer["result"]["tools"], "name"), read, "{era:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_refused_scope_is_a_tool_error_that_names_the_scope() {
-    let (kit, _) = server().await;
-    let id = a_conversation(&kit, &kit.live()).await;
-    let reader = Mcp::with_scopes(&kit, &["read"]).await;
-    let sender = Mcp::with_scopes(&kit, &["read", "send"]).await;
-    let drafter = Mcp::with_scopes(&kit, &["read", "draft"]).await;
-    let reply = |send: bool| json!({ "id": id, "body": "Hello", "send": send });
-    for era in ERAS {
-        let note = reader.tool(era, "add_note", json!({ "id": id, "body": "x" })).await;
-        assert!(sentence(&note).contains("write"), "{note}");
-        let record = reader.tool(era, "record_sent", json!({})).await;
-        assert!(sentence(&record).contains("record"), "{record}");
-        assert!(sentence(&sender.tool(era, "reply", reply(false)).await).contains("draft"));
-        assert!(sentence(&drafter.tool(era, "reply", reply(true)).await).contains("send"));
-        assert_eq!(sender.tool(era, "reply", reply(true)).await["isError"], false);
-        assert_eq!(drafter.tool(era, "reply", reply(false)).await["isError"], false);
-    }
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 // tests that the page copies: Rust, pytest and vitest. No browser is needed: the page's own modules write them.
 
 import { api, get, post, service } from './kit.mjs';
-import { describe } from '../../../console/calls.js';
-import { pytest, rustTest, vitest } from '../../../console/copy.js';
+import { describe } from '../../../../mock-server/console/calls.js';
+import { pytest, rustTest, vitest } from '../../../../mock-server/console/copy.js';
 
 const HOSTILE = '"); std::process::exit(0); ("\\"\n\'"""${process.exit(0)}`\u202e\u0007é😀\\';
 const ready = await get('/ready');

@@ -14,7 +14,7 @@ fn here() -> PathBuf {
 
 /// Where the console's scripts are.
 fn console_tests() -> PathBuf {
-    here().join("../../mock-server/tests/it/console")
+    here().join("../../tests/peers/mock/console")
 }
 
 /// A test that the page copies, in each of its languages.
