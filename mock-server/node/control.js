@@ -1,4 +1,4 @@
-// What people, customers, time and bad luck do. Generated from the control API's OpenAPI document by `clients/generate.py`; do not edit.
+// What people, customers, time and bad luck do. Generated from the control API's OpenAPI document by `scripts/generate-clients`; do not edit.
 
 import { Caller } from './http.js';
 

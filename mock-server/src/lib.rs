@@ -90,7 +90,7 @@ pub use webhooks::CreateWebhook;
 #[doc(no_inline)]
 pub use world::{Approval, InboundMail, NewKey};
 
-/// The material for `tests/documents`, which writes the documents that this crate embeds.
+/// The material for `examples/write_documents`, which writes the documents that this crate embeds.
 #[cfg(feature = "schemas")]
 #[doc(hidden)]
 pub mod __schemas {

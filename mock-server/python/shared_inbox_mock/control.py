@@ -1,6 +1,6 @@
 """What people, customers, time and bad luck do, as typed calls.
 
-Generated from the control API's OpenAPI document by `clients/generate.py`; do not edit.
+Generated from the control API's OpenAPI document by `scripts/generate-clients`; do not edit.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ use shared_inbox::Problems;
 
 use crate::json::{nearest::unknown, read::read_body, schema::Checker};
 
-/// The OpenAPI document of the control API. `tests/documents.rs` writes it.
+/// The OpenAPI document of the control API. `examples/write_documents` writes it.
 pub(crate) const OPENAPI: &str = include_str!("../../documents/control.json");
 /// The same, read.
 pub(crate) static DOCUMENT: LazyLock<Value> =

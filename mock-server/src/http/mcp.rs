@@ -107,7 +107,7 @@ static SERVICE: LazyLock<StreamableHttpService<Tools, NeverSessionManager>> = La
     StreamableHttpService::new(|| Ok(Tools), Arc::new(NeverSessionManager::default()), config)
 });
 
-/// The definitions of the tools, in the order of the catalogue. `tests/documents` writes them.
+/// The definitions of the tools, in the order of the catalogue. `examples/write_documents` writes them.
 static TOOLS: LazyLock<Vec<(Operation, Tool)>> = LazyLock::new(|| {
     let tools: Vec<Tool> =
         serde_json::from_str(include_str!("../../documents/tools.json")).unwrap_or_default();

@@ -1,82 +1,22 @@
-//! The control API's own document: valid, complete, and the page of docs that is written from it.
+//! `docs/control-api.md`: the control API's document as a page for people.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs, sync::LazyLock};
 
 use serde_json::{Value, json};
+use shared_inbox_tests::root;
 
-use crate::{kit::Kit, openapi::lint};
+use super::resolved;
 
-#[tokio::test]
-#[ignore = "needs Python and Node"]
-async fn the_document_is_served_and_valid_by_two_linters() {
-    let kit = Kit::start().await;
-    let document = kit.look("/openapi.json").await;
-    assert_eq!(document, *kit.document().control().value());
-    lint(&document, "recommended");
-}
-
-/// Calls that programs outside count on, and the fields of their answers. Every answer in these tests is held against the document.
-const FIXED: &str = "GET /health status version, POST /reset, GET /state, PUT /state, GET /clock mode now, \
-    POST /clock now fired fired.at fired.job, GET /events, GET /jobs dueAt job subject, DELETE /requests, \
-    GET /requests at transport method path query tool agentId status durationMs requestBody, \
-    POST /worlds base_url mcp_url control_url console_url keys keys.live keys.test, DELETE /worlds/{id}, \
-    POST /users id, GET /users id name, POST /mailboxes id address name open, \
-    GET /mailboxes id address name open owner sandbox, POST /keys key agentId, \
-    GET /keys agentId name scopes livemode createdBy revoked, DELETE /keys/{id}, PUT /plan, \
-    POST /inbound conversationId messageId documentIds created, POST /messages/{id}/approve status sendsAt, \
-    POST /messages/{id}/stop, GET /approvals messageId conversationId draftedBy summary text at, \
-    POST /conversations/{id}/snooze, POST /conversations/{id}/assign, \
-    POST /document-requests/{id}/uploads documentId complete, POST /bookings id, POST /bookings/{id}/cancel, \
-    GET /outbox at kind messageId to subject text outcome, POST /webhooks id secret, \
-    GET /webhooks id url livemode scope owner events state, DELETE /webhooks/{id}, \
-    POST /webhooks/{id}/rotate secret, POST /webhooks/{id}/test eventId, POST /webhooks/{id}/pause, \
-    POST /webhooks/{id}/resume, POST /webhooks/{id}/deliveries/{event}/redeliver, \
-    GET /webhooks/{id}/deliveries eventId type createdAt outcome nextAttemptAt attempts attempts.at \
-    attempts.status attempts.error attempts.durationMs, POST /webhooks/{id}/check, POST /faults id, \
-    GET /faults id path skip times probability effect fired, DELETE /faults, DELETE /faults/{id}";
-
-#[tokio::test]
-async fn every_call_and_field_that_was_fixed_is_in_the_document() {
-    let kit = Kit::start().await;
-    let document = kit.document().control().value();
-    for call in FIXED.split(", ") {
-        let mut words = call.split_whitespace();
-        let (method, path) = (words.next().expect("a method"), words.next().expect("a path"));
-        let responses = document["paths"][path][method.to_lowercase()]["responses"].as_object();
-        let responses = responses.unwrap_or_else(|| panic!("{call}"));
-        let (_, success) = responses.iter().find(|(status, _)| status.starts_with('2')).expect("a success");
-        for field in words {
-            let mut schema = &success["content"]["application/json"]["schema"];
-            for name in field.split('.') {
-                schema = resolved(document, schema);
-                if schema["type"] == "array" {
-                    schema = resolved(document, &schema["items"]);
-                }
-                let required = schema["required"].as_array().is_some_and(|all| all.contains(&json!(name)));
-                assert!(required, "{call}: {field}");
-                schema = &schema["properties"][name];
-            }
-        }
-    }
-}
-
-#[tokio::test]
-async fn the_page_of_docs_is_what_the_document_says() {
-    let kit = Kit::start().await;
-    let page = page(kit.document().control().value());
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/control-api.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&file, &page).expect("written");
-    }
-    let there = fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        there == page,
-        "docs/control-api.md is not what the document says; write it anew with UPDATE_DOCS=1"
-    );
-}
+/// The sources of `Control`, in which each call has the method that the page names.
+static METHODS: LazyLock<String> = LazyLock::new(|| {
+    let folder = root().join("mock-server/src/control");
+    let files = [folder.clone(), folder.join("expect")].map(|folder| fs::read_dir(folder).expect("a folder"));
+    let files = files.into_iter().flatten().map(|file| file.expect("a file").path());
+    files.filter_map(|file| fs::read_to_string(file).ok()).collect()
+});
 
 /// The document as a page for people.
-fn page(document: &Value) -> String {
+pub(super) fn page(document: &Value) -> String {
     let mut page = format!(
         "# The control API of the mock\n\n{}\n\nPaths are below `/_mock`, and below `/_mock/worlds/{{id}}` for a world beside \
          the main one. `GET /_mock/openapi.json` is the OpenAPI document that this page is written from.\n\nEvery list takes \
@@ -165,6 +105,10 @@ fn names(call: &Value) -> String {
     let typescript =
         words.next().unwrap_or_default().to_owned() + &words.map(capitalized).collect::<String>();
     let rust = rust_name(python).map(|name| format!(", Rust `{name}`")).unwrap_or_default();
+    if let Some(name) = rust_name(python) {
+        let defined = ["pub async fn", "pub fn"].iter().any(|it| METHODS.contains(&format!("{it} {name}(")));
+        assert!(defined, "there is no Control::{name}; is it named in another way?");
+    }
     format!("Python `{python}`, TypeScript `{typescript}`{rust}.")
 }
 
@@ -177,31 +121,6 @@ fn rust_name(call: &str) -> Option<&str> {
         "compare_snapshots" => "compare",
         read => read.strip_prefix("list_").or(read.strip_prefix("get_")).unwrap_or(read),
     })
-}
-
-#[tokio::test]
-async fn every_call_has_the_method_of_rust_that_the_page_names() {
-    let kit = Kit::start().await;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/control");
-    let files = [folder.clone(), folder.join("expect")]
-        .into_iter()
-        .flat_map(|folder| fs::read_dir(folder).expect("files"));
-    let sources: String =
-        files.filter_map(|file| fs::read_to_string(file.expect("a file").path()).ok()).collect();
-    for methods in kit.document().control().value()["paths"].as_object().expect("paths").values() {
-        for call in methods.as_object().expect("methods").values() {
-            let name = call["operationId"].as_str().filter(|name| *name != "follow");
-            let Some(name) = name.and_then(rust_name) else { continue };
-            let defined =
-                ["pub async fn ", "pub fn "].iter().any(|start| sources.contains(&format!("{start}{name}(")));
-            assert!(defined, "Control::{name}");
-        }
-    }
-}
-
-fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
-    let target = schema["$ref"].as_str().and_then(|path| document.pointer(path.trim_start_matches('#')));
-    target.unwrap_or(schema)
 }
 
 /// A type in a word or two; an object by its fields.

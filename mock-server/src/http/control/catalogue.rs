@@ -1,4 +1,4 @@
-//! Describes every control call with its schemas. `tests/documents` makes the OpenAPI document of it.
+//! Describes every control call with its schemas. `examples/write_documents` makes the OpenAPI document of it.
 
 use schemars::SchemaGenerator;
 
