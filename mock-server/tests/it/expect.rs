@@ -130,25 +130,6 @@ async fn in_real_time_it_is_met_as_soon_as_it_happens_and_the_clock_stands() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_expectation_is_named() {
-    let kit = Kit::start().await;
-    for (body, field) in [
-        (json!({}), "of: is required"),
-        (
-            json!({ "of": "thoughts" }),
-            "of: must be one of requests, outbox, deliveries, events, not thoughts",
-        ),
-        (json!({ "of": "outbox", "withinSeconds": -1 }), "withinSeconds: "),
-        (json!({ "of": "outbox", "withinSeconds": 301, "time": "real" }), "withinSeconds: "),
-        (json!({ "of": "outbox", "where": [] }), "where: must be an object"),
-        (json!({ "of": "outbox", "wheer": {} }), "wheer"),
-    ] {
-        let error = kit.control("POST", "/expect", body.clone()).await.error(400);
-        assert!(error.contains(field), "{body}: {error}");
-    }
-}
-
-#[tokio::test]
 async fn typed_expectations_say_the_same() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let world = mock.control().create_world(NewWorld::empty().clock(ClockMode::Real)).await.expect("a world");

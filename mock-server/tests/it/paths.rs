@@ -78,15 +78,6 @@ async fn a_content_type_other_than_json_answers_400() {
 }
 
 #[tokio::test]
-async fn the_input_of_a_simulated_mail_is_looked_at_before_its_conversation() {
-    let kit = Kit::start().await;
-    let mail = |to: &str| json!({ "from": "a@x.test", "text": "x", "to": to, "conversationId": "cnv_none" });
-    let error = kit.sandbox().post("/sandbox/inbound", mail("help@acme.example")).await.error(400);
-    assert!(error.starts_with("to: "), "{error}");
-    kit.sandbox().post("/sandbox/inbound", mail("sandbox@acme.test")).await.error(404);
-}
-
-#[tokio::test]
 async fn a_body_that_is_too_large_or_no_json_is_found_only_after_the_key_and_the_scope() {
     let kit = Kit::start().await;
     let (reader, _) = kit.key("Reader", &["read"]).await;

@@ -75,12 +75,6 @@ impl Kit {
         self.list("/jobs").await.iter().filter(|job| job["job"] == "webhook-attempt").count()
     }
 
-    pub(crate) async fn notices(&self) -> Vec<Value> {
-        let mut outbox = self.list("/outbox").await;
-        outbox.retain(|mail| mail["kind"] == "notice");
-        outbox
-    }
-
     /// The person that the empty workspace has.
     pub(crate) async fn person(&self) -> String {
         text(&self.look("/users").await[0]["id"])

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    kit::{hours, minutes, start_with_hook},
-    receiver::Receiver,
-};
+use super::kit::{minutes, start_with_hook};
 use crate::kit::Kit;
 
 #[tokio::test]
@@ -28,29 +25,6 @@ async fn a_restored_world_has_the_same_webhooks_secrets_log_and_queue() {
     assert_eq!(received[1].id(), received[0].id());
     assert!(received[1].signatures().len() == 2 && received[1].is_signed_with(&hook.secret));
     assert_eq!(second.deliveries(&hook).await[0]["outcome"], "delivered");
-}
-
-#[tokio::test]
-async fn the_same_calls_give_the_same_schedule() {
-    let receiver = Receiver::answering(500).await;
-    let mut schedules = Vec::new();
-    let start = shared_inbox::Timestamp::parse("2026-11-01T08:00:00Z").unwrap();
-    for _ in 0..2 {
-        let builder = shared_inbox_mock::MockServer::builder().manual_clock().empty().start_at(start);
-        let kit = Kit::with(builder).await;
-        let hook = kit.hook(&receiver).await;
-        kit.send_test(&hook).await;
-        kit.send_test(&hook).await;
-        kit.advance(hours(3)).await;
-        let mut log = json!(kit.deliveries(&hook).await);
-        for delivery in log.as_array_mut().unwrap() {
-            for made in delivery["attempts"].as_array_mut().unwrap() {
-                made.as_object_mut().unwrap().remove("durationMs");
-            }
-        }
-        schedules.push((hook.id, hook.secret, log));
-    }
-    assert_eq!(schedules[0], schedules[1]);
 }
 
 #[tokio::test]

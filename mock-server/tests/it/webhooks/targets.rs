@@ -77,86 +77,33 @@ async fn public_mode_admits_public_https_addresses_only() {
         ("meta.example.com", &["169.254.169.254"]),
     ];
     let targets = WebhookTargets::public().names(resolver(names));
-    let accepted = [
-        "https://hooks.example.com/in",
-        "https://HOOKS.example.com:8443/in?x=1",
-        "https://hooks.example.com./in",
-        "https://93.184.216.34/in",
-        "https://[2606:2800:220:1::1]/in",
-        "https://[::ffff:93.184.216.34]/in",
-        "https://203.0.113.9/in",
-        "https://172.15.0.1/", // just outside of the private block, on either side
-        "https://172.32.0.1/",
-        "https://11.0.0.1/",
-        "https://100.128.0.1/",
-        "https://nowhere.example.com/in",
-    ];
-    for url in accepted {
+    // Some are just outside of the private blocks, on either side.
+    let accepted = "https://hooks.example.com/in https://HOOKS.example.com:8443/in?x=1 https://hooks.example.com./in \
+        https://93.184.216.34/in https://[2606:2800:220:1::1]/in https://[::ffff:93.184.216.34]/in \
+        https://203.0.113.9/in https://172.15.0.1/ https://172.32.0.1/ https://11.0.0.1/ \
+        https://100.128.0.1/ https://nowhere.example.com/in";
+    for url in accepted.split(' ') {
         assert!(targets.check_url(url).await.is_ok(), "{url} must be accepted");
     }
-    let refused = [
-        "http://hooks.example.com/in",
-        "http://127.0.0.1:8080/in",
-        "ftp://hooks.example.com/in",
-        "hooks.example.com/in",
-        "https://",
-        "",
-        "https://user@hooks.example.com/",
-        "https://user:secret@hooks.example.com/",
-        "https://localhost/",
-        "https://localhost./",
-        "https://LOCALHOST:8443/",
-        "https://app.localhost/",
-        "https://127.0.0.1/",
-        "https://127.1/",
-        "https://127.255.255.254/",
-        "https://2130706433/",      // decimal
-        "https://017700000001/",    // octal
-        "https://0177.0.0.1/",      // octal part
-        "https://0x7f.0.0.1/",      // hexadecimal part
-        "https://0x7f000001/",      // hexadecimal
-        "https://%31%32%37.0.0.1/", // escaped
-        "https://127。0。0。1/",    // other full stops
-        "https://0/",
-        "https://0.0.0.0/",
-        "https://10.1.2.3/",
-        "https://172.16.0.1/",
-        "https://172.31.255.255/",
-        "https://192.168.1.1/",
-        "https://3232235777/", // 192.168.1.1
-        "https://169.254.169.254/latest/meta-data",
-        "https://100.64.0.1/",
-        "https://192.0.0.1/",
-        "https://198.18.0.1/",
-        "https://224.0.0.1/",
-        "https://239.255.255.255/",
-        "https://240.0.0.1/",
-        "https://255.255.255.255/",
-        "https://[::]/",
-        "https://[::1]/",
-        "https://[::ffff:127.0.0.1]/",
-        "https://[::ffff:7f00:1]/",
-        "https://[::ffff:10.0.0.1]/",
-        "https://[::127.0.0.1]/",
-        "https://[64:ff9b::127.0.0.1]/",
-        "https://[64:ff9b::a00:1]/",
-        "https://[64:ff9b:1::1]/",
-        "https://[2002:7f00:1::]/",
-        "https://[2002:c0a8:101::1]/",
-        "https://[2001:0:1::1]/",
-        "https://[fc00::1]/",
-        "https://[fd12:3456::1]/",
-        "https://[fe80::1]/",
-        "https://[fec0::1]/",
-        "https://[ff02::1]/",
-        "https://[100::1]/",
-        "https://inside.example.com/",
-        "https://INSIDE.example.com./",
-        "https://mixed.example.com/",
-        "https://mapped.example.com/",
-        "https://meta.example.com/",
-    ];
-    for url in refused {
+    // The same addresses in decimal, octal and hexadecimal, escaped, with other full stops, and inside of IPv6 too.
+    let refused = "http://hooks.example.com/in http://127.0.0.1:8080/in ftp://hooks.example.com/in \
+        hooks.example.com/in https:// https://user@hooks.example.com/ \
+        https://user:secret@hooks.example.com/ https://localhost/ https://localhost./ \
+        https://LOCALHOST:8443/ https://app.localhost/ https://127.0.0.1/ https://127.1/ \
+        https://127.255.255.254/ https://2130706433/ https://017700000001/ https://0177.0.0.1/ \
+        https://0x7f.0.0.1/ https://0x7f000001/ https://%31%32%37.0.0.1/ https://127。0。0。1/ https://0/ \
+        https://0.0.0.0/ https://10.1.2.3/ https://172.16.0.1/ https://172.31.255.255/ \
+        https://192.168.1.1/ https://3232235777/ https://169.254.169.254/latest/meta-data \
+        https://100.64.0.1/ https://192.0.0.1/ https://198.18.0.1/ https://224.0.0.1/ \
+        https://239.255.255.255/ https://240.0.0.1/ https://255.255.255.255/ https://[::]/ https://[::1]/ \
+        https://[::ffff:127.0.0.1]/ https://[::ffff:7f00:1]/ https://[::ffff:10.0.0.1]/ \
+        https://[::127.0.0.1]/ https://[64:ff9b::127.0.0.1]/ https://[64:ff9b::a00:1]/ \
+        https://[64:ff9b:1::1]/ https://[2002:7f00:1::]/ https://[2002:c0a8:101::1]/ \
+        https://[2001:0:1::1]/ https://[fc00::1]/ https://[fd12:3456::1]/ https://[fe80::1]/ \
+        https://[fec0::1]/ https://[ff02::1]/ https://[100::1]/ https://inside.example.com/ \
+        https://INSIDE.example.com./ https://mixed.example.com/ https://mapped.example.com/ \
+        https://meta.example.com/";
+    for url in refused.split(' ').chain([""]) {
         let refusal = targets.check_url(url).await.expect_err(url);
         assert_eq!(refusal.status, 400, "{url}");
         assert!(refusal.message.starts_with("url: "), "{url}: {}", refusal.message);

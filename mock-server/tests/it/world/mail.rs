@@ -55,19 +55,6 @@ fn what_only_looks_like_history_stays() {
 }
 
 #[test]
-fn a_mail_with_two_signs_of_a_scam_is_marked_in_the_sandbox() {
-    let mut kit = Kit::new();
-    let test = kit.test.clone();
-    let scam = kit.sandbox_mail("bank@evil.test", "URGENT: confirm your password at https://evil.test/x");
-    let read = kit.read(&test, &scam);
-    assert_eq!(read["risk"], "phishing");
-    assert_eq!(read["riskReasons"].as_array().unwrap().len(), 3);
-    let fine = kit.sandbox_mail("kim@good.test", "I forgot my password, can you help?");
-    let read = kit.read(&test, &fine);
-    assert_eq!((&read["risk"], &read["riskReasons"]), (&Value::Null, &json!([])), "one sign is no proof");
-}
-
-#[test]
 fn a_mail_that_is_held_is_marked_although_nobody_says_why() {
     let mut kit = Kit::new();
     let live = kit.live.clone();
@@ -84,43 +71,6 @@ fn record(kit: &mut Kit, extra: Value) {
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let live = kit.live.clone();
     assert_eq!(kit.post(&live, Operation::RecordSent, "", body).unwrap(), json!({ "ok": true }));
-}
-
-fn answer(from: &str) -> InboundMail {
-    let mut mail = InboundMail::new("help@acme.example", from, "About that");
-    mail.in_reply_to = Some("<a1b2c3@shop.example>".into());
-    mail
-}
-
-#[test]
-fn a_conversation_shows_the_recorded_mail_that_it_answers() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    record(&mut kit, json!({ "text": "Your order left today." }));
-    let recorded_at = kit.now;
-    kit.advance(60);
-    let received = kit.inbound(answer("kim@example.com"));
-    assert_eq!(
-        kit.read(&live, received.conversation_id.as_str())["appSent"],
-        json!({
-            "messageId": "a1b2c3@shop.example", "reference": "order-1042", "to": ["Kim@example.com"], "subject": "Shipped",
-            "text": "Your order left today.", "html": null, "recordedAt": recorded_at,
-        })
-    );
-}
-
-#[test]
-fn recording_again_after_a_reply_only_fills_in_what_was_missing() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    record(&mut kit, json!({}));
-    record(&mut kit, json!({ "subject": "Shipped today" }));
-    assert_eq!(kit.world.unanswered_app_mail(), 1);
-    let received = kit.inbound(answer("kim@example.com"));
-    record(&mut kit, json!({ "subject": "Too late", "text": "Your order left." }));
-    record(&mut kit, json!({ "text": "Too late as well" }));
-    let sent = &kit.read(&live, received.conversation_id.as_str())["appSent"];
-    assert_eq!((&sent["subject"], &sent["text"]), (&json!("Shipped today"), &json!("Your order left.")));
 }
 
 #[test]

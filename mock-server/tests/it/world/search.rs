@@ -1,23 +1,6 @@
 //! Search and lists: words and beginnings of words, newest first, each world for itself.
 
-use serde_json::json;
-use shared_inbox::__spec::Operation;
-use shared_inbox_mock::Approval;
-
 use super::kit::Kit;
-
-#[test]
-fn every_word_must_begin_a_word_of_the_mail_whatever_its_case() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Die Straße nach ÅRHUS ist gesperrt, order-1042 wartet.");
-    for hit in ["strasse årh", "straße", "STRA", "århus ges", "1042", "order-1042", "order, 10"] {
-        assert_eq!(kit.ids(&live, &[("q", hit)]), std::slice::from_ref(&id), "{hit}");
-    }
-    for miss in ["rhus", "straße nirgends", "traße", "!!!", "104 2"] {
-        assert!(kit.ids(&live, &[("q", miss)]).is_empty(), "{miss}");
-    }
-}
 
 /// The same word is written in several ways: composed or not, with `ß` or `ss`, in capitals, as a ligature.
 #[test]
@@ -45,42 +28,6 @@ fn words_are_compared_without_regard_to_case_accents_and_unicode_forms() {
             );
         }
     }
-}
-
-#[test]
-fn rare_and_common_words_both_give_the_newest_first() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let mut all = Vec::new();
-    for n in 0..600 {
-        kit.advance(1);
-        let rare = if n % 100 == 3 { "zebra" } else { "horse" };
-        all.push(kit.mail(&format!("common words and a {rare} number{n}")));
-    }
-    all.reverse();
-    assert_eq!(kit.ids(&live, &[("q", "common")]), all[..25]);
-    assert_eq!(kit.ids(&live, &[]), all[..25]);
-    assert_eq!(kit.ids(&live, &[("limit", "100"), ("q", "words num")]), all[..100]);
-    let rare: Vec<_> = all.iter().rev().skip(3).step_by(100).rev().cloned().collect();
-    assert_eq!(kit.ids(&live, &[("q", "zeb common")]), rare);
-    assert!(
-        kit.ids(&live, &[("q", "zebra horse")]).is_empty(),
-        "each mail has one of them, and none has both"
-    );
-    assert_eq!(kit.ids(&live, &[("q", "number599")]), all[..1]);
-}
-
-#[test]
-fn a_text_that_was_replaced_is_not_found_any_more() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    let draft = kit.post(&live, Operation::Reply, &id, json!({ "body": "periwinkle" })).unwrap();
-    assert_eq!(kit.ids(&live, &[("q", "periwinkle")]), [id.as_str()]);
-    let message = draft["messageId"].as_str().unwrap();
-    kit.world.approve(message, Approval::new().body("cornflower"), kit.now).unwrap();
-    assert!(kit.ids(&live, &[("q", "periwinkle")]).is_empty());
-    assert_eq!(kit.ids(&live, &[("q", "cornflower hello")]), [id]);
 }
 
 /// A text of 4 MiB, the most that a request may have, of words that are all different. Looking up each among those before it takes
