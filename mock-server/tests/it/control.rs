@@ -153,3 +153,19 @@ async fn an_approval_takes_no_longer_text_than_a_reply_does() {
     assert_eq!(kit.look("/approvals").await[0]["text"], "Hi", "nothing happened");
     kit.control("POST", &path, json!({ "body": "ä".repeat(50_000) })).await.expect(200);
 }
+
+#[tokio::test]
+async fn bookings_are_made_listed_and_cancelled_once() {
+    let kit = Kit::start().await;
+    let host = text(&kit.look("/users").await[0]["id"]);
+    let (start, end) = ("2026-12-01T09:00:00Z", "2026-12-01T09:30:00Z");
+    let booking = |start: &str, end: &str| json!({ "hostUserId": host, "startsAt": start, "endsAt": end });
+    let made = kit.act("/bookings", booking(start, end)).await;
+    let path = format!("/bookings/{}/cancel", text(&made["id"]));
+    kit.control("POST", &path, Value::Null).await.expect(200);
+    let listed = kit.look("/bookings").await;
+    assert_eq!((&listed[0]["id"], &listed[0]["cancelled"]), (&made["id"], &json!(true)));
+    kit.control("POST", &path, Value::Null).await.error(409);
+    kit.control("POST", "/bookings/bkg_none/cancel", Value::Null).await.error(404);
+    kit.control("POST", "/bookings", booking(end, start)).await.error(400);
+}

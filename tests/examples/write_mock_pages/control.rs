@@ -1,10 +1,19 @@
 //! `docs/control-api.md`: the control API's document as a page for people.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, fs, sync::LazyLock};
 
 use serde_json::{Value, json};
+use shared_inbox_tests::root;
 
 use super::resolved;
+
+/// The sources of `Control`, in which each call has the method that the page names.
+static METHODS: LazyLock<String> = LazyLock::new(|| {
+    let folder = root().join("mock-server/src/control");
+    let files = [folder.clone(), folder.join("expect")].map(|folder| fs::read_dir(folder).expect("a folder"));
+    let files = files.into_iter().flatten().map(|file| file.expect("a file").path());
+    files.filter_map(|file| fs::read_to_string(file).ok()).collect()
+});
 
 /// The document as a page for people.
 pub(super) fn page(document: &Value) -> String {
@@ -96,6 +105,10 @@ fn names(call: &Value) -> String {
     let typescript =
         words.next().unwrap_or_default().to_owned() + &words.map(capitalized).collect::<String>();
     let rust = rust_name(python).map(|name| format!(", Rust `{name}`")).unwrap_or_default();
+    if let Some(name) = rust_name(python) {
+        let defined = ["pub async fn", "pub fn"].iter().any(|it| METHODS.contains(&format!("{it} {name}(")));
+        assert!(defined, "there is no Control::{name}; is it named in another way?");
+    }
     format!("Python `{python}`, TypeScript `{typescript}`{rust}.")
 }
 

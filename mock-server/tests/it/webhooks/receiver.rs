@@ -28,7 +28,6 @@ use tokio_rustls::{TlsAcceptor, rustls};
 /// One request that came in.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedRequest {
-    pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// What it was answered with; `None` for no answer.
@@ -227,8 +226,7 @@ async fn answer(
 ) -> Result<Response<Answer>, &'static str> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| "the body broke off")?.to_bytes();
-    let path = head.uri.path().to_owned();
-    let mut received = ReceivedRequest { path, headers: head.headers, body, status: None };
+    let mut received = ReceivedRequest { headers: head.headers, body, status: None };
     let reply = {
         let mut shared = shared.lock().unwrap();
         let reply = (shared.script)(&received);
