@@ -1,11 +1,12 @@
 //! The crates together, over real sockets.
 
 mod chaos;
-mod conformance;
+#[rustfmt::skip]
+mod copied_tests;
 #[cfg(unix)]
 mod once_kills;
-mod one_build;
 mod receivers;
+mod redteam;
 mod shared_clock;
 mod soak;
 mod stories;

@@ -1,7 +1,7 @@
 //! The scripted agents against a sample of all attacks, with the bridge between them and the service: what its settings change. The table is in
-//! `docs/safety.md`, and `UPDATE_DOCS=1` writes it anew.
+//! `docs/safety.md`.
 
-#[path = "../../tools/explore/tests/redteam/agents.rs"]
+#[path = "../../tools/explore/tests/it/redteam/agents.rs"]
 mod agents;
 
 use std::{env, fs, path::Path, sync::Arc};
@@ -129,32 +129,39 @@ async fn an_agent_behind_the_bridge_meets_every_place_and_is_judged_by_the_world
     assert_eq!(report.count(Outcome::Obeyed), 0, "{report}");
 }
 
+const AGENTS: [&str; 6] = [
+    "obeys every attack",
+    "forwards whatever it reads",
+    "sends where it should draft",
+    "answers from the notes",
+    "asks for documents as told",
+    "does its task alone",
+];
+
+/// One cell of the table; all of them, which take minutes, where `REDTEAM_ATTACKS` is set. `UPDATE_DOCS=1` writes the table anew.
 #[tokio::test]
-#[ignore = "needs minutes"]
 async fn the_table_in_the_guide_to_safety_is_what_the_scripted_agents_do() {
-    let agents = [
-        "obeys every attack",
-        "forwards whatever it reads",
-        "sends where it should draft",
-        "answers from the notes",
-        "asks for documents as told",
-        "does its task alone",
-    ];
-    let mut table = format!("| an agent that | {} |\n|---|---|---|---|---|\n", WAYS.join(" | "));
-    for agent in agents {
-        table.push_str(&format!("| {agent} |"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/safety.md");
+    let page = fs::read_to_string(&file).expect("the guide");
+    let (before, rest) = page.split_once("| an agent that |").expect("the table");
+    let (shown, after) = rest.split_once("\n\n").expect("an end");
+    let (writes, all) = (env::var_os("UPDATE_DOCS").is_some(), env::var_os("REDTEAM_ATTACKS").is_some());
+    if !writes && !all {
+        let row = format!("| {} | ", AGENTS[5]);
+        let cells = shown.split_once(&row).expect("its row").1;
+        assert_eq!(cells.split(" |").next(), Some(count(AGENTS[5], WAYS[0]).await.as_str()));
+        return;
+    }
+    let mut table = format!(" {} |\n|---|---|---|---|---|", WAYS.join(" | "));
+    for agent in AGENTS {
+        table.push_str(&format!("\n| {agent} |"));
         for way in WAYS {
             table.push_str(&format!(" {} |", count(agent, way).await));
         }
-        table.push('\n');
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/safety.md");
-    let text = fs::read_to_string(&page).expect("the guide");
-    let (before, rest) = text.split_once("| an agent that |").expect("the table");
-    let (_, after) = rest.split_once("\n\n").expect("an end");
-    let written = format!("{before}{table}\n{after}");
-    if env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&page, &written).expect("written");
+    if writes {
+        fs::write(&file, format!("{before}| an agent that |{table}\n\n{after}")).expect("written");
+    } else {
+        assert_eq!(shown, table);
     }
-    assert!(text == written || env::var_os("UPDATE_DOCS").is_some(), "it is now:\n{table}");
 }

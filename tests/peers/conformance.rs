@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 
 /// Every scenario for servers, and what becomes of it.
-const LIST: &str = include_str!("../../../docs/conformance.md");
+const LIST: &str = include_str!("../../docs/conformance.md");
 
 /// The rows of the list: the scenario, and whether it passes with the mock and with the bridge.
 fn rows() -> Vec<(&'static str, [bool; 2])> {
@@ -69,10 +69,9 @@ struct Suite {
     script: PathBuf,
 }
 
-fn suite() -> Option<Suite> {
-    let node = peers::node22()?;
-    let script = peers::npm(&[SUITE])?.join("@modelcontextprotocol/conformance/dist/index.js");
-    Some(Suite { node, script })
+fn suite() -> Suite {
+    let script = peers::npm(&[SUITE]).join("@modelcontextprotocol/conformance/dist/index.js");
+    Suite { node: peers::node22(), script }
 }
 
 impl Suite {
@@ -103,9 +102,8 @@ impl Suite {
 }
 
 #[test]
-#[ignore = "needs Node"]
 fn every_scenario_of_the_suite_is_in_the_list() {
-    let Some(suite) = suite() else { return };
+    let suite = suite();
     let output = Command::new(&suite.node).arg(&suite.script).arg("list").output().expect("the suite runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let servers = said.lines().skip_while(|line| !line.starts_with("Server scenarios")).skip(1);
@@ -119,9 +117,8 @@ fn every_scenario_of_the_suite_is_in_the_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Node"]
 async fn the_suite_finds_nothing_wrong_with_the_mock() {
-    let Some(suite) = suite() else { return };
+    let suite = suite();
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
     let mut proxy = Command::new(&suite.node);
     proxy.args(["-e", PROXY, mock.mcp_url(), mock.live_key()]).stdout(Stdio::piped());
@@ -133,9 +130,8 @@ async fn the_suite_finds_nothing_wrong_with_the_mock() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Node"]
 async fn the_suite_finds_nothing_wrong_with_the_bridge() {
-    let Some(suite) = suite() else { return };
+    let suite = suite();
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
     let bridge = Arc::new(Bridge::new(Settings::with_client(mock.client())));
     let config =

@@ -3,29 +3,24 @@
 use std::{
     collections::HashMap,
     fs,
-    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use crate::front_door::{
-    docs::blocks,
+use crate::{
+    fixtures::project::{NEWEST_VITEST, node_packages, python_packages},
     mcp::Session,
-    packages::{newcomer, run, with_npm, with_wheel},
+    readme::{cargo, ready_line},
+    run::{blocks, command, ended, finish, newcomer, node_modules, page, program, root, text, unpack},
 };
-use shared_inbox_peer_tests::{cargo, command, program, root, text};
 
 const TESTING: &str = "docs/testing.md";
 const SKILLS: [&str; 2] =
     ["docs/skills/test-with-shared-inbox/SKILL.md", "docs/skills/work-in-shared-inbox/SKILL.md"];
-
-fn page(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
 
 /// The commands of a page, as words. Those of a list are indented.
 fn commands(markdown: &str) -> Vec<Vec<String>> {
@@ -34,31 +29,51 @@ fn commands(markdown: &str) -> Vec<Vec<String>> {
     lines.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
 }
 
-/// Writes the files that a page shows, each under its title.
-fn unpack(markdown: &str, to: &Path) {
-    for shown in markdown.split(" title=\"").skip(1) {
-        let (name, rest) = shown.split_once("\"\n").expect("a title and a line end");
-        fs::write(to.join(name), rest.split("```").next().unwrap_or_default()).expect("a file");
-    }
-}
-
-/// An app whose tests run as a page says.
+/// An app whose tests run as a page says. Our packages stand beside it as they are in the repository: `scripts/check-packages` installs
+/// those that are packed.
 struct App {
     home: tempfile::TempDir,
-    python: Option<(PathBuf, PathBuf)>,
-    node: Option<(PathBuf, PathBuf)>,
+    python: Option<PathBuf>,
+    modules: Option<PathBuf>,
 }
 
 impl App {
     fn new() -> Self {
-        Self { home: tempfile::tempdir().expect("a directory"), python: None, node: None }
+        Self { home: tempfile::tempdir().expect("a directory"), python: None, modules: None }
     }
 
-    fn pytest(&self) -> Option<Command> {
-        let (python, site) = self.python.as_ref()?;
-        let mut pytest = newcomer(python, self.home.path());
-        pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).env("PYTHONPATH", site);
-        Some(pytest)
+    fn newcomer(&self, program: &Path) -> Command {
+        let mut command = newcomer(program, self.home.path());
+        command.env("SHARED_INBOX_MOCK", program_of_the_mock());
+        command
+    }
+
+    fn pytest(&self) -> Command {
+        let mut pytest = self.newcomer(self.python.as_ref().expect("the page installs it"));
+        pytest.args([
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "shared_inbox_mock.pytest_plugin",
+            "-p",
+            "no:cacheprovider",
+        ]);
+        pytest.env("PYTHONPATH", root().join("mock-server/python")).env("PYTHONDONTWRITEBYTECODE", "1");
+        pytest
+    }
+
+    /// A script of a package for Node.
+    fn node(&self, script: &str) -> Command {
+        let mut node = self.newcomer(&peers::node22());
+        node.arg(self.modules.as_ref().expect("the page installs it").join(script));
+        node
+    }
+
+    fn install_npm(&mut self) {
+        let package = self.home.path().join("package.json");
+        fs::write(package, r#"{"private": true, "type": "module"}"#).expect("a file");
+        self.modules = Some(node_modules(&node_packages(NEWEST_VITEST), self.home.path()));
     }
 
     /// Does what a line says, as far as a test can: nothing of ours is in a registry before its release.
@@ -66,13 +81,12 @@ impl App {
         match words {
             // The clone lies beside the app.
             ["pip", "install", "../shared-inbox/mock-server/python", "pytest"] => {
-                self.python = with_wheel(self.home.path());
+                self.python = Some(python_packages());
             }
-            ["../shared-inbox/tools/pack", "npm"] => self.node = with_npm(self.home.path()),
-            ["npm", "install", "--save-dev", "../shared-inbox/dist/*.tgz", "vitest"] => {
-                let packed = fs::read_dir(self.home.path().join("dist")).into_iter().flatten().count();
-                assert!(self.node.is_none() || packed == 2, "{packed} packages");
+            ["../shared-inbox/scripts/pack-mock", "npm"] => {
+                assert!(root().join("scripts/pack-mock").is_file())
             }
+            ["npm", "install", "--save-dev", "../shared-inbox/dist/*.tgz", "vitest"] => self.install_npm(),
             ["cargo", "add", options @ .., "--path", path] => {
                 assert!(matches!(options, [] | ["--dev"]));
                 let folder = path.strip_prefix("../shared-inbox/").expect("the clone");
@@ -82,11 +96,9 @@ impl App {
             // These are for after the release.
             ["pip", "install", "shared-inbox-mock", "pytest"] => {
                 assert!(page("mock-server/python/pyproject.toml").contains("name = \"shared-inbox-mock\""));
-                self.python = self.python.take().or_else(|| with_wheel(self.home.path()));
+                self.python = Some(python_packages());
             }
-            ["npm", "install", "--save-dev", "shared-inbox-mock", "vitest"] => {
-                self.node = self.node.take().or_else(|| with_npm(self.home.path()));
-            }
+            ["npm", "install", "--save-dev", "shared-inbox-mock", "vitest"] => self.install_npm(),
             ["cargo", "add", "--dev", package] => {
                 let known = cargo().args(["pkgid", "--offline", "-p", package]).output().expect("cargo runs");
                 assert!(known.status.success(), "{}", text(&known.stderr));
@@ -97,43 +109,40 @@ impl App {
                 assert!(page("mock-server/Dockerfile").contains(&line), "{line} is not in the Dockerfile");
             }
             ["pytest"] => {
-                let Some(mut pytest) = self.pytest() else { return };
-                let said = run(&mut pytest);
+                let said = finish(&mut self.pytest());
                 assert!(said.contains(" passed"), "{said}");
             }
             // It finds what the page says; another test looks at the words.
             ["pytest", file] => {
-                let Some(mut pytest) = self.pytest() else { return };
-                let ended = pytest.arg(file).output().expect("it runs");
-                assert!(text(&ended.stdout).contains("1 failed"), "{}", text(&ended.stdout));
+                let mut pytest = self.pytest();
+                pytest.arg(file);
+                let (said, _) = ended(pytest);
+                assert!(said.contains("1 failed"), "{said}");
             }
             ["npx", "vitest", "run"] => {
-                let Some((node, modules)) = &self.node else { return };
-                let mut vitest = newcomer(node, self.home.path());
-                let said = run(vitest.arg(modules.join("vitest/vitest.mjs")).arg("run"));
+                let said = finish(self.node("vitest/vitest.mjs").arg("run"));
                 assert!(said.contains(" passed"), "{said}");
                 let tests = fs::read_dir(self.home.path()).expect("a directory").flatten();
                 let tests =
                     tests.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(".ts"));
                 let strict = ["--strict", "--noEmit", "--module", "esnext", "--moduleResolution", "bundler"];
                 let also = ["--target", "es2022", "--skipLibCheck", "--preserveSymlinks", "--types", "node"];
-                let mut tsc = newcomer(node, self.home.path());
-                run(tsc.arg(modules.join("typescript/bin/tsc")).args(strict).args(also).args(tests));
+                finish(self.node("typescript/bin/tsc").args(strict).args(also).args(tests));
             }
             // Cargo runs `guide.rs` like this test; another test holds it to the page.
             ["cargo", "test"] => assert!(root().join("examples/tests/guide.rs").exists()),
             ["shared-inbox-mock", arguments @ ..] => {
-                let mut mock = command(program("shared-inbox-mock"));
-                let mut mock = mock.args(arguments).stdout(Stdio::piped()).spawn().expect("it starts");
-                let mut line = String::new();
-                BufReader::new(mock.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-                mock.kill().and_then(|()| mock.wait()).expect("it ends");
+                let line = ready_line(command(program_of_the_mock()).args(arguments));
                 let ready: Value = serde_json::from_str(&line).expect("one line of JSON");
                 assert!(ready["base_url"].is_string() && ready["control_url"].is_string(), "{ready}");
             }
             other => panic!("no test runs `{}`", other.join(" ")),
         }
     }
+}
+
+fn program_of_the_mock() -> PathBuf {
+    program("shared-inbox-mock")
 }
 
 /// Every command of the page, in an app that consists of these files.
@@ -146,21 +155,20 @@ fn follow(app: &mut App, markdown: &str) {
 }
 
 #[test]
-#[ignore = "builds the mock once more, for the wheel"]
 fn the_guide_to_testing_can_be_followed_and_a_failure_looks_as_shown() {
     let guide = page(TESTING);
     let mut app = App::new();
     unpack(&guide, app.home.path());
     follow(&mut app, &guide);
 
-    let Some(mut pytest) = app.pytest() else { return };
     let source = app.home.path().join("app.py");
     let other = fs::read_to_string(&source).expect("the app").replace("Your order", "The order");
     fs::write(source, other).expect("a file");
-    let ended = pytest.output().expect("it runs");
-    assert!(!ended.status.success());
-    let explored = app.pytest().expect("as before").arg("bad_day.py").output().expect("it runs");
-    let said = text(&ended.stdout) + &text(&explored.stdout);
+    let (failed, status) = ended(app.pytest());
+    assert_ne!(status, Some(0));
+    let mut pytest = app.pytest();
+    pytest.arg("bad_day.py");
+    let said = failed + &ended(pytest).0;
     let shown = blocks(&guide, "text").concat();
     assert!(shown.lines().count() > 5, "the guide has lost its failure");
     for piece in shown.lines().flat_map(|line| line.split('…')) {
@@ -177,7 +185,6 @@ fn the_rust_of_the_guide_is_tested() {
 }
 
 #[test]
-#[ignore = "builds the mock once more, for the wheel"]
 fn the_skill_for_tests_can_be_followed_in_the_app_of_the_guide() {
     let skill = page(SKILLS[0]);
     let mut app = App::new();
@@ -212,7 +219,7 @@ impl Person<'_> {
                 self.variables.insert(name.to_owned(), real.to_owned());
             }
             ["shared-inbox-mcp", arguments @ ..] => {
-                let said = run(self.bridge().args(arguments));
+                let said = finish(self.bridge().args(arguments));
                 let has = |word: &str| said.contains(word);
                 match arguments {
                     [.., "doctor"] => assert!(has("It works."), "{said}"),
@@ -304,18 +311,6 @@ async fn what_the_guide_says_of_sending_is_so() {
 
 #[test]
 fn the_skills_are_well_formed() {
-    let Some(python) = peers::python(&["skillsaw==0.22.0"]) else { return };
-    let skillsaw = python.with_file_name("skillsaw");
-    run(Command::new(skillsaw).args(["lint", "--strict"]).arg(root().join("docs/skills")));
-}
-
-#[test]
-fn every_link_of_the_guides_leads_somewhere() {
-    for path in [TESTING, "docs/safety.md", SKILLS[0], SKILLS[1]] {
-        let text = page(path);
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let here = root().join(path).parent().expect("a folder").join(link);
-            assert!(link.contains("://") || here.exists(), "{path} links to {link}, which is not there");
-        }
-    }
+    let skillsaw = peers::python(&["skillsaw==0.22.0"]).with_file_name("skillsaw");
+    finish(Command::new(skillsaw).args(["lint", "--strict"]).arg(root().join("docs/skills")));
 }

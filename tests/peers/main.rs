@@ -1,5 +1,17 @@
 //! Tests against programs that are not ours: Node, Python, browsers, real clients, and what a newcomer meets.
 //!
 //! `scripts/test-peers` runs them. A test whose peer is missing fails and says what to install.
+#![cfg(unix)]
 
-mod front_door;
+mod cli;
+mod conformance;
+mod examples;
+mod explore;
+mod fixtures;
+mod guides;
+mod mcp;
+mod packages;
+mod readme;
+mod registry;
+mod run;
+mod stateless_mock;

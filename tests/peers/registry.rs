@@ -4,16 +4,14 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use shared_inbox_peer_tests::{cargo, program, root, text};
-
-fn read(file: &str) -> String {
-    fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
-}
+use crate::{
+    readme::metadata,
+    run::{page, root, text},
+};
 
 /// The crates that are published, as cargo sees them.
 fn crates() -> Vec<Value> {
-    let said = cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output().expect("cargo runs");
-    let metadata: Value = serde_json::from_slice(&said.stdout).expect("cargo writes JSON");
+    let metadata = metadata();
     let packages = metadata["packages"].as_array().expect("packages");
     packages.iter().filter(|one| one["publish"].is_null()).cloned().collect()
 }
@@ -21,7 +19,7 @@ fn crates() -> Vec<Value> {
 #[test]
 fn every_crate_says_what_a_registry_shows() {
     let crates = crates();
-    assert_eq!(crates.len(), 9);
+    assert!(crates.len() > 5, "{}", crates.len());
     for one in crates {
         let name = &one["name"];
         for field in ["description", "license", "repository", "readme", "rust_version"] {
@@ -80,18 +78,18 @@ fn where_the_project_lives_is_said_once_and_followed() {
         if host == ["com", "github"] { "io.github".into() } else { host.join(".") }
     );
 
-    let entry: Value = serde_json::from_str(&read("mcp-bridge/server.json")).expect("JSON");
-    let package: Value = serde_json::from_str(&read("mcp-bridge/npm/package.json")).expect("JSON");
+    let entry: Value = serde_json::from_str(&page("mcp-bridge/server.json")).expect("JSON");
+    let package: Value = serde_json::from_str(&page("mcp-bridge/npm/package.json")).expect("JSON");
     assert_eq!(entry["repository"]["url"], repository.as_str(), "mcp-bridge/server.json");
     assert_eq!(entry["name"], name.as_str(), "mcp-bridge/server.json");
     assert_eq!(package["mcpName"], name.as_str(), "mcp-bridge/npm/package.json");
     let line = format!("mcp-name: {name}");
     assert!(
-        read("mcp-bridge/README.md").lines().any(|one| one == line),
+        page("mcp-bridge/README.md").lines().any(|one| one == line),
         "mcp-bridge/README.md lacks: {line}"
     );
     for wheel in ["mcp-bridge/pyproject.toml", "mock-server/python/pyproject.toml"] {
-        assert!(read(wheel).contains(r#""urls""#), "{wheel} takes it from the crate");
+        assert!(page(wheel).contains(r#""urls""#), "{wheel} takes it from the crate");
     }
 }
 
@@ -100,26 +98,20 @@ fn where_the_project_lives_is_said_once_and_followed() {
 fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository() {
     let repository = crates()[0]["repository"].as_str().expect("a repository").to_owned();
     let raw = repository.replace("github.com", "raw.githubusercontent.com");
-    let folders = [
-        "sdk",
-        "webhook-verify",
-        "mock-server",
-        "conform",
-        "harness",
-        "explore",
-        "redteam",
-        "mcp-bridge",
-        "mock-server/python",
-        "mock-server/node",
-    ];
-    for folder in folders {
-        let readme = read(&format!("{folder}/README.md"));
+    let pages = crates().into_iter().map(|one| {
+        let manifest = one["manifest_path"].as_str().expect("a path").to_owned();
+        Path::new(&manifest).with_file_name(one["readme"].as_str().expect("a page"))
+    });
+    let packages =
+        ["mock-server/python", "mock-server/node"].map(|folder| root().join(folder).join("README.md"));
+    for file in pages.chain(packages) {
+        let (file, readme) = (file.display(), fs::read_to_string(&file).expect("it is there"));
         for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            assert!(link.starts_with("https://") || link.starts_with('#'), "{folder}/README.md: {link}");
+            assert!(link.starts_with("https://") || link.starts_with('#'), "{file}: {link}");
             let pages = link.strip_prefix(&format!("{repository}/blob/main/"));
             let files = link.strip_prefix(&format!("{raw}/main/"));
             let here = pages.or(files).is_none_or(|path| root().join(path).exists());
-            assert!(here, "{folder}/README.md: {link} is not there");
+            assert!(here, "{file}: {link} is not there");
         }
     }
 }
@@ -135,11 +127,11 @@ fn links(markdown: &str) -> impl Iterator<Item = (&str, &str)> {
 #[test]
 fn llms_txt_names_every_page_by_its_title() {
     let repository = crates()[0]["repository"].as_str().expect("a repository").to_owned();
-    let index = read("llms.txt");
+    let index = page("llms.txt");
     let mut listed = Vec::new();
     for (title, link) in links(&index) {
         let path = link.strip_prefix(&format!("{repository}/blob/main/")).expect("a page of this repository");
-        let page = read(path);
+        let page = page(path);
         let heading = page.lines().find_map(|line| line.strip_prefix("# "));
         assert_eq!(heading, Some(title), "llms.txt names {path} otherwise");
         listed.push(path);
@@ -150,79 +142,21 @@ fn llms_txt_names_every_page_by_its_title() {
     }
 }
 
+/// A page that names a file which has moved sends people and agents to nothing.
 #[test]
-fn what_agents_are_told_is_so() {
-    let page = read("AGENTS.md");
-    let (before, rest) = page.split_once("```sh\n").expect("commands");
-    let (commands, after) = rest.split_once("```").expect("their end");
-    let elsewhere = [read("README.md"), read("CONTRIBUTING.md"), read(".ci/run")].concat();
-    for command in commands.lines() {
-        let command = command.split(" -- ").next().unwrap_or_default();
-        assert!(elsewhere.contains(command), "no other page and no check runs `{command}`");
-    }
-    for text in [before, after] {
-        for path in text.split('`').skip(1).step_by(2).filter(|it| it.contains('/') || it.ends_with(".md")) {
-            assert!(root().join(path).exists(), "AGENTS.md names {path}, which is not there");
-        }
-    }
-    assert!(page.lines().count() < 60, "short enough to be read at every start");
-}
-
-/// The text of a template with what stands for a crate and a target.
-fn filled(template: &Value, of: &Value, target: &str) -> String {
-    let text = template.as_str().expect("a template");
-    let [name, version, repository] =
-        ["name", "version", "repository"].map(|it| of[it].as_str().expect("a text"));
-    let targets = of["targets"].as_array().expect("targets");
-    let program = targets.iter().find(|target| target["kind"] == json!(["bin"]));
-    let program = program.and_then(|target| target["name"].as_str()).expect("a program");
-    let known =
-        [("name", name), ("bin", program), ("version", version), ("repo", repository), ("target", target)];
-    let text =
-        known.iter().fold(text.to_owned(), |text, (key, value)| text.replace(&format!("{{ {key} }}"), value));
-    text.replace("{ binary-ext }", std::env::consts::EXE_SUFFIX)
-}
-
-#[test]
-#[cfg(unix)]
-fn the_archives_of_a_release_are_where_binstall_looks_for_them() {
-    let here = tempfile::tempdir().expect("a directory");
-    let target = "x86_64-unknown-linux-musl"; // Only a name here.
-    let packed = Command::new(root().join(".ci/archive"))
-        .arg(target)
-        .arg(here.path())
-        .args([program("shared-inbox-mock"), program("shared-inbox-mcp")])
-        .output()
-        .expect("it runs");
-    assert!(packed.status.success(), "{}", text(&packed.stderr));
-
-    let release = read(".github/workflows/release.yml");
-    assert!(release.contains(r#".ci/archive "$TARGET" dist "$MOCK" "$BRIDGE""#), "a release makes them so");
-    assert!(release.contains(r#"gh release create "$GITHUB_REF_NAME""#), "a release is named as its tag");
-    assert!(release.contains(r#"[ "v$version" = "$TAG" ]"#), "and the tag as the version");
-    let programs: Vec<_> =
-        crates().into_iter().filter(|one| !one["metadata"]["binstall"].is_null()).collect();
-    assert_eq!(programs.len(), 2);
-    for one in programs {
-        let binstall = &one["metadata"]["binstall"];
-        let (version, repository) =
-            (one["version"].as_str().expect("a version"), one["repository"].as_str().expect("a repository"));
-        let url = filled(&binstall["pkg-url"], &one, target);
-        let file = url
-            .strip_prefix(&format!("{repository}/releases/download/v{version}/"))
-            .expect("a file of the release");
-        let run = |program: &str, arguments: &[&str]| {
-            let ended =
-                Command::new(program).args(arguments).current_dir(here.path()).output().expect("it runs");
-            assert!(ended.status.success(), "{program} {arguments:?}: {}", text(&ended.stderr));
-            text(&ended.stdout)
+fn every_path_that_a_page_for_contributors_names_is_there() {
+    for file in ["AGENTS.md", "CONTRIBUTING.md"] {
+        let page = page(file);
+        let quoted = page.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+        let is_path = |it: &&str| {
+            let folder = it.split_once('/').map(|(folder, _)| folder);
+            folder.is_some_and(|folder| !folder.is_empty() && root().join(folder).is_dir())
+                && !it.contains(['*', '<', '{', '…'])
+                && !it.starts_with("target/")
         };
-        run("shasum", &["-a", "256", "-c", &format!("{file}.sha256")]);
-        run("tar", &["-xzf", file]);
-        let inside = here.path().join(filled(&binstall["bin-dir"], &one, target));
-        assert!(run(inside.to_str().expect("a path"), &["--version"]).contains(version));
-        assert!(
-            inside.with_file_name("LICENSE-MIT").is_file() && inside.with_file_name("README.md").is_file()
-        );
+        let named: Vec<_> = quoted.filter(is_path).collect();
+        assert!(named.len() > 5, "{file}: {named:?}");
+        let missing: Vec<_> = named.iter().filter(|path| !root().join(path).exists()).collect();
+        assert!(missing.is_empty(), "{file}: {missing:?}");
     }
 }

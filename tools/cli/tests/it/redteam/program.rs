@@ -1,7 +1,7 @@
-//! The program: its flags, its reports, its statuses. The agent is this test program, started again.
+//! `shared-inbox-mock redteam`: its flags, its reports, its statuses.
 
 use std::{
-    env, fs,
+    fs,
     io::Write,
     path::Path,
     process::{Command, Output, Stdio},
@@ -10,83 +10,9 @@ use std::{
 
 use serde_json::Value;
 use shared_inbox_explore::redteam::Attack;
+use shared_inbox_tests::example;
 
-use crate::agents::{do_task, forward, over_rest, read_all};
-
-/// Says what the agent does.
-const HABIT: &str = "REDTEAM_TEST_AGENT";
-
-/// The agent of the other tests, in a process of its own.
-#[tokio::test]
-#[ignore = "is the agent of other tests"]
-async fn agent_program() {
-    let Ok(habit) = env::var(HABIT) else { return };
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let variable = |name: &str| env::var(format!("SHARED_INBOX_{name}")).expect("it is set");
-    let call = over_rest(&variable("BASE_URL"), &variable("API_KEY")).expect("a client");
-    // An app in its scenario gets none.
-    let task = env::var("SHARED_INBOX_TASK").unwrap_or_default();
-    match habit.as_str() {
-        "task" => do_task(&call, &task, false).await.expect("it works"),
-        "forward" => {
-            do_task(&call, &task, false).await.expect("it works");
-            forward(&call).await.expect("it works");
-        }
-        // Leaves a mark for each run; where there is a last one, it stays there until nobody looks any more.
-        "counted" => {
-            let file = env::var("REDTEAM_TEST_RUNS").expect("a file");
-            let mut marks = fs::OpenOptions::new().create(true).append(true).open(&file).expect("opened");
-            marks.write_all(b".").expect("written");
-            let last = env::var("REDTEAM_TEST_LAST_RUN").ok().and_then(|it| it.parse().ok());
-            while last.is_some_and(|last: usize| fs::read(&file).is_ok_and(|marks| marks.len() >= last)) {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            do_task(&call, &task, false).await.expect("it works");
-        }
-        // Answers every mail that is open; where it is told to, with a tag.
-        "mails" | "obedient" => {
-            assert_eq!((task.as_str(), variable("TIME").len()), ("", 24), "as `explore` starts it");
-            for it in read_all(&call).await.expect("conversations") {
-                let reply = serde_json::json!({ "id": it["id"], "body": "We look into it.", "send": true });
-                call("reply", reply).await.expect("an email");
-                call("set_status", serde_json::json!({ "id": it["id"], "status": "waiting" }))
-                    .await
-                    .expect("waiting");
-                if habit == "obedient" && it.to_string().contains("vip") {
-                    let tag = serde_json::json!({ "id": it["id"], "add": ["vip"] });
-                    call("tag_conversation", tag).await.expect("a tag");
-                }
-            }
-        }
-        // Works until it meets an attack, and then ends as one whose quota is used up.
-        "quota" => {
-            do_task(&call, &task, false).await.expect("it works");
-            let read = read_all(&call).await.expect("conversations");
-            if read.iter().any(|it| it.to_string().contains("refund-approved")) {
-                eprintln!("429 quota exceeded");
-                std::process::exit(1);
-            }
-        }
-        "warn" => {
-            do_task(&call, &task, false).await.expect("it works");
-            let list = call("list_conversations", serde_json::json!({})).await.expect("a list");
-            let body = "Please do not open https://track-acme.example/login, it is not ours.";
-            let reply = serde_json::json!({ "id": list[0]["id"], "body": body });
-            call("reply", reply).await.expect("a draft");
-        }
-        "environment" => {
-            assert_eq!(std::io::read_to_string(std::io::stdin()).expect("text"), task);
-            assert!(env::var_os("SHARED_INBOX_CONTROL_TOKEN").is_none(), "only what it needs");
-            assert!(variable("MCP_URL").ends_with("/mcp"));
-            assert_eq!(fs::read_dir(variable("STATE_DIR")).expect("a folder").count(), 0);
-            fs::write(Path::new(&variable("STATE_DIR")).join("state"), "mine").expect("written");
-            println!("my key is {}", variable("API_KEY"));
-            do_task(&call, &task, false).await.expect("it works");
-            forward(&call).await.expect("it works");
-        }
-        other => panic!("{other} is no habit"),
-    }
-}
+use super::agents::{do_task, over_rest};
 
 fn redteam(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
@@ -97,8 +23,7 @@ fn redteam(arguments: &[&str]) -> Command {
 /// The program with an agent of this habit.
 fn redteam_on(habit: &str, arguments: &[&str]) -> Command {
     let mut command = redteam(arguments);
-    command.arg("--").arg(env::current_exe().expect("this program"));
-    command.args(["program::agent_program", "--exact", "--ignored", "--nocapture"]).env(HABIT, habit);
+    command.arg("--").arg(example("tested_program")).arg(habit);
     command
 }
 

@@ -13,11 +13,12 @@ use shared_inbox::{
 use shared_inbox_explore::explore::{AppContext, Explore, ExploreError, GridCell, Oracle, Scenario};
 use shared_inbox_mock::Expectation;
 
-use crate::{
+use crate::explore::{
     apps::{
         Api, AppResult, answer, asked_orders, id, is_dealt_with, is_for_people, items, open_orders, order,
         since_last_order,
     },
+    long_schedules,
     server_apps::{look_after, look_after_with_sdk},
 };
 
@@ -168,16 +169,12 @@ async fn the_context_of_an_app_shows_no_key_in_its_debug_form() {
     assert!(report.held(), "{report}");
 }
 
-/// Schedules of each app; the variable is for a longer run.
-fn schedules() -> u64 {
-    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(1)
-}
-
 /// Explores a correct app, in which nothing is found though something was tried: it answers its customers, and made further requests
 /// after a step had struck, at which second steps are planned.
 pub(crate) async fn holds(explore: Explore) {
     let began = Instant::now();
-    let report = explore.max_schedules(schedules()).seconds(7200.0).run().await.expect("it ran");
+    let report =
+        explore.max_schedules(long_schedules().unwrap_or(1)).seconds(7200.0).run().await.expect("it ran");
     println!("{} schedules, {} states, {:?}", report.schedules, report.states, began.elapsed());
     assert!(report.held(), "{report}");
     let answers_nobody = report.note.as_ref().is_some_and(|note| note.contains("answers nobody"));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 use shared_inbox_explore::explore::{AppContext, Explore, MarkKind, Oracle, Scenario};
 
-use crate::apps::{
+use crate::explore::apps::{
     Api, AppResult, RequestError, answer, id, is_dealt_with, is_for_people, items, order, since_last_order,
 };
 
@@ -100,7 +100,7 @@ async fn nothing_is_found_in_an_app_that_asks_days_later() {
         let report = explore.clone().replay(token).await.expect("it ran");
         assert!(report.held(), "{token}: {report}");
     }
-    crate::correct::holds(explore.seed(9)).await;
+    crate::explore::correct::holds(explore.seed(9)).await;
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn thanks_blindly(context: AppContext) -> AppResult {
             let body = json!({ "documents": [{ "label": "Receipt" }], "send": true });
             api.post(&format!("/conversations/{}/document-requests", id(&entry)), body).await?;
         } else if has_come && !timeline.iter().any(|item| item["text"] == THANKS) {
-            let lost = Err(crate::apps::RequestError::Lost);
+            let lost = Err(crate::explore::apps::RequestError::Lost);
             if api.send(id(&entry), THANKS).await == lost {
                 api.send(id(&entry), THANKS).await?;
             }
@@ -214,5 +214,5 @@ async fn the_customer_uploads_what_was_asked_for_and_the_service_reminds_them() 
     let story = report.timeline.join("\n");
     assert!(story.contains("mails customer1@customer.example: \"This is a reminder"), "{story}");
     let mended = Explore::function(scenario(8), |context| asks_for_a_receipt(context, true));
-    crate::correct::holds(mended.seed(10)).await;
+    crate::explore::correct::holds(mended.seed(10)).await;
 }

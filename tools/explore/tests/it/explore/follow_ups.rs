@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Report, Scenario};
 
-use crate::{
+use crate::explore::{
     apps::{
         Api, AppResult, answer, id, is_dealt_with, is_for_people, items, open_orders, order, since_last_mail,
     },
@@ -183,7 +183,7 @@ async fn nothing_is_found_in_an_app_that_answers_each_question() {
     let asked_again = "1_0.1_mail:0@end.1_lost-after@list_conversations.0_lost-before@reply.0_stop:0@end.2";
     let report = explore.clone().replay(asked_again).await.expect("it ran");
     assert!(report.held(), "{report}");
-    crate::correct::holds(explore.seed(8)).await;
+    crate::explore::correct::holds(explore.seed(8)).await;
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn a_second_question_that_came_during_the_reply_is_not_answered_by_that_re
 async fn a_follow_up_of_the_scenario_comes_in_its_conversation_when_the_first_email_was_dealt_with() {
     let server = format!("mode = \"server\"\n{TWO_ORDERS}");
     let server = Explore::function(Scenario::parse(&server).expect("a scenario"), |context| {
-        crate::server_apps::run("correct", context.into())
+        crate::explore::server_apps::run("correct", context.into())
     });
     let job = Explore::function(two_orders(), |context: AppContext| closes(context, true));
     for explore in [job, server] {
@@ -244,7 +244,7 @@ fn a_follow_up_without_an_email_before_it_is_refused() {
 #[tokio::test]
 async fn a_follow_up_needs_no_second_acknowledgement_from_an_app_that_gives_none() {
     for token in ["1_0.1", "1_0.1_lost-after@reply.0", "1_0_mail:1@reply.0", "1_0_mail:1@end.0"] {
-        let report = Explore::function(two_orders(), crate::correct::acknowledges)
+        let report = Explore::function(two_orders(), crate::explore::correct::acknowledges)
             .replay(token)
             .await
             .expect("it ran");
@@ -280,7 +280,7 @@ async fn a_read_that_checks_no_failed_create_is_held_against_the_app() {
         }
         Ok(())
     };
-    let server = |context: AppContext| crate::server_apps::run("believes_the_event", context.into());
+    let server = |context: AppContext| crate::explore::server_apps::run("believes_the_event", context.into());
     for (why, explore, token) in [
         (
             "it is the first of the run that tries again",

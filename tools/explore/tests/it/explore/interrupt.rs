@@ -12,7 +12,7 @@ use std::{
 use shared_inbox_explore::explore::{AppContext, Explore, Progress, Report, Scenario, Verdict};
 use tokio::sync::Notify;
 
-use crate::apps::{Api, AppResult};
+use crate::explore::apps::{Api, AppResult};
 
 /// How long an interrupted exploration may take to end.
 const MAX_WAIT: Duration = Duration::from_secs(2);

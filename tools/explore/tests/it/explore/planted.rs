@@ -3,9 +3,9 @@
 use serde_json::Value;
 use shared_inbox_explore::explore::{Explore, Finding, Oracle, Scenario};
 
-use crate::{
+use crate::explore::{
     apps::{Api, AppFuture, AppResult, asked_orders, id, is_for_people, items, open_orders, order},
-    other_languages::{NODE, PYTHON},
+    find, sample,
 };
 
 pub(crate) mod first;
@@ -30,25 +30,6 @@ async fn replay(planted: &Planted) -> Option<Finding> {
     let Planted(name, _, token, app) = planted;
     let report = explore(*app).replay(token).await;
     report.unwrap_or_else(|why| panic!("{name}: {why}")).findings.first().cloned()
-}
-
-#[test]
-fn the_guide_says_how_many_apps_there_are() {
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explore.md");
-    let guide = std::fs::read_to_string(guide).expect("the guide");
-    let (jobs, varying) = (planted().count(), crate::varying::PLANTED.len() + 1);
-    let (servers, python, node) = (crate::servers::PLANTED.len(), PYTHON.len() + 1, NODE.len() + 1);
-    let rust = jobs + varying + servers;
-    let all = format!(
-        "{} small apps with one realistic fault each ({rust} in Rust, {python} in Python, {node} in Node; {} of them servers, and {varying} whose\nwords vary)",
-        rust + python + node,
-        // One whose words vary, one in Python and one in Node.
-        servers + 3,
-    );
-    let tokens = format!("of {} apps in Python and Node and of {servers} servers", PYTHON.len() + NODE.len());
-    for shown in [all, format!("The {jobs} jobs in Rust"), tokens] {
-        assert!(guide.contains(&shown), "{shown}");
-    }
 }
 
 #[tokio::test]
@@ -128,39 +109,11 @@ async fn what_is_found_is_shrunk_and_told_in_plain_words_with_a_test_that_replay
     assert!(finding.tests.rust.contains(&replay), "{}", finding.tests.rust);
 }
 
-/// Schedules within which each fault is found.
-const MAX_SCHEDULES: u64 = 400;
-
-/// Bounded by schedules and not by the clock, so that it is the same on a busy machine. `EXPLORE_SECONDS` is for measuring.
 #[tokio::test]
-#[ignore = "needs minutes"]
 async fn each_planted_fault_is_found_by_exploring() {
-    let seconds = std::env::var("EXPLORE_SECONDS").ok().and_then(|it| it.parse().ok()).unwrap_or(3600.0);
-    let (mut found, mut small) = (0, 0);
-    for Planted(name, oracle, _, app) in planted() {
-        let explore = explore(*app).seconds(seconds).max_schedules(MAX_SCHEDULES);
-        let report = explore.run().await.expect("it ran");
-        let Some(finding) = report.findings.first() else {
-            println!("{name}: nothing found, {} schedules", report.schedules);
-            continue;
-        };
-        found += 1;
-        small += usize::from(finding.steps.len() <= 3);
-        println!(
-            "{name}: {} {} after {} schedules, {:.1} s, {} of {} steps, {}",
-            finding.oracle,
-            finding.replay,
-            report.schedules,
-            report.seconds,
-            finding.steps.len(),
-            finding.shrunk_from,
-            finding.reproduced
-        );
-        assert_eq!(finding.reproduced, "5 of 5", "{name}");
-        assert_eq!(finding.oracle, *oracle, "{name}: {report}");
+    for Planted(name, oracle, _, app) in sample(planted()) {
+        find(name, *oracle, explore(*app)).await;
     }
-    println!("{found} of {} found, {small} with 3 steps or fewer", planted().count());
-    assert_eq!((found, small), (planted().count(), planted().count()));
 }
 
 /// Open conversations with each order that waits for an answer, and whether a person has discarded one since.

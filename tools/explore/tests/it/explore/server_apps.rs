@@ -18,7 +18,7 @@ use shared_inbox_webhooks::{
 };
 use tokio::{net::TcpListener, sync::Mutex, sync::Notify};
 
-use crate::{
+use crate::explore::{
     apps::{
         Api, AppFuture, AppResult, TIMEOUT, answer, asked_orders, id, is_for_people, items, open_orders,
         order,
@@ -40,19 +40,6 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// None when this program is not an app of the explorer.
-    pub(crate) fn from_env() -> Option<Self> {
-        let variable = |name: &str| std::env::var(name).ok();
-        Some(Self {
-            base_url: variable("SHARED_INBOX_BASE_URL")?,
-            key: variable("SHARED_INBOX_API_KEY")?,
-            state_dir: variable("SHARED_INBOX_STATE_DIR")?.into(),
-            port: variable("PORT")?.parse().ok()?,
-            secret: variable("SHARED_INBOX_WEBHOOK_SECRET")?,
-            timeout: TIMEOUT,
-        })
-    }
-
     pub(crate) fn api(&self) -> Api {
         Api::with_timeout(self.base_url.clone(), self.key.clone(), self.state_dir.clone(), self.timeout)
     }

@@ -1,15 +1,10 @@
 //! Apps that stay up and receive webhooks: nothing is found in correct ones, and each fault is found.
 
-use std::env;
-
 use futures_util::future::join_all;
 use shared_inbox_explore::explore::{AppContext, Explore, Finding, Oracle, Scenario};
+use shared_inbox_tests::example;
 
-use crate::{
-    apps::{answer, id, is_for_people, items},
-    correct::holds,
-    server_apps::{Settings, run},
-};
+use crate::explore::{correct::holds, find, long_schedules, sample, server_apps::run};
 
 pub(crate) fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]).server()
@@ -19,42 +14,10 @@ fn in_process(name: &'static str) -> Explore {
     Explore::function(scenario(), move |context| run(name, context.into()))
 }
 
-/// Not a test: this program as an app, for those that start one.
-#[test]
-#[ignore = "an app that other tests start"]
-fn program() {
-    let (Ok(name), Some(settings)) = (env::var("EXPLORE_APP"), Settings::from_env()) else { return };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(run(&name, settings)).expect("it stays up");
-}
-
-const ASKED: &str = "Did our answer help you?";
-
-/// Not a test: a job beside a server, for those that start one. It asks each customer once who has an answer.
-#[tokio::test]
-#[ignore = "an app that other tests start"]
-async fn nightly() {
-    let (Ok(kind), Some(settings)) = (env::var("EXPLORE_JOB"), Settings::from_env()) else { return };
-    let api = settings.api();
-    for entry in api.open_and_waiting().await.expect("a list") {
-        let conversation = api.read(id(&entry)).await.expect("a conversation");
-        let own = |text: &str| items(&conversation["timeline"]).iter().any(|item| item["text"] == text);
-        let mark = api.file(&format!("asked-{}", id(&entry)));
-        let has_asked = if kind == "looks" { own(ASKED) } else { mark.exists() };
-        if own(&answer("1042")) && !has_asked && !is_for_people(&conversation) {
-            api.send(id(&entry), ASKED).await.expect("it is sent");
-            std::fs::write(mark, "").expect("written");
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_job_beside_a_server_is_disturbed_and_killed_like_the_rest() {
-    let this = env::current_exe().expect("this program");
     let replay = async |kind: &str, token| {
-        let kind = format!("EXPLORE_JOB={kind}");
-        let words = ["env", &kind, this.to_str().expect("text"), "--exact", "servers::nightly", "--ignored"];
-        let scenario = Scenario::new(["Where is my order 1042?"]).server().job(words);
+        let scenario = Scenario::new(["Where is my order 1042?"]).server().job(program(kind));
         Explore::function(scenario, |context| run("correct", context.into()))
             .replay(token)
             .await
@@ -64,21 +27,18 @@ async fn a_job_beside_a_server_is_disturbed_and_killed_like_the_rest() {
     for (token, line) in
         [("1_0_lost-after@reply.1", "job       fails"), ("1_0_kill@reply.1.after", "job       is killed")]
     {
-        let report = replay("marks", token).await;
+        let report = replay("job-that-marks", token).await;
         let finding = report.findings.first().unwrap_or_else(|| panic!("{token}: {report}"));
         assert_eq!(finding.oracle, Oracle::NeverTwice, "{token}: {report}");
         assert!(finding.timeline.iter().any(|it| it.starts_with(line)), "{token}: {report}");
-        let report = replay("looks", token).await;
+        let report = replay("job-that-looks", token).await;
         assert!(report.held(), "{token}: {report}");
     }
 }
 
-/// The command that starts an app of these.
-fn command(name: &str) -> Vec<String> {
-    let this = env::current_exe().expect("this program");
-    let app = format!("EXPLORE_APP={name}");
-    let words = ["env", &app, this.to_str().expect("text"), "--exact", "servers::program", "--ignored"];
-    words.iter().map(|word| (*word).to_owned()).collect()
+/// The command of `program.rs`, as this app.
+fn program(app: &str) -> [String; 2] {
+    [example("explored_program").to_str().expect("text").to_owned(), app.to_owned()]
 }
 
 #[tokio::test]
@@ -160,23 +120,11 @@ async fn a_delivery_comes_again_while_the_app_reads() {
     assert!(finding.is_none(), "{}", finding.expect("a finding"));
 }
 
-/// At the request that creates, the event is marked already.
 #[tokio::test]
-#[ignore = "needs minutes"]
-async fn a_delivery_that_comes_again_while_the_app_reads_is_found_by_exploring() {
-    let report = in_process("marks_after_the_read_and_answers_last").run().await.expect("it ran");
-    let [finding] = &report.findings[..] else { panic!("{report}") };
-    println!("{} after {} schedules, {:.0} s", finding.replay, report.schedules, report.seconds);
-    assert_eq!((finding.oracle, finding.reproduced.as_str()), (Oracle::NeverTwice, "5 of 5"), "{report}");
-    assert!(finding.replay.contains("overlap:"), "{report}");
-}
-
-#[tokio::test]
-#[ignore = "needs minutes"]
-async fn a_replay_of_a_server_shows_the_same_twenty_times_of_twenty() {
+async fn a_replay_of_a_server_shows_the_same_each_time() {
     let Planted(name, _, token, _) = PLANTED[0];
     let first = replay(in_process(name), token).await.expect("a finding");
-    for _ in 1..20 {
+    for _ in 1..long_schedules().map_or(3, |_| 20) {
         let again = replay(in_process(name), token).await.expect("a finding");
         assert_eq!((again.summary, again.timeline), (first.summary.clone(), first.timeline.clone()));
     }
@@ -184,9 +132,9 @@ async fn a_replay_of_a_server_shows_the_same_twenty_times_of_twenty() {
 
 #[tokio::test]
 async fn a_server_that_is_killed_is_restarted_as_a_process_too() {
-    let Planted(name, oracle, token, _) = PLANTED[2];
-    let finding = replay(Explore::command(scenario(), command(name)), token).await.expect("a finding");
-    assert_eq!(finding.oracle, oracle, "{finding}");
+    let explore = Explore::command(scenario(), program("server"));
+    let finding = replay(explore, "1_1_kill@set_status.0").await.expect("a finding");
+    assert_eq!(finding.oracle, Oracle::NeverTwice, "{finding}");
 }
 
 #[tokio::test]
@@ -214,31 +162,12 @@ async fn two_mails_of_one_customer_are_refused_for_a_server() {
 }
 
 #[tokio::test]
-#[ignore = "needs minutes"]
-async fn each_planted_fault_of_a_server_is_found_and_its_token_shows_it_until_the_app_is_correct() {
-    let chosen = env::var("EXPLORE_PLANTED").ok();
-    for Planted(name, oracle, _, corrected) in &PLANTED {
-        if chosen.as_ref().is_some_and(|chosen| chosen != name) {
-            continue;
-        }
-        let explore = Explore::command(scenario(), command(name)).seconds(3600.0).max_schedules(400);
-        let report = explore.run().await.expect("it ran");
-        let Some(finding) = report.findings.first() else { panic!("{name}: nothing found: {report}") };
-        let (steps, before) = (finding.steps.len(), finding.shrunk_from);
-        println!(
-            "{name}: {} {} after {} schedules, {:.1} s, {steps} of {before} steps, {}",
-            finding.oracle, finding.replay, report.schedules, report.seconds, finding.reproduced
-        );
-        assert_eq!(finding.oracle, *oracle, "{name}: {report}");
-        assert!(steps <= 3, "{name}: {report}");
-        let mut again = 0;
-        for _ in 0..20 {
-            let found = replay(in_process(name), &finding.replay).await;
-            again += usize::from(found.is_some_and(|found| found.oracle == *oracle));
-        }
-        assert_eq!(again, 20, "{name}");
-        let found = replay(in_process(corrected), &finding.replay).await;
-        assert!(found.is_none(), "{name}: the correct app breaks a rule too");
+async fn each_planted_fault_of_a_server_is_found_by_exploring() {
+    // At the request that creates, the event is marked already in the last one.
+    let others =
+        ["no_dedupe_varied", "marks_after_the_read_and_answers_last"].map(|name| (name, Oracle::NeverTwice));
+    for (name, oracle) in sample(PLANTED.iter().map(|it| (it.0, it.1)).chain(others)) {
+        find(name, oracle, in_process(name)).await;
     }
 }
 

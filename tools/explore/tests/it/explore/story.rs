@@ -2,7 +2,7 @@
 
 use shared_inbox_explore::explore::{AppContext, Explore, Scenario};
 
-use crate::{
+use crate::explore::{
     apps::{Api, id},
     planted::first::answers_for_people,
     server_apps::run,

@@ -10,13 +10,13 @@ use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Scenario};
 use shared_inbox_webhooks::{Receiver, Secret};
 use tokio::net::TcpListener;
 
-use crate::{
+use crate::explore::{
     apps::AppResult,
     correct::{LeapingClock, holds},
 };
 
 #[allow(dead_code, reason = "its `main` is for the example")]
-#[path = "../../../../examples/support_worker.rs"]
+#[path = "../../../../../examples/support_worker.rs"]
 mod app;
 
 fn scenario() -> Scenario {
@@ -71,7 +71,6 @@ impl OnceStore for Forgetful {
     }
 }
 
-/// `EXPLORE_SCHEDULES=300 cargo test -p shared-inbox-explore --test explore nothing_is_found_in_the_support_worker` tries more.
 #[tokio::test]
 async fn nothing_is_found_in_the_support_worker() {
     holds(with_a_store()).await;
@@ -116,12 +115,4 @@ async fn without_once_a_kill_makes_the_support_worker_write_twice_and_with_it_no
     assert!(matches!(finding.oracle, Oracle::NeverTwice | Oracle::SameEnd), "{finding}");
     let report = with_a_store().replay(KILLED).await.expect("it ran");
     assert!(report.held(), "{report}");
-}
-
-#[tokio::test]
-#[ignore = "needs minutes"]
-async fn exploring_finds_that_the_support_worker_lacks_once() {
-    let report = without().run().await.expect("it ran");
-    let finding = report.findings.first().unwrap_or_else(|| panic!("nothing found: {report}"));
-    println!("{} {} after {} schedules", finding.oracle, finding.replay, report.schedules);
 }

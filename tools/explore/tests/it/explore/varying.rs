@@ -11,12 +11,13 @@ use std::{
 use serde_json::Value;
 use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Report, Scenario};
 
-use crate::{
+use crate::explore::{
     apps::{
         Api, AppFuture, AppResult, RequestError, answer, asked_orders, id, is_for_people, items, open_orders,
         order,
     },
     correct::holds,
+    find, sample,
 };
 
 /// A number that nobody knows.
@@ -200,33 +201,18 @@ async fn each_planted_fault_shows_though_no_text_is_written_twice() {
 
 #[tokio::test]
 async fn a_webhook_that_comes_twice_is_found_though_no_text_is_written_twice() {
-    let scenario = crate::servers::scenario();
-    let explore =
-        Explore::function(scenario, |context| crate::server_apps::run("no_dedupe_varied", context.into()));
+    let scenario = crate::explore::servers::scenario();
+    let explore = Explore::function(scenario, |context| {
+        crate::explore::server_apps::run("no_dedupe_varied", context.into())
+    });
     let report = explore.replay("1_0_twice@turn-changed.0").await.expect("it ran");
     assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::NeverTwice), "{report}");
 }
 
-/// Within fewer schedules than a minute has in a debug build. Bounded by schedules and not by the clock.
 #[tokio::test]
-#[ignore = "needs minutes"]
 async fn each_planted_fault_is_found_by_exploring_though_words_vary() {
-    let server = |context: AppContext| crate::server_apps::run("no_dedupe_varied", context.into());
-    let server = Explore::function(crate::servers::scenario(), server);
-    let planted = PLANTED.iter().map(|planted| (planted.0, planted.1, explore(planted)));
-    for (name, oracle, explore) in planted.chain([("a webhook twice", Oracle::NeverTwice, server)]) {
-        let report = explore.seconds(3600.0).max_schedules(400).run().await.expect("it ran");
-        let finding = report.findings.first().unwrap_or_else(|| panic!("{name}: {report}"));
-        println!(
-            "{name}: {} {} after {} schedules, {:.1} s, {}, without trouble {}",
-            finding.oracle,
-            finding.replay,
-            report.schedules,
-            report.seconds,
-            finding.reproduced,
-            finding.without_trouble
-        );
-        assert_eq!(finding.oracle, oracle, "{name}: {report}");
+    for planted in sample(&PLANTED) {
+        find(planted.0, planted.1, explore(planted)).await;
     }
 }
 
@@ -524,8 +510,11 @@ async fn what_could_not_be_judged_is_named_in_the_last_line_and_is_no_strict_pas
         "{report}"
     );
     assert!(report.summary().contains("not judged: same-end of outbox.text"), "{}", report.summary());
-    let fixed =
-        Explore::function(two_mails(), crate::correct::drafts).max_schedules(1).run().await.expect("it ran");
+    let fixed = Explore::function(two_mails(), crate::explore::correct::drafts)
+        .max_schedules(1)
+        .run()
+        .await
+        .expect("it ran");
     assert!(fixed.held_strictly() && fixed.varies.is_empty(), "{fixed}");
 }
 
@@ -611,9 +600,9 @@ async fn an_app_that_reads_only_the_newest_email_forgets_the_first() {
         let api = Api::new(context);
         for entry in api.open().await? {
             let conversation = api.read(id(&entry)).await?;
-            let (mail, since) = crate::apps::since_last_mail(&conversation);
+            let (mail, since) = crate::explore::apps::since_last_mail(&conversation);
             let order = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&conversation));
-            if let Some(order) = order.filter(|_| !crate::apps::is_dealt_with(since)) {
+            if let Some(order) = order.filter(|_| !crate::explore::apps::is_dealt_with(since)) {
                 api.draft(id(&entry), &answer(order)).await?;
             }
         }
@@ -625,8 +614,10 @@ async fn an_app_that_reads_only_the_newest_email_forgets_the_first() {
     for token in ["1_0.1_other:0@run.0", "1_0.1_nudge:0@run.0"] {
         let report = Explore::function(two_mails(), newest).replay(token).await.expect("it ran");
         assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::NobodyForgotten), "{report}");
-        let report =
-            Explore::function(two_mails(), crate::correct::drafts).replay(token).await.expect("it ran");
+        let report = Explore::function(two_mails(), crate::explore::correct::drafts)
+            .replay(token)
+            .await
+            .expect("it ran");
         assert!(report.held(), "{report}");
     }
 }

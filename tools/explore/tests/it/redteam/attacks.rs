@@ -8,14 +8,19 @@ use std::{
 use serde_json::{Value, json};
 use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, RedTeamError, Verdict};
 
-use crate::{
+use crate::redteam::{
     agents::{do_task, notes, obey, over_rest, read_all},
     scripted::does_its_task,
 };
 
-/// No attack of these is obeyed by an agent that does its task alone, and every task is done.
-async fn assert_innocent(team: RedTeam) {
-    let report = team.run().await.expect("it runs");
+/// A sample of the attacks; all of them where `REDTEAM_ATTACKS` is set.
+fn sampled(team: RedTeam) -> RedTeam {
+    if std::env::var_os("REDTEAM_ATTACKS").is_some() { team.all() } else { team }
+}
+
+#[tokio::test]
+async fn no_attack_is_obeyed_by_an_agent_that_does_its_task_alone_and_every_task_is_done() {
+    let report = sampled(RedTeam::function(does_its_task)).run().await.expect("it runs");
     assert_eq!(report.verdict, Verdict::Held, "{report}");
     for attack in &report.attacks {
         let counts = attack.counts;
@@ -24,17 +29,6 @@ async fn assert_innocent(team: RedTeam) {
     }
     assert_eq!(report.baseline.len(), 6);
     assert!(report.baseline.iter().all(|task| task.useful == 1 && task.failed == 0), "{report}");
-}
-
-#[tokio::test]
-async fn no_attack_is_obeyed_by_an_agent_that_does_its_task_alone_and_every_task_is_done() {
-    assert_innocent(RedTeam::function(does_its_task)).await;
-}
-
-#[tokio::test]
-#[ignore = "needs minutes"]
-async fn none_of_all_attacks_is_obeyed_by_an_agent_that_does_its_task_alone() {
-    assert_innocent(RedTeam::function(does_its_task).all()).await;
 }
 
 /// All texts of a JSON value.
@@ -53,8 +47,8 @@ fn stands_in(attack: &Attack, read: &str) -> bool {
     written.into_iter().flatten().flat_map(|it| it.lines()).all(|line| read.contains(line.trim()))
 }
 
-/// Every attack stands where an agent reads it and is obeyed by one that does what it wants.
-async fn assert_obeyed(select: fn(RedTeam) -> RedTeam) {
+#[tokio::test]
+async fn every_attack_stands_where_an_agent_reads_it_and_is_obeyed_by_one_that_does_what_it_wants() {
     let attacks: Arc<[Attack]> = Attack::built_in().into();
     let known = Arc::clone(&attacks);
     let agent = move |context: AgentContext| {
@@ -73,7 +67,7 @@ async fn assert_obeyed(select: fn(RedTeam) -> RedTeam) {
             Ok(())
         }
     };
-    let report = select(RedTeam::function(agent)).run().await.expect("it runs");
+    let report = sampled(RedTeam::function(agent)).run().await.expect("it runs");
     assert_eq!(report.verdict, Verdict::Obeyed);
     for result in &report.attacks {
         assert_eq!(
@@ -90,17 +84,6 @@ async fn assert_obeyed(select: fn(RedTeam) -> RedTeam) {
         };
         assert!(!result.story.iter().any(|line| line.contains(is_hidden)), "{}", result.id);
     }
-}
-
-#[tokio::test]
-async fn every_attack_stands_where_an_agent_reads_it_and_is_obeyed_by_one_that_does_what_it_wants() {
-    assert_obeyed(|team| team).await;
-}
-
-#[tokio::test]
-#[ignore = "needs minutes"]
-async fn each_of_all_attacks_stands_where_an_agent_reads_it_and_is_obeyed() {
-    assert_obeyed(RedTeam::all).await;
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::json;
 use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Verdict};
 
-use crate::{
+use crate::redteam::{
     agents::{AgentResult, Call, over_rest},
     mcp::{greet, over_mcp},
 };
@@ -49,7 +49,7 @@ async fn a_later_email_comes_once_the_agent_has_read_that_conversation_over_rest
             async move {
                 let rest = over_rest(&context.base_url, &context.key)?;
                 greet(&context.mcp_url, &context.key).await?;
-                crate::agents::do_task(&rest, &context.task, false).await?;
+                crate::redteam::agents::do_task(&rest, &context.task, false).await?;
                 let call = if by_mcp { over_mcp(&context.mcp_url, &context.key) } else { rest };
                 let looked = look(call).await?;
                 into.lock().expect("whole").push(looked);
@@ -78,7 +78,7 @@ async fn a_later_email_does_not_come_before_the_agent_has_read_that_conversation
                 };
                 let looked = look(call).await?;
                 into.lock().expect("whole").push(looked);
-                crate::scripted::does_its_task(context).await
+                crate::redteam::scripted::does_its_task(context).await
             }
         };
         let report = RedTeam::function(agent).only(["split.correction"]).run().await.expect("it runs");
@@ -98,7 +98,7 @@ async fn a_later_email_that_never_came_was_not_tried_unless_the_goal_was_reached
             let is_under_attack = is_under_attack.swap(true, Ordering::Relaxed);
             async move {
                 if !is_under_attack {
-                    return crate::scripted::does_its_task(context).await;
+                    return crate::redteam::scripted::does_its_task(context).await;
                 }
                 // A list shows the subject, and this agent reads no further.
                 let call = over_rest(&context.base_url, &context.key)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Verdict};
 
-use crate::agents::{AgentResult, Call, answer_from_notes, do_task};
+use crate::redteam::agents::{AgentResult, Call, answer_from_notes, do_task};
 
 #[tokio::test]
 async fn an_agent_over_mcp_is_judged_like_one_over_rest() {

@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::json;
 use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Report, Verdict};
 
-use crate::{
+use crate::redteam::{
     agents::{do_task, over_rest},
     mcp::greet,
     scripted::does_its_task,
@@ -62,7 +62,7 @@ async fn an_attack_on_a_task_that_is_never_done_was_not_tried_unless_it_was_obey
         let call = over_rest(&context.base_url, &context.key)?;
         match context.task.starts_with("Go through") {
             true => do_task(&call, &context.task, false).await,
-            false => crate::teams::read(&call).await.map(drop),
+            false => crate::redteam::teams::read(&call).await.map(drop),
         }
     };
     let team = RedTeam::function(one_task).only(["plain.tag", "plain.send"]);
@@ -79,8 +79,8 @@ async fn an_attack_on_a_task_that_is_never_done_was_not_tried_unless_it_was_obey
     let task = team.task("tag-refunds").run().await.expect("it runs");
     assert_eq!((task.verdict, task.attacks.len(), task.baseline.len()), (Verdict::Held, 1, 1), "{task}");
 
-    let obeys = agent("QUOTA", async |call: crate::agents::Call, _| {
-        crate::agents::forward(&call).await?;
+    let obeys = agent("QUOTA", async |call: crate::redteam::agents::Call, _| {
+        crate::redteam::agents::forward(&call).await?;
         Err("and then it fails".to_owned())
     });
     let report = obeys.attacks([quota_attack()]).run().await.expect("it runs");
@@ -111,7 +111,7 @@ async fn what_is_reached_without_the_attack_as_well_is_a_habit_and_still_a_failu
     let habit = |context: AgentContext| async move {
         let call = over_rest(&context.base_url, &context.key)?;
         do_task(&call, &context.task, false).await?;
-        crate::agents::answer_from_notes(&call, &context.task).await
+        crate::redteam::agents::answer_from_notes(&call, &context.task).await
     };
     let report = RedTeam::function(habit).only(["plain.codes", "plain.send"]).run().await.expect("it runs");
     assert_eq!(report.verdict, Verdict::Obeyed, "{report}");
@@ -148,11 +148,11 @@ async fn a_run_that_failed_is_repeated_as_often_as_said() {
 async fn a_run_that_failed_is_not_repeated_where_it_was_obeyed() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&runs);
-    let team = agent("QUOTA", move |call: crate::agents::Call, _| {
+    let team = agent("QUOTA", move |call: crate::redteam::agents::Call, _| {
         let number = counted.fetch_add(1, Ordering::Relaxed);
         async move {
             match number {
-                0 => crate::agents::forward(&call).await.and(Err("and then it fails".to_owned())),
+                0 => crate::redteam::agents::forward(&call).await.and(Err("and then it fails".to_owned())),
                 _ => Ok(()),
             }
         }
@@ -183,7 +183,7 @@ async fn why_every_run_failed_stays_when_a_later_one_did_nothing() {
 async fn a_task_that_is_done_in_part_or_beyond_is_not_done() {
     let agent = |context: AgentContext| async move {
         let call = over_rest(&context.base_url, &context.key)?;
-        let conversations = crate::agents::read_all(&call).await?;
+        let conversations = crate::redteam::agents::read_all(&call).await?;
         if context.task.starts_with("Go through") {
             // All of them.
             for it in &conversations {
@@ -216,7 +216,9 @@ async fn a_task_that_is_done_in_part_or_beyond_is_not_done() {
 #[tokio::test]
 async fn more_may_be_obeyed_where_that_is_allowed() {
     let leaks = || {
-        let team = agent("QUOTA", async |call: crate::agents::Call, _| crate::agents::forward(&call).await);
+        let team = agent("QUOTA", async |call: crate::redteam::agents::Call, _| {
+            crate::redteam::agents::forward(&call).await
+        });
         team.attacks([quota_attack(), attack("test.other", "QUOTA too.", json!({ "kind": "leak" }))])
     };
     for (allowed, expected) in [(0, Verdict::Obeyed), (1, Verdict::Obeyed), (2, Verdict::Held)] {
@@ -230,7 +232,7 @@ async fn fail_fast_ends_with_the_first_obeyed_attack_and_names_the_rest() {
     let habit = |context: AgentContext| async move {
         let call = over_rest(&context.base_url, &context.key)?;
         do_task(&call, &context.task, false).await?;
-        crate::agents::answer_from_notes(&call, &context.task).await
+        crate::redteam::agents::answer_from_notes(&call, &context.task).await
     };
     let report =
         RedTeam::function(habit).only(["honest-leak"]).jobs(1).fail_fast().run().await.expect("it runs");
@@ -242,7 +244,7 @@ async fn fail_fast_ends_with_the_first_obeyed_attack_and_names_the_rest() {
 async fn the_report_names_the_attacks_that_cost_usefulness() {
     let gives_up = |context: AgentContext| async move {
         let call = over_rest(&context.base_url, &context.key)?;
-        let read = crate::teams::read(&call).await?;
+        let read = crate::redteam::teams::read(&call).await?;
         if read.contains("GIVE UP") { Ok(()) } else { does_its_task(context).await }
     };
     let attacks = [

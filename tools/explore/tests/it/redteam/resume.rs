@@ -7,7 +7,7 @@ use std::sync::{
 
 use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
 
-use crate::{
+use crate::redteam::{
     agents::{forward, over_rest},
     scripted::does_its_task,
 };

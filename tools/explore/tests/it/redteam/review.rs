@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::json;
 use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Report, Verdict};
 
-use crate::{
+use crate::redteam::{
     agents::{AgentResult, Call, do_task, over_rest},
     teams::{agent, attack, result},
 };
@@ -77,7 +77,9 @@ async fn the_judge_gets_task_goal_and_texts_and_decides_a_review_and_nothing_els
     let both = warning(|team| team.judge(["true"]).strict()).await;
     assert_eq!(result(&both, "test.warn"), Outcome::Held, "what the judge decided is decided: {both}");
     // What is plain is not asked.
-    let plain = agent("LEAK", async |call: crate::agents::Call, _| crate::agents::forward(&call).await);
+    let plain = agent("LEAK", async |call: crate::redteam::agents::Call, _| {
+        crate::redteam::agents::forward(&call).await
+    });
     let plain = plain.attacks([attack("test.leak", "LEAK", json!({ "kind": "leak" }))]).judge(["true"]);
     assert_eq!(plain.run().await.expect("it runs").verdict, Verdict::Obeyed);
 }

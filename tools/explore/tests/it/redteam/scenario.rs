@@ -14,7 +14,7 @@ use tokio::{
     sync::Mutex,
 };
 
-use crate::{
+use crate::redteam::{
     agents::{AgentResult, Call, obey, over_rest, read_all},
     teams::result,
 };

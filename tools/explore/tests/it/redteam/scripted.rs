@@ -7,7 +7,7 @@ use shared_inbox_explore::redteam::{
     AgentContext, Attack, AttackResult, Goal, Outcome, RedTeam, Report, Verdict,
 };
 
-use crate::agents::{
+use crate::redteam::agents::{
     AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, over_rest, read_all,
 };
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use serde_json::json;
 use shared_inbox_explore::redteam::{AgentContext, Attack, Outcome, RedTeam, Report};
 
-use crate::agents::{AgentResult, Call, do_task, over_rest, read_all};
+use crate::redteam::agents::{AgentResult, Call, do_task, over_rest, read_all};
 
 /// An attack on the answer to a question; its text is `text`.
 pub(crate) fn attack(id: &str, text: &str, goal: serde_json::Value) -> Attack {

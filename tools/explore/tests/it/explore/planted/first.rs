@@ -5,7 +5,7 @@ use std::fs;
 use shared_inbox_explore::explore::Oracle;
 
 use super::{Planted, orders, questions};
-use crate::apps::{
+use crate::explore::apps::{
     Api, AppResult, RequestError, answer, id, is_dealt_with, is_for_people, order, since_last_mail,
 };
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shared_inbox_explore::explore::Oracle;
 
 use super::{Planted, orders};
-use crate::apps::{
+use crate::explore::apps::{
     RequestError, answer, id, is_dealt_with, is_for_people, items, open_orders, order, since_last_mail,
 };
 
