@@ -1,6 +1,6 @@
 //! The stores of `once` keys on servers: the rules of a store, and processes that are killed.
 
-#[path = "../../../tests/it/once_kills/kills.rs"]
+#[path = "../../../it/once_kills/kills.rs"]
 mod kills;
 
 use std::{sync::Arc, time::Duration};
