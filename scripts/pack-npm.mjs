@@ -1,6 +1,6 @@
 // Packs a program as npm packages: one with the program for one platform, and the one that people install.
 //
-//     node .ci/pack-npm.mjs mock-server/node target/release/shared-inbox-mock linux-x64 dist
+//     node scripts/pack-npm.mjs mock-server/node target/release/shared-inbox-mock linux-x64 dist
 //
 // Version and repository are the workspace's. It prints the two files; `npm publish` takes both as they are, the platform's first.
 
@@ -11,7 +11,7 @@ import { basename, join, resolve } from 'node:path';
 
 const [folder, program, platform, into] = process.argv.slice(2);
 if (!into) {
-    console.error('usage: node .ci/pack-npm.mjs FOLDER PROGRAM PLATFORM-ARCH INTO');
+    console.error('usage: node scripts/pack-npm.mjs FOLDER PROGRAM PLATFORM-ARCH INTO');
     process.exit(2);
 }
 const root = join(import.meta.dirname, '..');

@@ -10,6 +10,8 @@ use crate::explore::apps::{
     Api, AppResult, RequestError, answer, id, is_dealt_with, is_for_people, items, order, since_last_order,
 };
 
+use crate::explore::long_schedules;
+
 const REMINDER: &str = "Did our answer help you?";
 const THREE_DAYS: Duration = Duration::from_secs(3 * 86_400);
 
@@ -197,7 +199,11 @@ async fn what_takes_an_upload_and_then_a_lost_response_is_found_before_the_last_
     let explore = Explore::function(scenario(0), thanks_blindly);
     let Some(_) = long_schedules() else {
         let report = explore.replay("TOKEN").await.expect("it ran");
-        assert_eq!(report.findings.first().map(|finding| finding.oracle), Some(Oracle::NeverTwice), "{report}");
+        assert_eq!(
+            report.findings.first().map(|finding| finding.oracle),
+            Some(Oracle::NeverTwice),
+            "{report}"
+        );
         return;
     };
     let report = explore.seconds(3600.0).max_schedules(1_000).run().await.expect("it ran");
