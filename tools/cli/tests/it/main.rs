@@ -1,9 +1,7 @@
 //! The program from outside: what it takes, what it says, how it ends.
 
 mod conform;
-mod copied;
-#[rustfmt::skip]
-mod copied_tests;
-mod doors;
+mod explore;
 mod pages;
 mod program;
+mod redteam;

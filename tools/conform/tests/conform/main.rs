@@ -9,4 +9,3 @@ mod mutants;
 mod not_tried;
 mod pages;
 mod proxy;
-mod stateless;

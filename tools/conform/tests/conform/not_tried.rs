@@ -306,22 +306,14 @@ async fn assert_rules_stand(sections: &[&str], bodies: &[Value]) {
     }
 }
 
+/// Two sections and two bodies; all of them, which take minutes, where `CONFORM_RUNS` is set.
 #[tokio::test]
 async fn no_rule_breaks_on_what_a_service_answers() {
-    assert_rules_stand(
-        &["2", "4.2", "4.6", "4.12"],
-        &[json!([]), json!([{ "id": "cnv_1", "open": i64::MIN }])],
-    )
-    .await;
-}
-
-#[tokio::test]
-#[ignore = "needs minutes"]
-async fn no_rule_of_any_section_breaks_on_what_a_service_answers() {
-    let all = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    let sections = ["2", "4.2", "4.6", "4.12", "1", "3", "4", "5", "6", "7", "8", "9"];
     let bodies = [
-        json!(null),
         json!([]),
+        json!([{ "id": "cnv_1", "open": i64::MIN }]),
+        json!(null),
         json!({}),
         json!(""),
         json!(-1),
@@ -330,7 +322,10 @@ async fn no_rule_of_any_section_breaks_on_what_a_service_answers() {
         json!({ "timeline": [], "conversationId": "cnv_1", "messageId": "msg_1" }),
         json!({ "timeline": [null, 1, { "at": "", "type": "message" }], "conversationId": "", "open": i64::MAX }),
     ];
-    assert_rules_stand(&all, &bodies).await;
+    match std::env::var_os("CONFORM_RUNS") {
+        Some(_) => assert_rules_stand(&sections, &bodies).await,
+        None => assert_rules_stand(&sections[..4], &bodies[..2]).await,
+    }
 }
 
 /// Breaks at the first wait, which comes in the middle of a rule, and waits without waiting from then on.

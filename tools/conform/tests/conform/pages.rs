@@ -22,7 +22,7 @@ fn means(pattern: &str, id: &str) -> bool {
 /// Whether `file::name` is a test of this repository.
 fn is_a_test(test: &str) -> bool {
     let Some((file, name)) = test.split_once("::") else { return false };
-    let source = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(file));
+    let source = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(file));
     source.is_ok_and(|source| source.contains(&format!("fn {name}(")))
 }
 

@@ -10,7 +10,7 @@ const MAX_P_VALUE: f64 = 0.05;
 /// Each sample is the number of runs with the outcome, and the number of all runs.
 ///
 /// ```
-/// use crate::process::is_more_frequent;
+/// use shared_inbox_explore::process::is_more_frequent;
 ///
 /// assert!(is_more_frequent((5, 5), (0, 5)));
 /// assert!(!is_more_frequent((2, 5), (0, 5)));

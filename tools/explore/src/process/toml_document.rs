@@ -21,13 +21,13 @@ pub struct TomlError {
 /// A TOML document as JSON, which knows the place of each of its values.
 ///
 /// ```
-/// use crate::process::TomlDocument;
+/// use shared_inbox_explore::process::TomlDocument;
 ///
 /// let document = TomlDocument::parse("days = 2\nmails = [\n  { text = 'Hi' },\n]\n")?;
 /// assert_eq!(document.values["days"], 2);
 /// let place = document.place_of("mails[0].text").expect("it is there");
 /// assert_eq!(place.to_string(), "  |\n3 |   { text = 'Hi' },\n  |     ^^^^");
-/// # Ok::<(), crate::process::TomlError>(())
+/// # Ok::<(), shared_inbox_explore::process::TomlError>(())
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]

@@ -124,7 +124,7 @@ impl RedTeam {
     ///
     /// ```
     /// use shared_inbox::Client;
-    /// use crate::explore::{AppContext, Explore, Scenario};
+    /// use shared_inbox_explore::explore::{AppContext, Explore, Scenario};
     /// use shared_inbox_explore::redteam::{RedTeam, Verdict};
     ///
     /// # #[tokio::main(flavor = "current_thread")]

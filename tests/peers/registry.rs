@@ -1,0 +1,162 @@
+//! What the ecosystem looks for before it trusts a crate: said once, and true.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use crate::{
+    readme::metadata,
+    run::{page, root, text},
+};
+
+/// The crates that are published, as cargo sees them.
+fn crates() -> Vec<Value> {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages.iter().filter(|one| one["publish"].is_null()).cloned().collect()
+}
+
+#[test]
+fn every_crate_says_what_a_registry_shows() {
+    let crates = crates();
+    assert!(crates.len() > 5, "{}", crates.len());
+    for one in crates {
+        let name = &one["name"];
+        for field in ["description", "license", "repository", "readme", "rust_version"] {
+            assert!(one[field].is_string(), "{name} has no {field}");
+        }
+        assert!(!one["keywords"].as_array().is_none_or(Vec::is_empty), "{name} has no keywords");
+        assert!(!one["categories"].as_array().is_none_or(Vec::is_empty), "{name} has no categories");
+        let targets = one["targets"].as_array().expect("targets");
+        if targets.iter().all(|target| target["kind"] != json!(["lib"])) {
+            continue;
+        }
+        assert_eq!(
+            one["metadata"]["docs"]["rs"]["all-features"], true,
+            "{name}: docs.rs shows every feature"
+        );
+        let lib = Path::new(one["manifest_path"].as_str().expect("a path")).with_file_name("src/lib.rs");
+        let lib = fs::read_to_string(lib).expect("a library");
+        assert!(lib.contains("#![cfg_attr(docsrs, feature(doc_cfg))]"), "{name} shows no badges of features");
+    }
+}
+
+/// A library or program that is not compiled for tests has none, since nobody would see that they do not run.
+#[test]
+fn no_test_stands_where_it_would_never_run() {
+    let mut looked = 0;
+    for one in crates() {
+        let targets = one["targets"].as_array().expect("targets").iter();
+        let untested =
+            |it: &&Value| it["test"] == false && (it["kind"][0] == "lib" || it["kind"][0] == "bin");
+        for target in targets.filter(untested) {
+            let source = Path::new(target["src_path"].as_str().expect("a path"));
+            let found = Command::new("grep")
+                .args(["-rlE", r"^\s*#\[((tokio::)?test\b|cfg\(test\))", "--include=*.rs"])
+                .arg(source.parent().expect("a folder"))
+                .output()
+                .expect("grep runs");
+            assert_eq!(text(&found.stdout), "", "{} is not compiled for tests", target["name"]);
+            looked += 1;
+        }
+    }
+    assert!(looked > 5, "{looked}");
+}
+
+#[test]
+fn where_the_project_lives_is_said_once_and_followed() {
+    let crates = crates();
+    let repository = crates[0]["repository"].as_str().expect("a repository").to_owned();
+    for one in &crates {
+        assert_eq!(one["repository"], repository.as_str(), "{} inherits the workspace's", one["name"]);
+    }
+    let (host, path) = repository.trim_start_matches("https://").split_once('/').expect("a path");
+    let owner = path.split('/').next().expect("an owner");
+    let host: Vec<_> = host.rsplit('.').collect();
+    let name = format!(
+        "{}.{owner}/shared-inbox-mcp",
+        if host == ["com", "github"] { "io.github".into() } else { host.join(".") }
+    );
+
+    let entry: Value = serde_json::from_str(&page("mcp-bridge/server.json")).expect("JSON");
+    let package: Value = serde_json::from_str(&page("mcp-bridge/npm/package.json")).expect("JSON");
+    assert_eq!(entry["repository"]["url"], repository.as_str(), "mcp-bridge/server.json");
+    assert_eq!(entry["name"], name.as_str(), "mcp-bridge/server.json");
+    assert_eq!(package["mcpName"], name.as_str(), "mcp-bridge/npm/package.json");
+    let line = format!("mcp-name: {name}");
+    assert!(
+        page("mcp-bridge/README.md").lines().any(|one| one == line),
+        "mcp-bridge/README.md lacks: {line}"
+    );
+    for wheel in ["mcp-bridge/pyproject.toml", "mock-server/python/pyproject.toml"] {
+        assert!(page(wheel).contains(r#""urls""#), "{wheel} takes it from the crate");
+    }
+}
+
+/// A registry shows the page without the files beside it.
+#[test]
+fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository() {
+    let repository = crates()[0]["repository"].as_str().expect("a repository").to_owned();
+    let raw = repository.replace("github.com", "raw.githubusercontent.com");
+    let pages = crates().into_iter().map(|one| {
+        let manifest = one["manifest_path"].as_str().expect("a path").to_owned();
+        Path::new(&manifest).with_file_name(one["readme"].as_str().expect("a page"))
+    });
+    let packages =
+        ["mock-server/python", "mock-server/node"].map(|folder| root().join(folder).join("README.md"));
+    for file in pages.chain(packages) {
+        let (file, readme) = (file.display(), fs::read_to_string(&file).expect("it is there"));
+        for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(link.starts_with("https://") || link.starts_with('#'), "{file}: {link}");
+            let pages = link.strip_prefix(&format!("{repository}/blob/main/"));
+            let files = link.strip_prefix(&format!("{raw}/main/"));
+            let here = pages.or(files).is_none_or(|path| root().join(path).exists());
+            assert!(here, "{file}: {link} is not there");
+        }
+    }
+}
+
+/// The links of a Markdown text, with their titles.
+fn links(markdown: &str) -> impl Iterator<Item = (&str, &str)> {
+    markdown.lines().filter_map(|line| {
+        let (title, rest) = line.strip_prefix("- [")?.split_once("](")?;
+        Some((title, rest.split(')').next()?))
+    })
+}
+
+#[test]
+fn llms_txt_names_every_page_by_its_title() {
+    let repository = crates()[0]["repository"].as_str().expect("a repository").to_owned();
+    let index = page("llms.txt");
+    let mut listed = Vec::new();
+    for (title, link) in links(&index) {
+        let path = link.strip_prefix(&format!("{repository}/blob/main/")).expect("a page of this repository");
+        let page = page(path);
+        let heading = page.lines().find_map(|line| line.strip_prefix("# "));
+        assert_eq!(heading, Some(title), "llms.txt names {path} otherwise");
+        listed.push(path);
+    }
+    for page in fs::read_dir(root().join("docs")).expect("a folder").flatten() {
+        let path = format!("docs/{}", page.file_name().to_string_lossy());
+        assert!(!path.ends_with(".md") || listed.contains(&path.as_str()), "llms.txt does not name {path}");
+    }
+}
+
+/// A page that names a file which has moved sends people and agents to nothing.
+#[test]
+fn every_path_that_a_page_for_contributors_names_is_there() {
+    for file in ["AGENTS.md", "CONTRIBUTING.md"] {
+        let page = page(file);
+        let quoted = page.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+        let is_path = |it: &&str| {
+            let folder = it.split_once('/').map(|(folder, _)| folder);
+            folder.is_some_and(|folder| !folder.is_empty() && root().join(folder).is_dir())
+                && !it.contains(['*', '<', '{', '…'])
+                && !it.starts_with("target/")
+        };
+        let named: Vec<_> = quoted.filter(is_path).collect();
+        assert!(named.len() > 5, "{file}: {named:?}");
+        let missing: Vec<_> = named.iter().filter(|path| !root().join(path).exists()).collect();
+        assert!(missing.is_empty(), "{file}: {missing:?}");
+    }
+}
