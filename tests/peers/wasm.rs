@@ -24,7 +24,8 @@ WebAssembly.instantiate(require("fs").readFileSync(module)).then(({ instance: { 
 /// The module, built.
 fn module() -> PathBuf {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let library = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
+    let library =
+        Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
     let is_installed = Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir();
     assert!(is_installed, "the target {TARGET} is not installed: rustup target add {TARGET}");
     // In the build's own directory, where the macros that it needs have been built already.
@@ -41,7 +42,7 @@ fn module() -> PathBuf {
 
 #[test]
 fn a_worker_verifies_reads_and_guards_by_the_hosts_clock() {
-    let (module, node) = (module(), peers::node22().expect("it takes Node 22 or npm"));
+    let (module, node) = (module(), peers::node22());
     let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
     let request = |id: &str, at: u64, body: &str| {
         let headers = Signer::new([secret.clone()]).sign(id, at, body.as_bytes());

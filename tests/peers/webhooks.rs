@@ -48,7 +48,7 @@ type Peer<'a> = &'a dyn Fn(&[Value]) -> Vec<String>;
 
 #[test]
 fn the_python_library_agrees() {
-    let program = peers::python(&["standardwebhooks==1.1.0"]).expect("it takes python3 with venv");
+    let program = peers::python(&["standardwebhooks==1.1.0"]);
     cross_check(&|cases| {
         let mut python = Command::new(&program);
         python.arg("-c").arg(PYTHON);
@@ -58,7 +58,7 @@ fn the_python_library_agrees() {
 
 #[test]
 fn the_javascript_library_agrees() {
-    let modules = peers::npm(&["standardwebhooks@1.1.1"]).expect("it takes Node with npm");
+    let modules = peers::npm(&["standardwebhooks@1.1.1"]);
     cross_check(&|cases| {
         let mut node = Command::new("node");
         node.arg("-e").arg(JAVASCRIPT).env("NODE_PATH", &modules);

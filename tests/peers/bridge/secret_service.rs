@@ -22,8 +22,7 @@ struct Session {
 
 impl Session {
     fn start() -> Self {
-        let packages = peers::debian(&["gnome-keyring", "libgck-1-0", "libgcr-base-3-1"]);
-        let root: PathBuf = packages.expect("packages of Debian");
+        let root = peers::debian(&["gnome-keyring", "libgck-1-0", "libgcr-base-3-1"]);
         let home = tempfile::tempdir().unwrap();
         let libraries = format!("{0}/usr/lib/{1}-linux-gnu", root.display(), std::env::consts::ARCH);
         let path = format!("{}/usr/bin:/usr/bin:/bin", root.display());

@@ -31,7 +31,7 @@ fn passed(output: &Output) {
 
 /// Runs a script against a server, away from the test's own runtime.
 async fn drive(name: &'static str, builder: MockServerBuilder) {
-    let Some(browser) = peers::browser() else { return };
+    let browser = peers::browser();
     let mock = builder.no_rate_limit().start().await;
     passed(&script(&browser, name, &mock).output().expect("Node starts"));
 }
@@ -67,7 +67,7 @@ browser_tests! {
 
 #[tokio::test]
 async fn a_lost_connection_is_shown_and_nothing_old_afterwards() {
-    let Some(browser) = peers::browser() else { return };
+    let browser = peers::browser();
     let mut mock = Some(standing().start().await);
     let address: SocketAddr = {
         let url = &mock.as_ref().expect("it runs").ready().console_url;
@@ -93,7 +93,7 @@ async fn a_lost_connection_is_shown_and_nothing_old_afterwards() {
 
 #[tokio::test]
 async fn where_others_can_reach_it_the_page_asks_for_the_control_token() {
-    let Some(browser) = peers::browser() else { return };
+    let browser = peers::browser();
     let token = "a token for this test";
     let mock = standing().listen(([0, 0, 0, 0], 0).into()).control_token(token).start().await;
     passed(&script(&browser, "token.mjs", &mock).env("TOKEN", token).output().expect("Node starts"));
@@ -101,7 +101,7 @@ async fn where_others_can_reach_it_the_page_asks_for_the_control_token() {
 
 #[tokio::test]
 async fn ten_thousand_conversations_and_requests_are_windowed() {
-    let Some(browser) = peers::browser() else { return };
+    let browser = peers::browser();
     let mock = standing().empty().no_rate_limit().start().await;
     let control = mock.control();
     let address = control.mailboxes().await.expect("inboxes")[0].address.clone();
@@ -120,8 +120,8 @@ async fn ten_thousand_conversations_and_requests_are_windowed() {
 
 #[test]
 fn the_types_of_the_page_hold() {
-    let Some(node) = peers::node22() else { return };
-    let Some(modules) = peers::npm(&["typescript@7.0.2"]) else { return };
+    let node = peers::node22();
+    let modules = peers::npm(&["typescript@7.0.2"]);
     let tsc = modules.join("typescript/bin/tsc");
     let output =
         Command::new(node).arg(tsc).arg("-p").arg(root().join("mock-server/console/jsconfig.json")).output();
@@ -134,7 +134,7 @@ fn the_types_of_the_page_hold() {
 async fn the_pictures_of_the_readme_are_there_and_made_by_a_script() {
     let pictures = root().join("docs/console");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        let Some(browser) = peers::browser() else { return };
+        let browser = peers::browser();
         let start = "2026-03-02T09:00:00Z".parse().expect("a time");
         let mock = standing().start_at(start).no_rate_limit().start().await;
         let mut script = script(&browser, "pictures.mjs", &mock);

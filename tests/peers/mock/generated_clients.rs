@@ -17,7 +17,7 @@ pub(crate) fn run(command: &mut Command, what: &str) -> String {
 
 #[tokio::test]
 async fn a_generated_python_client_reads_writes_and_understands_errors() {
-    let Some(python) = peers::python(&["openapi-python-client==0.29.1", "ruff==0.17.4"]) else { return };
+    let python = peers::python(&["openapi-python-client==0.29.1", "ruff==0.17.4"]);
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
     let here = tempfile::tempdir().expect("a directory");
     fs::write(here.path().join("openapi.json"), openapi()).expect("a file");
@@ -38,9 +38,9 @@ async fn a_generated_python_client_reads_writes_and_understands_errors() {
 
 #[tokio::test]
 async fn a_generated_typescript_client_compiles_strictly_and_works() {
-    let Some(node) = peers::node22() else { return };
+    let node = peers::node22();
     let packages = ["@hey-api/openapi-ts@0.95.0", "typescript@5.9.3"];
-    let Some(modules) = peers::npm(&packages) else { return };
+    let modules = peers::npm(&packages);
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
     let here = tempfile::tempdir().expect("a directory");
     fs::write(here.path().join("openapi.json"), openapi()).expect("a file");

@@ -33,7 +33,7 @@ fn holds_a_result(name: &str, result: &Value) {
 
 #[tokio::test]
 async fn the_official_python_client_lists_and_calls_every_tool() {
-    let Some(python) = peers::python(&["mcp==2.3.0"]) else { return };
+    let python = peers::python(&["mcp==2.3.0"]);
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         let (mock, conversation) = mock().await;
         let (url, key) = (mock.mcp_url(), mock.live_key());
@@ -71,8 +71,8 @@ async fn the_official_python_client_lists_and_calls_every_tool() {
 
 #[tokio::test]
 async fn the_inspector_lists_and_calls_every_tool() {
-    let Some(node) = peers::node22() else { return };
-    let Some(modules) = peers::npm(&["@modelcontextprotocol/inspector@2.12.0"]) else { return };
+    let node = peers::node22();
+    let modules = peers::npm(&["@modelcontextprotocol/inspector@2.12.0"]);
     let cli = modules.join("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
     let catalogue = tempfile::tempdir().expect("a directory");
     for era in ["legacy", "modern"] {

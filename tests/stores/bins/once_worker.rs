@@ -1,6 +1,6 @@
 //! A process that makes one create under a key, and is killed on the way.
 
-#[path = "../../tests/once_kills/kills.rs"]
+#[path = "../../once_kills/kills.rs"]
 mod kills;
 #[allow(dead_code)]
 #[path = "../support.rs"]
