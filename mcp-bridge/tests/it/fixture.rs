@@ -622,12 +622,6 @@ pub(crate) fn assert_lacks(text: &str, parts: &[&str]) {
 }
 
 /// Waits until it is so, and fails when it does not become so.
-pub(crate) async fn until(so: impl AsyncFn() -> bool) {
-    let looking = async {
-        let mut looks = tokio::time::interval(Duration::from_millis(5));
-        while !so().await {
-            looks.tick().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), looking).await.expect("it does not become so");
+pub(crate) async fn until(so: impl AsyncFnMut() -> bool) {
+    shared_inbox_tests::until("what the bridge is to do next", so).await;
 }
