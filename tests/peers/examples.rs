@@ -140,18 +140,6 @@ fn the_nightly_report_has_a_row_for_every_conversation() {
     assert!(rows.contains(r#","'=Order ""7"", again""#), "no formula, and quoted: {said}");
 }
 
-#[test]
-fn the_app_with_tests_drafts_one_answer() {
-    assert_eq!(finish(&mut example("ci_test")), "drafts made: 1\n");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_app_with_tests_works_in_a_named_inbox() {
-    let mock = service().await;
-    mock.test_client().sandbox_inbound("kim@customer.test", "And order 1043?").await.expect("a mail");
-    assert_eq!(finished(against(&mock, "ci_test")).await, "drafts made: 1\n");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tour_of_a_sandbox_shows_what_a_test_key_can_do() {
     let mock = service().await;

@@ -100,6 +100,16 @@ impl Api {
         self.get(&format!("/conversations/{id}")).await
     }
 
+    /// Conversations, open and waiting, as they are when they are read, without those that are for people.
+    pub(crate) async fn conversations(&self) -> AppResult<Vec<Value>> {
+        let mut conversations = Vec::new();
+        for entry in self.open_and_waiting().await? {
+            conversations.push(self.read(id(&entry)).await?);
+        }
+        conversations.retain(|conversation| !is_for_people(conversation));
+        Ok(conversations)
+    }
+
     pub(crate) async fn draft(&self, id: &str, text: &str) -> Result<Value, RequestError> {
         self.post(&format!("/conversations/{id}/replies"), json!({ "body": text })).await
     }

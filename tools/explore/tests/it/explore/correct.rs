@@ -18,7 +18,7 @@ use crate::explore::{
         Api, AppResult, answer, asked_orders, id, is_dealt_with, is_for_people, items, open_orders, order,
         since_last_order,
     },
-    long_schedules,
+    assert_replay, long_schedules,
     server_apps::{look_after, look_after_with_sdk},
 };
 
@@ -250,16 +250,14 @@ async fn nothing_is_found_in_an_app_that_asks_for_documents() {
 async fn how_often_the_service_has_reminded_a_customer_is_not_held_against_the_app() {
     let token =
         "1_0.1_mail:0@end.0_lost-after@request_documents.2_lost-after@list_conversations.3_new-mail:1@end.2";
-    let report = Explore::function(scenario(), asks_for_documents).replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(Explore::function(scenario(), asks_for_documents), token, None).await;
 }
 
 #[tokio::test]
 async fn what_a_client_reads_to_check_a_lost_reply_is_not_held_against_the_app() {
     for lost in ["lost-after", "cut-off"] {
         let token = format!("1_1.2_{lost}@reply.0_mail:1@get_conversation.2");
-        let report = Explore::function(scenario(), with_the_sdk).replay(&token).await.expect("it ran");
-        assert!(report.held(), "{report}");
+        assert_replay(Explore::function(scenario(), with_the_sdk), &token, None).await;
     }
 }
 
@@ -289,8 +287,7 @@ async fn an_automatic_reply_is_not_held_against_an_app_that_does_not_answer_it()
 #[tokio::test]
 async fn a_conversation_that_a_person_took_unseen_and_the_app_took_after_them_is_the_apps() {
     let token = "1_0.1.2_mail:0@run.1_assign:0@get_conversation.2.after";
-    let report = Explore::function(scenario(), asks_for_documents).replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(Explore::function(scenario(), asks_for_documents), token, None).await;
 }
 
 #[tokio::test]
@@ -325,8 +322,7 @@ async fn an_expectation_counts_from_the_arrival_of_an_email() {
         );
         Explore::function(Scenario::parse(&text).expect("a scenario"), drafts)
     };
-    let report = expects(3600).replay("1_0").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(expects(3600), "1_0", None).await;
     let why = expects(60).replay("1_0").await.expect_err("it leaves after the undo window");
     assert!(matches!(why, ExploreError::BrokenWithoutTrouble { oracle: Oracle::Expect, .. }), "{why}");
     let typed = |seconds: u64| {

@@ -9,8 +9,7 @@ use shared_inbox_explore::explore::{AppContext, Explore, MarkKind, Oracle, Scena
 use crate::explore::apps::{
     Api, AppResult, RequestError, answer, id, is_dealt_with, is_for_people, items, order, since_last_order,
 };
-
-use crate::explore::long_schedules;
+use crate::explore::{assert_replay, long_schedules};
 
 const REMINDER: &str = "Did our answer help you?";
 const THREE_DAYS: Duration = Duration::from_secs(3 * 86_400);
@@ -81,8 +80,7 @@ async fn trouble_strikes_on_the_days_that_pass_too() {
     let lost = finding.timeline.iter().position(|line| line.contains(lines[2]));
     assert_eq!(marked(MarkKind::Trouble), lost, "{story}");
     assert!(marked(MarkKind::Broken) > lost, "{story}");
-    let report = Explore::function(scenario(4), mended).replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(Explore::function(scenario(4), mended), token, None).await;
     // Without days nobody is asked.
     let report = Explore::function(scenario(0), faulty).replay(token).await.expect("it ran");
     assert!(report.held() && report.note.is_none(), "{report}");
@@ -99,8 +97,7 @@ async fn nothing_is_found_in_an_app_that_asks_days_later() {
         // The customer writes again, and a person then edits the answer to their first email.
         "1_0_stop:0@end.0_mail:0@people.0_edit:0@end.1",
     ] {
-        let report = explore.clone().replay(token).await.expect("it ran");
-        assert!(report.held(), "{token}: {report}");
+        assert_replay(explore.clone(), token, None).await;
     }
     crate::explore::correct::holds(explore.seed(9)).await;
 }
@@ -125,11 +122,9 @@ async fn a_customer_who_first_writes_on_the_first_day_is_held_to_the_same_end() 
         "1_0_new-mail:0@run.0_lost-before@tag_conversation.0",
         "1_0_new-mail:0@run.1_lost-before@tag_conversation.1",
     ] {
-        let report = explore.clone().replay(token).await.expect("it ran");
-        assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::SameEnd), "{token}: {report}");
+        assert_replay(explore.clone(), token, Some(Oracle::SameEnd)).await;
     }
-    let report = explore.replay("1_0_new-mail:0@run.2_lost-before@tag_conversation.1").await.expect("it ran");
-    assert!(report.held(), "on the second day: {report}");
+    assert_replay(explore, "1_0_new-mail:0@run.2_lost-before@tag_conversation.1", None).await;
 }
 
 #[tokio::test]
@@ -198,12 +193,7 @@ const THANKS: &str = "Thank you for the receipt.";
 async fn what_takes_an_upload_and_then_a_lost_response_is_found_before_the_last_single_steps() {
     let explore = Explore::function(scenario(0), thanks_blindly);
     let Some(_) = long_schedules() else {
-        let report = explore.replay("TOKEN").await.expect("it ran");
-        assert_eq!(
-            report.findings.first().map(|finding| finding.oracle),
-            Some(Oracle::NeverTwice),
-            "{report}"
-        );
+        assert_replay(explore, "1_0_upload:0@end.0_lost-after@reply.0", Some(Oracle::NeverTwice)).await;
         return;
     };
     let report = explore.seconds(3600.0).max_schedules(1_000).run().await.expect("it ran");
@@ -221,8 +211,7 @@ async fn the_customer_uploads_what_was_asked_for_and_the_service_reminds_them() 
     let finding = report.findings.first().expect("a finding");
     assert_eq!(finding.oracle, Oracle::WellBehaved, "{finding}");
     assert!(finding.timeline.join("\n").contains("customer1@customer.example uploads"), "{finding}");
-    let report = explore.replay("1_0_reminder:0@run.1").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    let report = assert_replay(explore, "1_0_reminder:0@run.1", None).await;
     let story = report.timeline.join("\n");
     assert!(story.contains("mails customer1@customer.example: \"This is a reminder"), "{story}");
     let mended = Explore::function(scenario(8), |context| asks_for_a_receipt(context, true));

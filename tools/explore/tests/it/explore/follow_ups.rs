@@ -1,12 +1,13 @@
 //! Customers who write again, and people who stop an email: each app has one fault, or is the mended one.
 
 use serde_json::{Value, json};
-use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Report, Scenario};
+use shared_inbox_explore::explore::{AppContext, Explore, Oracle, Scenario};
 
 use crate::explore::{
     apps::{
         Api, AppResult, answer, id, is_dealt_with, is_for_people, items, open_orders, order, since_last_mail,
     },
+    assert_replay,
     planted::first::{answers_for_people, writes_again},
 };
 
@@ -26,20 +27,6 @@ fn two_orders() -> Scenario {
     Scenario::parse(TWO_ORDERS).expect("a scenario")
 }
 
-fn oracle(report: &Report) -> Option<Oracle> {
-    report.findings.first().map(|finding| finding.oracle)
-}
-
-/// Open and waiting conversations, as they are when they are read, without those that are for people.
-async fn conversations(api: &Api) -> AppResult<Vec<Value>> {
-    let mut conversations = Vec::new();
-    for entry in api.open_and_waiting().await? {
-        conversations.push(api.read(id(&entry)).await?);
-    }
-    conversations.retain(|conversation| !is_for_people(conversation));
-    Ok(conversations)
-}
-
 #[tokio::test]
 async fn a_second_email_before_the_first_run_is_owed_an_answer() {
     let answers_first_emails_only = |context: AppContext| async {
@@ -53,18 +40,16 @@ async fn a_second_email_before_the_first_run_is_owed_an_answer() {
         Ok(())
     };
     let explore = Explore::function(one_mail(), answers_first_emails_only);
-    let report = explore.clone().replay("1_0_mail:0@run.0").await.expect("it ran");
-    assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
+    assert_replay(explore.clone(), "1_0_mail:0@run.0", Some(Oracle::NobodyForgotten)).await;
     // It would not answer the second one, but it owes an answer to the first.
-    let report = explore.replay("1_0_nudge:0@run.0").await.expect("it ran");
-    assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
+    assert_replay(explore, "1_0_nudge:0@run.0", Some(Oracle::NobodyForgotten)).await;
 }
 
 #[tokio::test]
 async fn a_second_email_comes_with_the_words_of_the_first_and_without() {
     let expects_an_order = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             let (mail, since) = since_last_mail(&conversation);
             let order = mail.and_then(|mail| order(&mail["text"])).ok_or("there is no order")?;
             if !is_dealt_with(since) {
@@ -74,17 +59,15 @@ async fn a_second_email_comes_with_the_words_of_the_first_and_without() {
         Ok(())
     };
     let explore = Explore::function(one_mail(), expects_an_order);
-    let report = explore.clone().replay("1_0_mail:0@run.1").await.expect("it ran");
-    assert!(report.held(), "{report}");
-    let report = explore.replay("1_0_nudge:0@run.1").await.expect("it ran");
-    assert_eq!(oracle(&report), Some(Oracle::WellBehaved), "{report}");
+    assert_replay(explore.clone(), "1_0_mail:0@run.1", None).await;
+    let report = assert_replay(explore, "1_0_nudge:0@run.1", Some(Oracle::WellBehaved)).await;
     assert_eq!(report.findings[0].steps[0]["kind"], "mail", "{report}");
 }
 
 /// Closes what it has drafted an answer to; `looks` again and opens it where an email has come that it had not read.
 async fn closes(context: AppContext, looks: bool) -> AppResult {
     let api = Api::new(context);
-    for conversation in conversations(&api).await? {
+    for conversation in api.conversations().await? {
         let (mail, since) = since_last_mail(&conversation);
         let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
         if !is_dealt_with(since) {
@@ -113,17 +96,15 @@ async fn a_conversation_that_is_closed_over_an_unread_email_forgets_its_customer
         Ok(())
     };
     let token = "1_0_mail:1@set_status.0";
-    let report = Explore::function(two_orders(), closes_unread).replay(token).await.expect("it ran");
-    assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
+    assert_replay(Explore::function(two_orders(), closes_unread), token, Some(Oracle::NobodyForgotten)).await;
     let mended = |context: AppContext| closes(context, true);
-    let report = Explore::function(two_orders(), mended).replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(Explore::function(two_orders(), mended), token, None).await;
 }
 
 /// Answers each question unless its answer stands there, or a person has dealt with it.
 async fn answers_each_question(context: AppContext) -> AppResult {
     let api = Api::new(context);
-    for conversation in conversations(&api).await? {
+    for conversation in api.conversations().await? {
         let timeline = items(&conversation["timeline"]);
         let said = |item: &Value| item["text"].as_str().is_some_and(|text| text.starts_with("Your order"));
         let by_person = |item: &Value| {
@@ -146,7 +127,7 @@ const STOPPED_FIRST: &str = "1_0.1_stop:0@end.1_lost-before@reply.0";
 /// Answers each question as long as its answer has not left and will not, whatever a person did.
 async fn ignores_a_stop(context: AppContext) -> AppResult {
     let api = Api::new(context);
-    for conversation in conversations(&api).await? {
+    for conversation in api.conversations().await? {
         let timeline = items(&conversation["timeline"]);
         for mail in timeline.iter().filter(|item| item["direction"] == "inbound") {
             let Some(answer) = order(&mail["text"]).map(answer) else { continue };
@@ -165,8 +146,7 @@ async fn an_answer_that_a_person_stopped_is_not_written_again_beside_another_que
     let explore = Explore::function(two_orders(), ignores_a_stop);
     // An approval that comes after it was written again cancels nothing.
     for token in [STOPPED_FIRST, "1_0_stop:0@end.0_approve:0@end.1"] {
-        let report = explore.clone().replay(token).await.expect("it ran");
-        assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{token}: {report}");
+        assert_replay(explore.clone(), token, Some(Oracle::PersonsWord)).await;
     }
 }
 
@@ -174,15 +154,12 @@ async fn an_answer_that_a_person_stopped_is_not_written_again_beside_another_que
 async fn nothing_is_found_in_an_app_that_answers_each_question() {
     let explore = Explore::function(two_orders(), answers_each_question);
     // The first question again, after the second one: its answer stands there.
-    let report = explore.clone().replay("1_0.1_mail:0@end.1").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(explore.clone(), "1_0.1_mail:0@end.1", None).await;
     // Both questions came before the first answer, and a person stopped that one: the second question is still owed its own.
-    let report = explore.clone().replay(STOPPED_FIRST).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(explore.clone(), STOPPED_FIRST, None).await;
     // So it is when the first question came again behind it.
     let asked_again = "1_0.1_mail:0@end.1_lost-after@list_conversations.0_lost-before@reply.0_stop:0@end.2";
-    let report = explore.clone().replay(asked_again).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(explore.clone(), asked_again, None).await;
     crate::explore::correct::holds(explore.seed(8)).await;
 }
 
@@ -190,7 +167,7 @@ async fn nothing_is_found_in_an_app_that_answers_each_question() {
 async fn a_second_question_that_came_during_the_reply_is_not_answered_by_that_reply() {
     let looks_where_the_reply_stands = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             let (mail, since) = since_last_mail(&conversation);
             let order = mail.and_then(|mail| order(&mail["text"]));
             if let Some(order) = order.filter(|_| !is_dealt_with(since)) {
@@ -201,14 +178,11 @@ async fn a_second_question_that_came_during_the_reply_is_not_answered_by_that_re
     };
     let token = "1_0_mail:1@reply.0";
     let explore = Explore::function(two_orders(), looks_where_the_reply_stands);
-    let report = explore.clone().replay(token).await.expect("it ran");
-    assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
+    assert_replay(explore.clone(), token, Some(Oracle::NobodyForgotten)).await;
     // The same question once more has its answer.
-    let report = explore.replay("1_0_mail:0@reply.0").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(explore, "1_0_mail:0@reply.0", None).await;
     let mended = Explore::function(two_orders(), answers_each_question);
-    let report = mended.replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(mended, token, None).await;
 }
 
 #[tokio::test]
@@ -219,8 +193,7 @@ async fn a_follow_up_of_the_scenario_comes_in_its_conversation_when_the_first_em
     });
     let job = Explore::function(two_orders(), |context: AppContext| closes(context, true));
     for explore in [job, server] {
-        let report = explore.replay("1_0.1").await.expect("it ran");
-        assert!(report.held(), "{report}");
+        let report = assert_replay(explore, "1_0.1", None).await;
         let story = report.timeline.join("\n");
         let (first, second) =
             (story.find("\"Where is my order 1042?\""), story.find("writes again: \"And where is 1043?\""));
@@ -244,26 +217,20 @@ fn a_follow_up_without_an_email_before_it_is_refused() {
 #[tokio::test]
 async fn a_follow_up_needs_no_second_acknowledgement_from_an_app_that_gives_none() {
     for token in ["1_0.1", "1_0.1_lost-after@reply.0", "1_0_mail:1@reply.0", "1_0_mail:1@end.0"] {
-        let report = Explore::function(two_orders(), crate::explore::correct::acknowledges)
-            .replay(token)
-            .await
-            .expect("it ran");
-        assert!(report.held(), "{token}: {report}");
+        assert_replay(Explore::function(two_orders(), crate::explore::correct::acknowledges), token, None)
+            .await;
     }
 }
 
 #[tokio::test]
 async fn what_a_person_discarded_after_the_second_email_was_answered_is_not_written_again() {
     let explore = Explore::function(one_mail(), |context| writes_again(Api::new(context), true));
-    let report = explore.clone().replay("1_0_mail:0@run.0_discard:0@end.0").await.expect("it ran");
-    assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{report}");
+    assert_replay(explore.clone(), "1_0_mail:0@run.0_discard:0@end.0", Some(Oracle::PersonsWord)).await;
     // The API shows no sign of a discard: another draft, which a person sees, is no fault.
     let drafts = Explore::function(one_mail(), |context| writes_again(Api::new(context), false));
-    let report = drafts.replay("1_0_discard:0@end.0").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(drafts, "1_0_discard:0@end.0", None).await;
     // A second email that comes later asks for an answer of its own.
-    let report = explore.replay("1_0_discard:0@end.0_mail:0@run.1").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(explore, "1_0_discard:0@end.0_mail:0@run.1", None).await;
 }
 
 /// Only a read after a create that failed, and after the app has read and decided in the same work, may be the client's own check.
@@ -272,7 +239,7 @@ async fn a_read_that_checks_no_failed_create_is_held_against_the_app() {
     let answers_for_people = |context| answers_for_people(Api::new(context));
     let reads_twice = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             let again = api.read(id(&conversation)).await?;
             for order in open_orders(&again) {
                 api.draft(id(&again), &answer(order)).await?;
@@ -281,32 +248,26 @@ async fn a_read_that_checks_no_failed_create_is_held_against_the_app() {
         Ok(())
     };
     let server = |context: AppContext| crate::explore::server_apps::run("believes_the_event", context.into());
-    for (why, explore, token) in [
+    // It is the first of the run that tries again; no create has failed; it is the first since the event came again.
+    for (explore, token) in [
         (
-            "it is the first of the run that tries again",
             Explore::function(one_mail(), answers_for_people),
             "1_0_lost-before@reply.0_assign:0@get_conversation.1",
         ),
+        (Explore::function(one_mail(), reads_twice), "1_0_assign:0@get_conversation.1"),
         (
-            "no create has failed",
-            Explore::function(one_mail(), reads_twice),
-            "1_0_assign:0@get_conversation.1",
-        ),
-        (
-            "it is the first since the event came again",
             Explore::function(one_mail().server(), server),
             "1_0_lost-before@reply.0_assign:0@get_conversation.1",
         ),
     ] {
-        let report = explore.replay(token).await.expect("it ran");
-        assert_eq!(oracle(&report), Some(Oracle::PersonsWord), "{why}: {report}");
+        assert_replay(explore, token, Some(Oracle::PersonsWord)).await;
     }
 }
 
 /// Remembers how many questions it has answered, before it answers.
 async fn marks_before_it_answers(context: AppContext) -> AppResult {
     let api = Api::new(context);
-    for conversation in conversations(&api).await? {
+    for conversation in api.conversations().await? {
         let inbound = items(&conversation["timeline"]).iter().filter(|item| item["direction"] == "inbound");
         let mark = api.file(&inbound.count().to_string());
         if !mark.exists() {
@@ -323,8 +284,8 @@ async fn interference_of_which_nothing_came_excuses_no_forgotten_follow_up() {
     let scenario = Scenario::parse(&same_question_twice).expect("a scenario");
     // Nobody was asked for a document.
     let token = "1_0.1_upload:0@run.0_lost-before@reply.1";
-    let report = Explore::function(scenario, marks_before_it_answers).replay(token).await.expect("it ran");
-    assert_eq!(oracle(&report), Some(Oracle::NobodyForgotten), "{report}");
+    assert_replay(Explore::function(scenario, marks_before_it_answers), token, Some(Oracle::NobodyForgotten))
+        .await;
 }
 
 #[tokio::test]
@@ -332,7 +293,7 @@ async fn nobody_approves_again_what_a_person_stopped() {
     // Asks for a document, and reminds of it once that email has left.
     let asks_and_reminds = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             let path = format!("/conversations/{}/replies", id(&conversation));
             let own = items(&conversation["timeline"]).iter().filter(|item| item["direction"] == "outbound");
             let own: Vec<&Value> = own.collect();
@@ -352,8 +313,7 @@ async fn nobody_approves_again_what_a_person_stopped() {
         Ok(())
     };
     let explore = Explore::function(one_mail(), asks_and_reminds);
-    let report = explore.replay("1_0_stop:0@end.0").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    let report = assert_replay(explore, "1_0_stop:0@end.0", None).await;
     assert!(!report.timeline.iter().any(|line| line.contains("service   mails")), "{report}");
 }
 
@@ -363,7 +323,6 @@ async fn a_rule_that_is_switched_off_is_not_checked() {
     for (rules, found) in [("", Some(Oracle::PersonsWord)), ("\nrules = { persons-word = false }", None)] {
         let scenario = Scenario::parse(&format!("{mails}{rules}")).expect("a scenario");
         let explore = Explore::function(scenario, |context| answers_for_people(Api::new(context)));
-        let report = explore.replay("1_0_assign:0@run.0").await.expect("it ran");
-        assert_eq!(oracle(&report), found, "{report}");
+        assert_replay(explore, "1_0_assign:0@run.0", found).await;
     }
 }

@@ -4,7 +4,7 @@
 //!
 //!     EXPLORE_SCHEDULES=400 cargo test -p shared-inbox-explore --test it explore:: -- --nocapture
 
-use shared_inbox_explore::explore::{Explore, Finding, Oracle};
+use shared_inbox_explore::explore::{Explore, Finding, Oracle, Report};
 
 mod apps;
 mod correct;
@@ -36,4 +36,12 @@ async fn find(name: &str, oracle: Oracle, explore: Explore) -> Finding {
     assert_eq!((finding.oracle, finding.reproduced.as_str()), (oracle, "5 of 5"), "{name}: {report}");
     assert!(finding.steps.len() <= 3, "{name}: {report}");
     finding.clone()
+}
+
+/// Replays a schedule, which breaks this rule, or none.
+async fn assert_replay(explore: Explore, token: &str, broken: Option<Oracle>) -> Report {
+    let report = explore.replay(token).await.unwrap_or_else(|why| panic!("{token}: {why}"));
+    assert_eq!(report.findings.first().map(|finding| finding.oracle), broken, "{token}: {report}");
+    assert_eq!(report.held(), broken.is_none(), "{token}: {report}");
+    report
 }

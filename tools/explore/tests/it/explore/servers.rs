@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use shared_inbox_explore::explore::{AppContext, Explore, Finding, Oracle, Scenario};
 use shared_inbox_tests::example;
 
-use crate::explore::{correct::holds, find, long_schedules, sample, server_apps::run};
+use crate::explore::{assert_replay, correct::holds, find, long_schedules, sample, server_apps::run};
 
 pub(crate) fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]).server()
@@ -69,8 +69,7 @@ async fn nothing_is_found_in_a_server_that_reads_who_has_a_conversation() {
 #[tokio::test]
 async fn an_event_that_comes_after_the_reply_has_left_takes_nothing_again() {
     let token = "1_1_lost-after@set_status.0_lost-after@reply.0_lost@turn-changed.0";
-    let report = in_process("newest_wins").replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(in_process("newest_wins"), token, None).await;
 }
 
 /// A fault: the app, the rule that it breaks, a schedule that shows it, and the corrected app.
@@ -180,8 +179,7 @@ async fn a_job_beside_a_server_runs_once_a_day_with_the_same_state_folder() {
     };
     let counts =
         r#"echo ran >> "$SHARED_INBOX_STATE_DIR/ran"; test "$(wc -l < "$SHARED_INBOX_STATE_DIR/ran")" -le 2"#;
-    let report = job(counts).replay("1_0").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    let report = assert_replay(job(counts), "1_0", None).await;
     let runs = report.timeline.iter().filter(|line| line.starts_with("job       begins")).count();
     assert_eq!(runs, 2, "{report}");
     // At a time of the day, in UTC, and not where that time is none.

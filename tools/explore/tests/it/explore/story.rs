@@ -4,6 +4,7 @@ use shared_inbox_explore::explore::{AppContext, Explore, Scenario};
 
 use crate::explore::{
     apps::{Api, id},
+    assert_replay,
     planted::first::answers_for_people,
     server_apps::run,
     servers::scenario as server_scenario,
@@ -82,8 +83,7 @@ async fn the_guide_shows_the_finding_of_a_server_as_it_is_written() {
 async fn a_replay_without_a_finding_tells_its_story_with_the_words_of_a_second_email() {
     let app = |context| async { Api::new(context).answer_what_the_list_shows().await };
     let explore = Explore::function(Scenario::new(["Where is my order 1042?"]), app);
-    let report = explore.clone().replay("1_0_mail:0@run.1_nudge:0@run.2").await.expect("it ran");
-    assert!(report.held(), "{report}");
+    let report = assert_replay(explore.clone(), "1_0_mail:0@run.1_nudge:0@run.2", None).await;
     let with_words = "customer1@customer.example writes again: \"Me again. Where is my order 1042?\"";
     assert_order(&report.timeline, &["run 1 ends", with_words, "writes again: \"Is there any news?\""]);
     assert!(report.to_string().starts_with("  customer  customer1"), "{report}");

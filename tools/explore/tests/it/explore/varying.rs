@@ -16,6 +16,7 @@ use crate::explore::{
         Api, AppFuture, AppResult, RequestError, answer, asked_orders, id, is_for_people, items, open_orders,
         order,
     },
+    assert_replay,
     correct::holds,
     find, sample,
 };
@@ -52,16 +53,6 @@ fn two_mails() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken"])
 }
 
-/// Conversations, open and waiting, that are not for people.
-async fn conversations(api: &Api) -> AppResult<Vec<Value>> {
-    let mut all = Vec::new();
-    for entry in api.open_and_waiting().await? {
-        all.push(api.read(id(&entry)).await?);
-    }
-    all.retain(|conversation| !is_for_people(conversation));
-    Ok(all)
-}
-
 /// A fault: its name, the rule that it breaks, a schedule that shows it, the days that pass, and the app.
 pub(crate) struct Planted(&'static str, Oracle, &'static str, u32, App);
 
@@ -69,7 +60,7 @@ pub(crate) const PLANTED: [Planted; 7] = [
     Planted("a blind retry", Oracle::NeverTwice, "1_0.1_lost-after@reply.0", 0, |context| {
         Box::pin(async move {
             let api = Api::new(context);
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 for order in open_orders(&conversation) {
                     let lost = Err(RequestError::Lost);
                     if api.draft(id(&conversation), &vary(&answer(order))).await == lost {
@@ -83,7 +74,7 @@ pub(crate) const PLANTED: [Planted; 7] = [
     Planted("forgotten after a kill", Oracle::NobodyForgotten, "1_0.1_kill@reply.0", 0, |context| {
         Box::pin(async move {
             let api = Api::new(context);
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 for order in open_orders(&conversation) {
                     let mark = api.file(&format!("{}-{order}", id(&conversation)));
                     if !mark.exists() {
@@ -117,7 +108,7 @@ pub(crate) const PLANTED: [Planted; 7] = [
         |context| {
             Box::pin(async move {
                 let api = Api::new(context);
-                for conversation in conversations(&api).await? {
+                for conversation in api.conversations().await? {
                     for order in open_orders(&conversation) {
                         api.draft(id(&conversation), &vary(&answer(order))).await?;
                     }
@@ -132,7 +123,7 @@ pub(crate) const PLANTED: [Planted; 7] = [
     Planted("a duplicate note", Oracle::NeverTwice, "1_0.1_lost-after@add_note.0", 0, |context| {
         Box::pin(async move {
             let api = Api::new(context);
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 for order in open_orders(&conversation) {
                     api.note(id(&conversation), &vary("The app answers")).await?;
                     api.draft(id(&conversation), &vary(&answer(order))).await?;
@@ -145,7 +136,7 @@ pub(crate) const PLANTED: [Planted; 7] = [
         Box::pin(async move {
             let now = context.time;
             let api = Api::new(context);
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 for order in open_orders(&conversation) {
                     api.send(id(&conversation), &vary(&answer(order))).await?;
                 }
@@ -205,8 +196,7 @@ async fn a_webhook_that_comes_twice_is_found_though_no_text_is_written_twice() {
     let explore = Explore::function(scenario, |context| {
         crate::explore::server_apps::run("no_dedupe_varied", context.into())
     });
-    let report = explore.replay("1_0_twice@turn-changed.0").await.expect("it ran");
-    assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::NeverTwice), "{report}");
+    assert_replay(explore, "1_0_twice@turn-changed.0", Some(Oracle::NeverTwice)).await;
 }
 
 #[tokio::test]
@@ -227,7 +217,7 @@ async fn draft_answers(api: &Api, conversation: &Value) -> AppResult {
 /// Answers each open order with words of its own, and sometimes more: notes, a tag, in an order of its own.
 async fn answers(context: AppContext, and: fn(&Api) -> bool, extra: Extra) -> AppResult {
     let api = Api::new(context);
-    for conversation in conversations(&api).await? {
+    for conversation in api.conversations().await? {
         let id = id(&conversation);
         for order in open_orders(&conversation) {
             let text = vary(&answer(order));
@@ -298,8 +288,7 @@ async fn nothing_is_found_in_an_app_whose_drafts_vary() {
 async fn one_answer_is_enough_for_a_question_that_came_twice() {
     let token = "1_0_other:0@list_conversations.0_other:0@reply.0";
     let explore = Explore::function(two_mails(), |context| answers(context, |_| false, Extra::Nothing));
-    let report = explore.replay(token).await.expect("it ran");
-    assert!(report.held(), "{report}");
+    assert_replay(explore, token, None).await;
 }
 
 #[tokio::test]
@@ -361,7 +350,7 @@ async fn what_the_app_does_more_of_later_is_not_blamed_on_trouble() {
         Box::pin(async move {
             let api = Api::new(context);
             let wanted = if number_of_world(&api, &worlds)? < 6 { 1 } else { 2 };
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 draft_answers(&api, &conversation).await?;
                 let own =
                     items(&conversation["timeline"]).iter().filter(|item| item["type"] == "note").count();
@@ -386,7 +375,7 @@ async fn how_many_notes_another_customer_has_by_chance_is_not_blamed_on_trouble(
         Box::pin(async move {
             let api = Api::new(context);
             let world = number_of_world(&api, &worlds)?;
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 let from = conversation["contact"]["email"].as_str().unwrap_or_default();
                 // One note or two; for another customer, three once, and one in the four runs in which nothing fails.
                 let wanted = match world {
@@ -420,7 +409,7 @@ async fn what_another_customer_gets_by_chance_is_not_blamed_on_the_moment_of_its
         Box::pin(async move {
             let api = Api::new(context);
             let world = number_of_world(&api, &worlds)?;
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 draft_answers(&api, &conversation).await?;
                 let from = conversation["contact"]["email"].as_str().unwrap_or_default();
                 // Every other time, but by chance not in the first four runs of it in which nothing fails.
@@ -445,7 +434,7 @@ async fn a_replay_that_breaks_a_rule_by_chance_holds_and_lists_it_as_unstable() 
             let api = Api::new(context);
             // The first after the undisturbed runs.
             let is_odd = number_of_world(&api, &worlds)? == 6;
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 for order in open_orders(&conversation) {
                     api.draft(id(&conversation), &vary(&answer(order))).await?;
                     if is_odd {
@@ -457,8 +446,7 @@ async fn a_replay_that_breaks_a_rule_by_chance_holds_and_lists_it_as_unstable() 
         }) as AppFuture
     };
     let report =
-        Explore::function(two_mails(), app).replay("1_0.1_busy@list_conversations.1").await.expect("it ran");
-    assert!(report.held(), "{report}");
+        assert_replay(Explore::function(two_mails(), app), "1_0.1_busy@list_conversations.1", None).await;
     assert_eq!(report.unstable.iter().map(|it| it.oracle).collect::<Vec<_>>(), [Oracle::SameEnd], "{report}");
     assert!(report.to_string().contains("0 of 5 times, 0 of 5 without trouble"), "{report}");
 }
@@ -478,7 +466,7 @@ async fn ids_times_and_links_do_not_make_a_text_vary_and_words_do() {
     let explore = |words: fn(&str) -> String| {
         Explore::function(two_mails(), move |context: AppContext| async move {
             let api = Api::new(context);
-            for conversation in conversations(&api).await? {
+            for conversation in api.conversations().await? {
                 for order in open_orders(&conversation) {
                     let time =
                         shared_inbox::Timestamp::from_millis(i64::try_from(chance() >> 24).unwrap_or(0));
@@ -531,7 +519,7 @@ async fn a_command_says_whether_two_texts_are_the_same() {
     // After a failure it tells each customer of the order that it looked at last.
     let wrong = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             for order in open_orders(&conversation) {
                 let known = api.file("failed").exists();
                 let order = if known { "1049" } else { order };
@@ -555,7 +543,7 @@ async fn words_that_change_only_after_a_failure_are_compared_by_the_command_too(
     // The next number of a list that outlives a failure, so that the undisturbed runs are alike.
     let numbers = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             for order in open_orders(&conversation) {
                 let taken = std::fs::read_to_string(api.file("taken")).unwrap_or_default();
                 std::fs::write(api.file("taken"), format!("{taken}#")).map_err(|error| error.to_string())?;
@@ -612,13 +600,8 @@ async fn an_app_that_reads_only_the_newest_email_forgets_the_first() {
         Explore::function(two_mails(), newest).max_schedules(60).seconds(3600.0).run().await.expect("it ran");
     assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::NobodyForgotten), "{report}");
     for token in ["1_0.1_other:0@run.0", "1_0.1_nudge:0@run.0"] {
-        let report = Explore::function(two_mails(), newest).replay(token).await.expect("it ran");
-        assert_eq!(report.findings.first().map(|it| it.oracle), Some(Oracle::NobodyForgotten), "{report}");
-        let report = Explore::function(two_mails(), crate::explore::correct::drafts)
-            .replay(token)
-            .await
-            .expect("it ran");
-        assert!(report.held(), "{report}");
+        assert_replay(Explore::function(two_mails(), newest), token, Some(Oracle::NobodyForgotten)).await;
+        assert_replay(Explore::function(two_mails(), crate::explore::correct::drafts), token, None).await;
     }
 }
 
@@ -626,7 +609,7 @@ async fn an_app_that_reads_only_the_newest_email_forgets_the_first() {
 async fn an_app_that_closes_over_an_email_that_came_after_its_read_is_found_by_exploring() {
     let closes = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             for order in open_orders(&conversation) {
                 api.draft(id(&conversation), &answer(order)).await?;
             }
@@ -649,7 +632,7 @@ async fn what_happens_by_chance_is_listed_as_unstable_and_does_not_fail() {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let app = |context: AppContext| async {
         let api = Api::new(context);
-        for conversation in conversations(&api).await? {
+        for conversation in api.conversations().await? {
             let id = id(&conversation);
             for order in open_orders(&conversation) {
                 api.draft(id, &answer(order)).await?;

@@ -471,8 +471,8 @@ async fn an_app_that_does_nothing_without_an_attack_is_useless() {
     let app = |context: AppContext| async move {
         read_all(&over_rest(&context.base_url, &context.key)?).await.map(drop)
     };
-    let report = RedTeam::app(Explore::function(scenario(), app)).run().await.expect("it runs");
-    assert_eq!((report.verdict, report.count(Outcome::NotTried)), (Verdict::Useless, 80), "{report}");
+    let report = RedTeam::app(Explore::function(scenario(), app)).sample(8).run().await.expect("it runs");
+    assert_eq!((report.verdict, report.count(Outcome::NotTried)), (Verdict::Useless, 8), "{report}");
     assert!(report.to_string().contains("changes nothing without an attack"), "{report}");
 }
 
