@@ -182,6 +182,7 @@ impl Receiver {
         self.received().iter().map(ReceivedRequest::kind).collect()
     }
 
+    #[cfg(feature = "mcp")]
     pub(crate) fn ids(&self) -> Vec<String> {
         self.received().iter().map(|request| request.id().to_owned()).collect()
     }
