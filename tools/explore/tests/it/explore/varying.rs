@@ -341,27 +341,39 @@ fn number_of_world(api: &Api, worlds: &AtomicUsize) -> AppResult<usize> {
     Ok(number)
 }
 
+/// An app that is told the number of its world.
+fn in_worlds(app: fn(Api, usize) -> AppFuture) -> Explore {
+    let worlds = Arc::new(AtomicUsize::new(0));
+    Explore::function(two_mails(), move |context| {
+        let api = Api::new(context);
+        let number = number_of_world(&api, &worlds);
+        async move { app(api, number?).await }
+    })
+}
+
+/// Leaves notes until there are so many.
+async fn note_until(api: &Api, conversation: &Value, wanted: usize) -> AppResult {
+    let own = items(&conversation["timeline"]).iter().filter(|item| item["type"] == "note").count();
+    for _ in own..wanted {
+        api.note(id(conversation), &vary("Thinking")).await?;
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn what_the_app_does_more_of_later_is_not_blamed_on_trouble() {
     // One note in the runs that come first, two in all others, with trouble or without.
-    let worlds = Arc::new(AtomicUsize::new(0));
-    let app = move |context: AppContext| {
-        let worlds = Arc::clone(&worlds);
+    let explore = in_worlds(|api, world| {
         Box::pin(async move {
-            let api = Api::new(context);
-            let wanted = if number_of_world(&api, &worlds)? < 6 { 1 } else { 2 };
+            let wanted = if world < 6 { 1 } else { 2 };
             for conversation in api.conversations().await? {
                 draft_answers(&api, &conversation).await?;
-                let own =
-                    items(&conversation["timeline"]).iter().filter(|item| item["type"] == "note").count();
-                for _ in own..wanted {
-                    api.note(id(&conversation), &vary("Thinking")).await?;
-                }
+                note_until(&api, &conversation, wanted).await?;
             }
             Ok(())
-        }) as AppFuture
-    };
-    let report = Explore::function(two_mails(), app).max_schedules(3).run().await.expect("it ran");
+        })
+    });
+    let report = explore.max_schedules(3).run().await.expect("it ran");
     assert!(report.held(), "{report}");
     assert!(report.varies.contains(&"notes.count".to_owned()), "{report}");
 }
@@ -369,12 +381,8 @@ async fn what_the_app_does_more_of_later_is_not_blamed_on_trouble() {
 /// The same interference without trouble is run a few times only. What its customer asks, a customer of the undisturbed runs asked too.
 #[tokio::test]
 async fn how_many_notes_another_customer_has_by_chance_is_not_blamed_on_trouble() {
-    let worlds = Arc::new(AtomicUsize::new(0));
-    let app = move |context: AppContext| {
-        let worlds = Arc::clone(&worlds);
+    let explore = in_worlds(|api, world| {
         Box::pin(async move {
-            let api = Api::new(context);
-            let world = number_of_world(&api, &worlds)?;
             for conversation in api.conversations().await? {
                 let from = conversation["contact"]["email"].as_str().unwrap_or_default();
                 // One note or two; for another customer, three once, and one in the four runs in which nothing fails.
@@ -385,16 +393,11 @@ async fn how_many_notes_another_customer_has_by_chance_is_not_blamed_on_trouble(
                     world => 1 + world % 2,
                 };
                 draft_answers(&api, &conversation).await?;
-                let own =
-                    items(&conversation["timeline"]).iter().filter(|item| item["type"] == "note").count();
-                for _ in own..wanted {
-                    api.note(id(&conversation), &vary("Thinking")).await?;
-                }
+                note_until(&api, &conversation, wanted).await?;
             }
             Ok(())
-        }) as AppFuture
-    };
-    let explore = Explore::function(two_mails(), app);
+        })
+    });
     let report =
         explore.replay("1_0.1_new-mail:0@run.0_lost-before@list_conversations.0").await.expect("it ran");
     assert!(report.held() && report.unstable.len() == 1, "{report}");
@@ -403,12 +406,8 @@ async fn how_many_notes_another_customer_has_by_chance_is_not_blamed_on_trouble(
 /// What chance does to another customer can be seen only where there is one: in a quiet moment, tried as often.
 #[tokio::test]
 async fn what_another_customer_gets_by_chance_is_not_blamed_on_the_moment_of_its_email() {
-    let worlds = Arc::new(AtomicUsize::new(0));
-    let app = move |context: AppContext| {
-        let worlds = Arc::clone(&worlds);
+    let explore = in_worlds(|api, world| {
         Box::pin(async move {
-            let api = Api::new(context);
-            let world = number_of_world(&api, &worlds)?;
             for conversation in api.conversations().await? {
                 draft_answers(&api, &conversation).await?;
                 let from = conversation["contact"]["email"].as_str().unwrap_or_default();
@@ -418,22 +417,19 @@ async fn what_another_customer_gets_by_chance_is_not_blamed_on_the_moment_of_its
                 }
             }
             Ok(())
-        }) as AppFuture
-    };
-    let report = Explore::function(two_mails(), app).replay("1_0.1_new-mail:0@run.0").await.expect("it ran");
+        })
+    });
+    let report = explore.replay("1_0.1_new-mail:0@run.0").await.expect("it ran");
     assert!(report.held() && report.unstable.len() == 1, "{report}");
 }
 
 /// A test that replays a token must not fail by chance.
 #[tokio::test]
 async fn a_replay_that_breaks_a_rule_by_chance_holds_and_lists_it_as_unstable() {
-    let worlds = Arc::new(AtomicUsize::new(0));
-    let app = move |context: AppContext| {
-        let worlds = Arc::clone(&worlds);
+    let explore = in_worlds(|api, world| {
         Box::pin(async move {
-            let api = Api::new(context);
             // The first after the undisturbed runs.
-            let is_odd = number_of_world(&api, &worlds)? == 6;
+            let is_odd = world == 6;
             for conversation in api.conversations().await? {
                 for order in open_orders(&conversation) {
                     api.draft(id(&conversation), &vary(&answer(order))).await?;
@@ -443,10 +439,9 @@ async fn a_replay_that_breaks_a_rule_by_chance_holds_and_lists_it_as_unstable() 
                 }
             }
             Ok(())
-        }) as AppFuture
-    };
-    let report =
-        assert_replay(Explore::function(two_mails(), app), "1_0.1_busy@list_conversations.1", None).await;
+        })
+    });
+    let report = assert_replay(explore, "1_0.1_busy@list_conversations.1", None).await;
     assert_eq!(report.unstable.iter().map(|it| it.oracle).collect::<Vec<_>>(), [Oracle::SameEnd], "{report}");
     assert!(report.to_string().contains("0 of 5 times, 0 of 5 without trouble"), "{report}");
 }
