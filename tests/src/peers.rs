@@ -1,8 +1,8 @@
 //! Third-party programs that the tests run against ours, installed by the tests themselves.
 //!
-//! Every version is pinned. What is installed stays under the build's target directory, so the second run costs
-//! nothing. Without network, Python or Node a test is skipped, and says so on stderr even when it passes; with
-//! `CI` set a skip is a failure, because there a missing peer would hide a broken promise.
+//! Every version is pinned. What is installed stays under the build's target directory, so the second run
+//! costs nothing. Without network, Python or Node a test is skipped, and says so on stderr even when it
+//! passes; with `CI` set a skip is a failure, because there a missing peer would hide a broken promise.
 
 use std::{
     env, fs,
@@ -88,8 +88,8 @@ pub fn node22() -> Option<PathBuf> {
     run(Command::new("chmod").arg("+x").arg(&node)).map_or_else(|reason| skip(&reason), |()| Some(node))
 }
 
-/// The folder that packages of this machine's own Debian or Ubuntu were unpacked to, with nothing installed. Their versions are
-/// those of the release.
+/// The folder that packages of this machine's own Debian or Ubuntu were unpacked to, with nothing installed.
+/// Their versions are those of the release.
 ///
 /// `None`: the test cannot run here, and a line on stderr says why.
 pub fn debian(packages: &[&str]) -> Option<PathBuf> {
@@ -136,7 +136,8 @@ pub fn browser() -> Option<Browser> {
 }
 
 impl Browser {
-    /// Node with this script, which finds the packages in the directory `MODULES` and the browser at `CHROMIUM`:
+    /// Node with this script, which finds the packages in the directory `MODULES` and the browser at
+    /// `CHROMIUM`:
     ///
     /// ```js
     /// import { createRequire } from 'node:module';

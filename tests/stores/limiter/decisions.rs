@@ -144,7 +144,8 @@ async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_r
     wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
-/// Returns how long after the store has gone the limiter sends again, after requests that may be held for so long.
+/// Returns how long after the store has gone the limiter sends again, after requests that may be held for so
+/// long.
 async fn goes_on_after(max_hold: Duration, still_held: bool) -> Duration {
     let mut store = stores::valkey();
     limiter(&store, 120).await;

@@ -1,5 +1,5 @@
-//! What limiters do without each other when their store is gone: slots that were given out have stopped counting before anybody
-//! sends without it, however old the last reply is that each of them has had.
+//! What limiters do without each other when their store is gone: slots that were given out have stopped
+//! counting before anybody sends without it, however old the last reply is that each of them has had.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,8 +36,8 @@ async fn send_until(ends: Instant, limiter: Arc<RedisLimiter>, pause: Duration) 
     }
 }
 
-/// Kills the store after a while. Asserts that there is a silence of a minute and a second afterwards, that the shares are used
-/// then, and that the limit holds all the time.
+/// Kills the store after a while. Asserts that there is a silence of a minute and a second afterwards, that
+/// the shares are used then, and that the limit holds all the time.
 async fn assert_a_silence(mut store: Store, processes: &[Process], kill_after: Duration) {
     let ends = Instant::now() + kill_after + MINUTE * 4;
     let callers = processes.iter().flat_map(|process| vec![process; process.1]);
