@@ -115,6 +115,7 @@ async fn the_key_of_another_conversation_or_content_is_refused_with_both_fingerp
 
 /// What becomes of a step of a store.
 enum Fault {
+    /// The process is killed: no renewal and no list ever ends.
     None,
     /// The process stands still right after its first record was written, until it is woken.
     StandsStill(Arc<Notify>),
