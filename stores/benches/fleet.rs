@@ -1,11 +1,11 @@
-//! What a reservation costs when slots are kept in a store: beside a bare `PING` on a connection of the same kind, and
-//! beside the smallest script that reads the clock and writes one element.
+//! What a reservation costs when slots are kept in a store: beside a bare `PING` on a connection of the same
+//! kind, and beside the smallest script that reads the clock and writes one element.
 //!
 //!     cargo bench -p shared-inbox-stores --features redis --bench fleet
 //!
-//! Rounds of all three in turn, with 1, 8 and 64 callers on one connection each. A store from PyPI is started for it, unless
-//! `STORE_URL` names one. Told are the medians over all rounds; the ratio is the median of the rounds' ratios, since all
-//! of a round meet the same machine.
+//! Rounds of all three in turn, with 1, 8 and 64 callers on one connection each. A store from PyPI is started
+//! for it, unless `STORE_URL` names one. Told are the medians over all rounds; the ratio is the median of the
+//! rounds' ratios, since all of a round meet the same machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! A guarded event on Valkey and on PostgreSQL beside the bare statements that one would write for it without fences, leases
-//! and suites, on the same client library: with 1, 8 and 64 callers, in one run.
+//! A guarded event on Valkey and on PostgreSQL beside the bare statements that one would write for it without
+//! fences, leases and suites, on the same client library: with 1, 8 and 64 callers, in one run.
 //!
 //!     cargo bench -p shared-inbox-stores --all-features --bench guards
 //!

@@ -8,7 +8,8 @@ use shared_inbox_webhooks::replay::{
     ClaimStatus, CountedClaim, Delivery, FencingToken, GuardError, LEASE, RETRY_WINDOW, ReplayGuard,
 };
 
-/// How long one step may take by default. The service waits 10 seconds for a response, and an event takes two steps.
+/// How long one step may take by default. The service waits 10 seconds for a response, and an event takes two
+/// steps.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The settings of a guard, in its field `settings`.
@@ -27,15 +28,16 @@ impl GuardSettings {
 
 macro_rules! guard_settings {
     () => {
-        /// Sets how long a claim lasts unless it is renewed: a [minute](shared_inbox_webhooks::replay::LEASE) by default.
-        /// PostgreSQL also ends a transaction that is idle for this long.
+        /// Sets how long a claim lasts unless it is renewed: a [minute](shared_inbox_webhooks::replay::LEASE)
+        /// by default. PostgreSQL also ends a transaction that is idle for this long.
         #[must_use]
         pub fn lease(mut self, lease: Duration) -> Self {
             self.settings.lease = lease;
             self
         }
 
-        /// Sets how long a handled event is remembered: [28 hours](shared_inbox_webhooks::replay::RETRY_WINDOW) by default.
+        /// Sets how long a handled event is remembered: [28
+        /// hours](shared_inbox_webhooks::replay::RETRY_WINDOW) by default.
         #[must_use]
         pub fn retention(mut self, retention: Duration) -> Self {
             self.settings.retention = retention;
@@ -68,8 +70,8 @@ pub(crate) async fn in_time<T, E: Error + Send + Sync + 'static>(
     }
 }
 
-/// Returns a granted claim. Logs where an earlier claim had expired: its holder may have had an effect before it was killed
-/// or stood still, so that the event takes effect twice.
+/// Returns a granted claim. Logs where an earlier claim had expired: its holder may have had an effect before
+/// it was killed or stood still, so that the event takes effect twice.
 pub(crate) fn granted(delivery: &Delivery, fence: i64, run: i64, has_lapsed: bool) -> CountedClaim {
     if has_lapsed {
         let text = "a webhook's claim ran out before its end was noted: the event is handled again";

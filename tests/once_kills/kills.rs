@@ -1,5 +1,5 @@
-//! Creates under keys by processes that are killed with `kill -9` at each point, and what the next process makes of it. Used with
-//! each store: `open` makes one of an address.
+//! Creates under keys by processes that are killed with `kill -9` at each point, and what the next process
+//! makes of it. Used with each store: `open` makes one of an address.
 #![allow(dead_code)] // The process that is killed and the test that starts it use a half each.
 
 use std::{
@@ -87,7 +87,8 @@ impl OnceStore for Deadly {
     }
 }
 
-/// A way to the service that kills this process when a create passes: before the service has it, or after its response.
+/// A way to the service that kills this process when a create passes: before the service has it, or after its
+/// response.
 fn deadly_way(service: String, point: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -149,8 +150,8 @@ pub(crate) fn worker(open: Open) {
     });
 }
 
-/// Makes `count` creates at each point, each by a process that is killed there, then each again by one process. `program` is one
-/// that calls [`worker`].
+/// Makes `count` creates at each point, each by a process that is killed there, then each again by one
+/// process. `program` is one that calls [`worker`].
 pub(crate) async fn one_item_each(open: Open, store: &str, program: &Path, count: usize) {
     let mock = MockServer::builder().empty().no_rate_limit().start().await;
     let control = mock.control();

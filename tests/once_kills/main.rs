@@ -1,7 +1,7 @@
 //! Processes that share a directory and are killed: each create is there once.
 //!
-//! `ONCE_KILLS=200 cargo test -p shared-inbox-tests --test once_kills` kills more. The program without the test harness is also the
-//! process that is killed.
+//! `ONCE_KILLS=200 cargo test -p shared-inbox-tests --test once_kills` kills more. The program without the
+//! test harness is also the process that is killed.
 #![cfg_attr(not(unix), allow(unused))]
 
 #[cfg(unix)]

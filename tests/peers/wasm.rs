@@ -69,6 +69,7 @@ fn a_worker_verifies_reads_and_guards_by_the_hosts_clock() {
         .unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let answers: Vec<u32> = serde_json::from_slice(&out.stdout).unwrap();
-    // No trap without a clock; once, then remembered; forged; too old; no JSON; forgotten after the retention.
+    // No trap without a clock; once, then remembered; forged; too old; no JSON; forgotten after the
+    // retention.
     assert_eq!(answers, [500, 503, 200, 208, 401, 401, 400, 200]);
 }

@@ -1,5 +1,5 @@
-//! Cross-checks with the public Standard Webhooks libraries, in both directions: ours signs and theirs verifies, theirs
-//! signs and ours verifies.
+//! Cross-checks with the public Standard Webhooks libraries, in both directions: ours signs and theirs
+//! verifies, theirs signs and ours verifies.
 //!
 //! The Python and JavaScript libraries are installed into the build directory, in the versions named here.
 

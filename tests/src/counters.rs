@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
-/// Returns each metric by its name and its labels in order, as in `requests_total code=200`, with how often it was counted or measured.
+/// Returns each metric by its name and its labels in order, as in `requests_total code=200`, with how often
+/// it was counted or measured.
 pub fn counted(recorder: &DebuggingRecorder) -> BTreeMap<String, u64> {
     let entry = |(key, _, _, value): (metrics_util::CompositeKey, _, _, DebugValue)| {
         let mut labels: Vec<_> =

@@ -93,8 +93,8 @@ pub fn node22() -> PathBuf {
     node
 }
 
-/// The folder that packages of this machine's own Debian or Ubuntu were unpacked to, with nothing installed. Their versions are
-/// those of the release.
+/// The folder that packages of this machine's own Debian or Ubuntu were unpacked to, with nothing installed.
+/// Their versions are those of the release.
 ///
 /// # Panics
 ///
@@ -142,7 +142,8 @@ pub fn browser() -> Browser {
 }
 
 impl Browser {
-    /// Node with this script, which finds the packages in the directory `MODULES` and the browser at `CHROMIUM`:
+    /// Node with this script, which finds the packages in the directory `MODULES` and the browser at
+    /// `CHROMIUM`:
     ///
     /// ```js
     /// import { createRequire } from 'node:module';

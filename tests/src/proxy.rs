@@ -31,8 +31,8 @@ impl Proxy {
         Self::start(port, None).await
     }
 
-    /// Puts other words into what is said to the store (`true`) and what it answers (`false`). A rewriter says `None` until
-    /// it has heard enough.
+    /// Puts other words into what is said to the store (`true`) and what it answers (`false`). A rewriter
+    /// says `None` until it has heard enough.
     pub async fn rewriting(
         port: u16,
         rewrite: impl Fn(bool, &[u8]) -> Option<Vec<u8>> + Send + Sync + 'static,

@@ -1,7 +1,9 @@
-//! Real stores for tests of what many machines share: Valkey, Redis and PostgreSQL, from packages that carry their
-//! programs, each on a free port and in a directory of its own. A store that cannot be had is a panic that says what is missing.
+//! Real stores for tests of what many machines share: Valkey, Redis and PostgreSQL, from packages that carry
+//! their programs, each on a free port and in a directory of its own. A store that cannot be had is a panic
+//! that says what is missing.
 //!
-//! A store ends with its value. A test can also kill it, as a power cut would, and start it again at the same address.
+//! A store ends with its value. A test can also kill it, as a power cut would, and start it again at the same
+//! address.
 
 use std::{
     env, fs,
@@ -123,8 +125,8 @@ impl Store {
         assert!(sent.is_ok_and(|status| status.success()), "the store has no process");
     }
 
-    /// Starts it again at the same address, after [`kill`](Self::kill). PostgreSQL keeps its data; Valkey and Redis come
-    /// back empty.
+    /// Starts it again at the same address, after [`kill`](Self::kill). PostgreSQL keeps its data; Valkey and
+    /// Redis come back empty.
     pub fn restart(&mut self) {
         let begun = Instant::now();
         self.child = loop {
@@ -236,8 +238,8 @@ fn answers(kind: Kind, port: u16) -> bool {
     stream.write_all(question).is_ok() && stream.read_exact(&mut answer).is_ok() && answer[0] == ready
 }
 
-/// PostgreSQL refuses to run as root. As root it runs as nobody, from a copy that nobody can reach, since the way to the
-/// build's own directory may be closed to others.
+/// PostgreSQL refuses to run as root. As root it runs as nobody, from a copy that nobody can reach, since the
+/// way to the build's own directory may be closed to others.
 fn prepare_postgres(programs: &Path, home: &Path) -> Result<PathBuf, String> {
     let wrong = |e: std::io::Error| e.to_string();
     let data = home.join("data");

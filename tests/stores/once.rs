@@ -107,7 +107,8 @@ fn record(owner: &str) -> OnceRecord {
     serde_json::from_str(&json).expect("a record")
 }
 
-/// Holds the statement of one owner back after it has begun, until another has come, has perhaps sent, and is gone.
+/// Holds the statement of one owner back after it has begun, until another has come, has perhaps sent, and is
+/// gone.
 #[tokio::test]
 async fn an_owner_whose_statement_was_slow_hears_of_the_record_that_came_before() {
     let store = stores::postgres();

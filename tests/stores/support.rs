@@ -1,4 +1,5 @@
-//! What the tests of stores share: patient connections, times that are moved and not waited for, and what is said through `tracing`.
+//! What the tests of stores share: patient connections, times that are moved and not waited for, and what is
+//! said through `tracing`.
 
 #[path = "../../webhook-verify/tests/it/trace.rs"]
 pub(crate) mod trace;
@@ -42,7 +43,8 @@ pub(crate) async fn redis_connection(url: impl AsRef<str>) -> MultiplexedConnect
     client.get_multiplexed_async_connection_with_config(&patient).await.expect("a connection")
 }
 
-/// Puts every key's end back by so much; what is over then is gone. What has no end, such as a dead letter, stays.
+/// Puts every key's end back by so much; what is over then is gone. What has no end, such as a dead letter,
+/// stays.
 pub(crate) async fn pass_in_redis(mut connection: MultiplexedConnection, time: Duration) {
     let keys: Vec<String> = connection.keys("shared-inbox:webhook:*").await.expect("keys");
     let braced: Vec<String> = connection.keys("{shared-inbox:webhook:*").await.expect("keys");

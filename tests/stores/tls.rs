@@ -1,4 +1,5 @@
-//! The way to a store is TLS where the address says so, and a certificate that nobody vouches for is not trusted.
+//! The way to a store is TLS where the address says so, and a certificate that nobody vouches for is not
+//! trusted.
 
 use std::{env, fs, net::Ipv4Addr, path::PathBuf, process::Command, sync::Arc, time::Duration};
 

@@ -145,17 +145,6 @@ async fn a_damaged_record_is_a_clear_error_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn a_record_under_another_name_is_damaged_too() {
-    let (service, directory) = (Service::start().await, tempfile::tempdir().unwrap());
-    lost(&service, directory.path()).await;
-    let file = files(directory.path(), "record").remove(0);
-    let text = fs::read_to_string(&file).unwrap().replace("\"key\":\"key\"", "\"key\":\"kex\"");
-    fs::write(&file, text).unwrap();
-    let error = note(&process(&service, directory.path())).await.unwrap_err();
-    assert!(error.to_string().contains("damaged"), "{error}");
-}
-
-#[tokio::test]
 async fn a_crash_that_takes_the_result_of_a_purged_record_leaves_it_to_a_person() {
     let (service, directory) = (Service::start().await, tempfile::tempdir().unwrap());
     let client = process(&service, directory.path());

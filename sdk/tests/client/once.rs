@@ -115,10 +115,8 @@ async fn the_key_of_another_conversation_or_content_is_refused_with_both_fingerp
 
 /// What becomes of a step of a store.
 enum Fault {
+    /// The process is killed: no renewal and no list ever ends.
     None,
-    /// The process is killed there: this step, and every renewal, never ends.
-    NeverBegins,
-    NeverFinishes,
     /// The process stands still right after its first record was written, until it is woken.
     StandsStill(Arc<Notify>),
     /// The store is away.
@@ -140,7 +138,6 @@ impl OnceStore for Faulty {
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun> {
         Box::pin(async move {
             match &self.1 {
-                Fault::NeverBegins => std::future::pending().await,
                 Fault::BeginFails => away().await,
                 Fault::StandsStill(wake) => {
                     let begun = self.0.begin(record, lease).await;
@@ -163,7 +160,6 @@ impl OnceStore for Faulty {
     ) -> StoreFuture<'a, LeaseStatus> {
         let is_result = record.is_some_and(OnceRecord::is_finished);
         match &self.1 {
-            Fault::NeverFinishes if is_result => Box::pin(std::future::pending()),
             Fault::FinishFails if is_result => away(),
             Fault::LeaseIsLost if !is_result => Box::pin(async { Ok(LeaseStatus::Lost) }),
             Fault::RenewsSlowly(clock) if !is_result => Box::pin(async move {
@@ -199,59 +195,6 @@ async fn a_create_takes_one_step_of_the_store_before_it_and_one_after() {
     let made = tokio::time::timeout(Duration::from_secs(60), note(&client, KEY)).await;
     assert!(!made.expect("two steps are enough").unwrap().replayed());
     assert!(note(&client, KEY).await.unwrap().replayed(), "and one where there is a result");
-}
-
-/// Runs a note in a process that is killed when `is_time`.
-async fn kill_when(client: Client, is_time: impl AsyncFnOnce()) {
-    // Warm: its record is written in one step.
-    client.conversation(&conversation_id()).get().await.unwrap();
-    let task = tokio::spawn(async move { note(&client, KEY).await.map(|_| ()) });
-    is_time().await;
-    task.abort();
-    assert!(task.await.unwrap_err().is_cancelled());
-}
-
-#[tokio::test]
-async fn a_process_that_is_killed_at_any_point_leaves_one_item_and_the_next_one_knows() {
-    // Before the record, after it, on the wire (with and without effect), between response and result.
-    for (case, outcome, stored, recovered) in [
-        ("before the record", Outcome::Good, 0, false),
-        ("after the record", Outcome::Good, 0, false),
-        ("on the wire, lost", Outcome::LostBefore, 0, false),
-        ("on the wire, with effect", Outcome::Hangs, 1, true),
-        ("after the response", Outcome::Good, 1, true),
-    ] {
-        let (service, store) = start().await;
-        let fault = match case {
-            "before the record" => Fault::NeverBegins,
-            "after the response" => Fault::NeverFinishes,
-            _ => Fault::None,
-        };
-        let killed = Faulty(Arc::clone(&store), fault);
-        let client = service.builder().once_store(killed).rate_limit(2).build().unwrap();
-        service.next_posts([outcome]);
-        if case == "after the record" {
-            // The second request of the minute is used up, so the create waits for the rate limit.
-            client.me().await.unwrap();
-        }
-        kill_when(client, async || match case {
-            "before the record" => tokio::task::yield_now().await,
-            "after the record" => {
-                while store.list().await.unwrap().is_empty() {
-                    tokio::task::yield_now().await;
-                }
-            }
-            _ => service.until_posts(1).await,
-        })
-        .await;
-        service.clear_faults();
-        assert_eq!(service.stored(), stored, "{case}");
-        service.clock.leap(Duration::from_secs(300));
-        let next = process(&service, Arc::clone(&store), "next");
-        let note = note(&next, KEY).await.unwrap();
-        assert_eq!((service.stored(), note.recovered(), note.replayed()), (1, recovered, false), "{case}");
-        assert!(next.once_records().await.unwrap().is_empty(), "{case}");
-    }
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! A replay guard on PostgreSQL, and the one form that is exactly once: the mark inside the handler's own transaction.
+//! A replay guard on PostgreSQL, and the one form that is exactly once: the mark inside the handler's own
+//! transaction.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,12 +20,15 @@ use crate::guard_settings::{GuardSettings, granted, guard_settings, held_if, in_
 /// How often one process removes old marks.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Remembers events in a table of PostgreSQL, which all receivers share: [`Postgres::guard`](crate::Postgres::guard).
+/// Remembers events in a table of PostgreSQL, which all receivers share:
+/// [`Postgres::guard`](crate::Postgres::guard).
 ///
-/// As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a [`TransactionalInbox`] it
-/// writes the mark inside the transaction of the handler: what the handler does through it happens exactly once.
+/// As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a
+/// [`TransactionalInbox`] it writes the mark inside the transaction of the handler: what the handler does
+/// through it happens exactly once.
 ///
-/// `Handlers::on_store_error` sets what happens while the store is unavailable. A transaction always needs the store.
+/// `Handlers::on_store_error` sets what happens while the store is unavailable. A transaction always needs
+/// the store.
 #[derive(Clone)]
 pub struct PostgresGuard {
     pool: PgPool,

@@ -67,11 +67,12 @@ impl Postgres {
     /// The tables as plain SQL for a migration tool: the file `schema/postgres.sql` of this crate.
     pub const SCHEMA: &'static str = include_str!("../../schema/postgres.sql");
 
-    /// The version of the tables that this release works with. A comment of the table `shared_inbox_webhooks` has it too.
+    /// The version of the tables that this release works with. A comment of the table `shared_inbox_webhooks`
+    /// has it too.
     pub const SCHEMA_VERSION: i32 = 1;
 
-    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the URL turns on TLS (feature
-    /// `postgres-rustls`).
+    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the URL turns on
+    /// TLS (feature `postgres-rustls`).
     ///
     /// # Errors
     ///
@@ -90,7 +91,8 @@ impl Postgres {
         Ok(Self::new(in_time(CONNECT_TIMEOUT, options.connect(url)).await?))
     }
 
-    /// Uses a pool of yours. Bring one where handlers in transactions are slow: each holds a connection for as long as it runs.
+    /// Uses a pool of yours. Bring one where handlers in transactions are slow: each holds a connection for
+    /// as long as it runs.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
         Self { pool, namespace: "".into(), timeout: None }
@@ -103,8 +105,9 @@ impl Postgres {
         self
     }
 
-    /// Sets how long a step may take before the store counts as unavailable, for all that is made from this value from now on.
-    /// By default 2 seconds, and 5 for once keys. A handler's own statements are not steps.
+    /// Sets how long a step may take before the store counts as unavailable, for all that is made from this
+    /// value from now on. By default 2 seconds, and 5 for once keys. A handler's own statements are not
+    /// steps.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -130,7 +133,8 @@ impl Postgres {
         }
     }
 
-    /// Returns a store of `once` keys, for [`ClientBuilder::once_store`](shared_inbox::ClientBuilder::once_store).
+    /// Returns a store of `once` keys, for
+    /// [`ClientBuilder::once_store`](shared_inbox::ClientBuilder::once_store).
     #[must_use]
     pub fn once_keys(&self) -> PostgresOnceKeys {
         let timeout = self.timeout.unwrap_or(once::STEP_TIMEOUT);
@@ -153,8 +157,8 @@ impl fmt::Debug for Postgres {
 
 /// Creates the tables where there are none. Returns which version was there; 0 for none.
 async fn create_tables(pool: PgPool) -> sqlx::Result<i32> {
-    // Of several processes that start at once, one creates them, and the others must see that when they get the lock: in any
-    // stricter isolation they would go by a snapshot from before.
+    // Of several processes that start at once, one creates them, and the others must see that when they get
+    // the lock: in any stricter isolation they would go by a snapshot from before.
     let mut transaction = pool.begin_with("begin isolation level read committed").await?;
     transaction.execute(statements::ONE_AT_A_TIME).await?;
     let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;

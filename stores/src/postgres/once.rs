@@ -19,8 +19,9 @@ pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 /// A process purges after this many results.
 const PURGE_INTERVAL: u32 = 256;
 
-/// `$1` namespace and `$2` key, as in all that follow; `$3` fingerprint, `$4` lease in seconds, `$5` record. Writes the record, or
-/// takes over one whose lease has ended. Gives the fence, and the record that was there.
+/// `$1` namespace and `$2` key, as in all that follow; `$3` fingerprint, `$4` lease in seconds, `$5` record.
+/// Writes the record, or takes over one whose lease has ended. Gives the fence, and the record that was
+/// there.
 const BEGIN: &str = "
 insert into shared_inbox_once as stored (namespace, key, fingerprint, record, is_finished, is_taken_over, fence, until)
 values ($1, $2, $3, $5, false, false, (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
@@ -49,10 +50,11 @@ where namespace = $1 and (not is_finished or until > clock_timestamp())";
 
 const PURGE: &str = "delete from shared_inbox_once where namespace = $1 and is_finished and until <= now()";
 
-/// Records of `once` keys in a table of PostgreSQL, for processes on several machines: [`Postgres::once_keys`](crate::Postgres::once_keys).
+/// Records of `once` keys in a table of PostgreSQL, for processes on several machines:
+/// [`Postgres::once_keys`](crate::Postgres::once_keys).
 ///
-/// Needs `synchronous_commit` as it is by default: a record must be on the disk before anything is sent. Until a create has a
-/// result, its row holds the text of the note or email.
+/// Needs `synchronous_commit` as it is by default: a record must be on the disk before anything is sent.
+/// Until a create has a result, its row holds the text of the note or email.
 #[derive(Clone)]
 pub struct PostgresOnceKeys {
     pool: PgPool,

@@ -1,7 +1,7 @@
 //! The statements, each one step. All times are the store's own.
 //!
-//! An expired claim keeps its row, so that its holder may still commit until another claim takes it. Fences begin with the time
-//! in microseconds, so that they grow even after a row was removed.
+//! An expired claim keeps its row, so that its holder may still commit until another claim takes it. Fences
+//! begin with the time in microseconds, so that they grow even after a row was removed.
 
 /// A lock on creating the tables, held until the transaction ends.
 pub(super) const ONE_AT_A_TIME: &str =
@@ -12,9 +12,10 @@ pub(super) const VERSION: &str = "
 select coalesce(substring(obj_description(to_regclass('shared_inbox_webhooks'), 'pg_class')
     from 'schema version ([0-9]+)')::int, 0)";
 
-/// `$1` namespace, `$2` endpoint, `$3` event, as in all that follow; `$4` lease in seconds. Gives the fence, the number of the run, and
-/// whether an earlier claim had run out, or nothing when it is not granted. What stands behind `returning` in parentheses sees the row
-/// as it was before. A run counts for as long as its event is remembered.
+/// `$1` namespace, `$2` endpoint, `$3` event, as in all that follow; `$4` lease in seconds. Gives the fence,
+/// the number of the run, and whether an earlier claim had run out, or nothing when it is not granted. What
+/// stands behind `returning` in parentheses sees the row as it was before. A run counts for as long as its
+/// event is remembered.
 pub(super) const CLAIM: &str = "
 insert into shared_inbox_webhooks as mark (namespace, endpoint, event, state, fence, until, runs)
 values ($1, $2, $3, 'claimed', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
@@ -53,11 +54,12 @@ pub(super) const FORGET: &str = "
 update shared_inbox_webhooks set state = 'free', runs = 0, until = clock_timestamp() + $4 * interval '1 second'
 where namespace = $1 and endpoint = $2 and event = $3 and state = 'done' and until > clock_timestamp()";
 
-/// `$4` retention in seconds, `$5` for how many milliseconds the transaction may stand idle. Writes no row when the mark is not
-/// new.
+/// `$4` retention in seconds, `$5` for how many milliseconds the transaction may stand idle. Writes no row
+/// when the mark is not new.
 ///
-/// An insert would wait for another transaction that has inserted the same row, so a lock is tried instead, which is released
-/// when the transaction ends. The store ends a transaction that is idle for too long, because its machine may be gone.
+/// An insert would wait for another transaction that has inserted the same row, so a lock is tried instead,
+/// which is released when the transaction ends. The store ends a transaction that is idle for too long,
+/// because its machine may be gone.
 pub(super) const MARK: &str = "
 insert into shared_inbox_webhooks as mark (namespace, endpoint, event, state, fence, until)
 select $1, $2, $3, 'done', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
@@ -68,8 +70,8 @@ on conflict (namespace, endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
 where mark.dead_at is null and (mark.state = 'free' or mark.until <= clock_timestamp())";
 
-/// `$4` fence, `$5` retention in seconds, `$6` type, `$7` body, `$8` attempts, `$9` error. A dead letter is the row itself. Once
-/// more is as good as once.
+/// `$4` fence, `$5` retention in seconds, `$6` type, `$7` body, `$8` attempts, `$9` error. A dead letter is
+/// the row itself. Once more is as good as once.
 pub(super) const BURY: &str = "
 update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $5 * interval '1 second',
     dead_at = coalesce(dead_at, clock_timestamp()), event_type = $6, body = $7, runs = $8, error = $9
@@ -100,9 +102,9 @@ pub(super) const SWEPT_AT_ONCE: u64 = 1000;
 
 /// `$1` retention in seconds. Removes rows of all namespaces, as the app of one may be gone.
 ///
-/// Old rows are found by their fence, which holds the time of the claim and has an index. The index is used because `now()` is
-/// constant throughout a statement, unlike `clock_timestamp()`. An expired claim is kept for as long again, because its holder
-/// may still commit.
+/// Old rows are found by their fence, which holds the time of the claim and has an index. The index is used
+/// because `now()` is constant throughout a statement, unlike `clock_timestamp()`. An expired claim is kept
+/// for as long again, because its holder may still commit.
 pub(super) const SWEEP: &str = "
 delete from shared_inbox_webhooks where ctid = any (array(
     select ctid from shared_inbox_webhooks

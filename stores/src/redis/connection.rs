@@ -1,7 +1,8 @@
-//! A connection to Redis or Valkey, shared by all callers. After a failure or a timeout the next call reconnects.
+//! A connection to Redis or Valkey, shared by all callers. After a failure or a timeout the next call
+//! reconnects.
 //!
-//! It runs on a thread of its own: calls come from any runtime, and the runtime of the first call may end, or stand still, before
-//! the last.
+//! It runs on a thread of its own: calls come from any runtime, and the runtime of the first call may end, or
+//! stand still, before the last.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 use tracing::instrument::WithSubscriber;
 
-/// The smallest limit of a client: a request that was lost is sent again only together with the read right before it.
+/// The smallest limit of a client: a request that was lost is sent again only together with the read right
+/// before it.
 pub(super) const MIN_LIMIT: u32 = 2;
 
 /// Scripts that check what the limiter needs: scripts, `TIME` inside them, and a write after that.

@@ -15,7 +15,8 @@ use shared_inbox_webhooks::replay::{
 use super::connection::Link;
 use crate::guard_settings::{GuardSettings, granted, guard_settings, held_if, in_time, release_later};
 
-/// Every step of a guard as one atomic script, with keys of one delivery that lie in one slot, so that a cluster works.
+/// Every step of a guard as one atomic script, with keys of one delivery that lie in one slot, so that a
+/// cluster works.
 ///
 /// A claim has expired when no more is left of the mark's time to live than it outlives its lease.
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("guard.lua")));
@@ -23,12 +24,14 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("gua
 /// How many dead letters are read at once.
 const PAGE: usize = 100;
 
-/// Remembers events in Redis (6.2 or newer), Valkey, or a cluster of them, which all receivers share: [`Redis::guard`](super::Redis::guard).
+/// Remembers events in Redis (6.2 or newer), Valkey, or a cluster of them, which all receivers share:
+/// [`Redis::guard`](super::Redis::guard).
 ///
-/// The store may lose a claim: Redis forgets when it restarts without its data, or fails over to a replica that lags behind.
-/// The event is then handled again; a dead letter is gone. Fencing tokens begin with the store's time, so they still grow unless
-/// its clock goes back. Set `maxmemory-policy noeviction`, or the store forgets under memory pressure. Where an effect must happen
-/// exactly once, use a [transaction](shared_inbox_webhooks::replay::TransactionalInbox). `Handlers::on_store_error` sets what
+/// The store may lose a claim: Redis forgets when it restarts without its data, or fails over to a replica
+/// that lags behind. The event is then handled again; a dead letter is gone. Fencing tokens begin with the
+/// store's time, so they still grow unless its clock goes back. Set `maxmemory-policy noeviction`, or the
+/// store forgets under memory pressure. Where an effect must happen exactly once, use a
+/// [transaction](shared_inbox_webhooks::replay::TransactionalInbox). `Handlers::on_store_error` sets what
 /// happens while the store is unavailable.
 #[derive(Clone)]
 pub struct RedisGuard {
@@ -40,7 +43,8 @@ pub struct RedisGuard {
 
 impl RedisGuard {
     pub(super) fn new(link: Link, settings: GuardSettings) -> Self {
-        // A response that is late is noticed, and the connection made anew, before the whole step has taken too long.
+        // A response that is late is noticed, and the connection made anew, before the whole step has taken
+        // too long.
         let (timeout, link) = (link.timeout, Link { timeout: link.timeout * 9 / 10, ..link });
         Self { link, timeout, settings }
     }
@@ -175,7 +179,8 @@ impl DeadLetterGuard for RedisGuard {
         Box::pin(async move {
             let delivery = letter.delivery();
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-            // First the name: one without a letter is passed over, a letter without a name would not be found.
+            // First the name: one without a letter is passed over, a letter without a name would not be
+            // found.
             let mut index = redis::cmd("ZADD");
             // A retry that failed keeps its place.
             index.arg(self.index_key()).arg("NX").arg(now).arg(self.letter_key(delivery));

@@ -38,8 +38,8 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(86_400);
 /// # }
 /// ```
 ///
-/// Clones are cheap and share the connection, which has a thread of its own: runtimes can share it too. After a failure or a
-/// timeout the next call reconnects.
+/// Clones are cheap and share the connection, which has a thread of its own: runtimes can share it too. After
+/// a failure or a timeout the next call reconnects.
 #[derive(Clone)]
 pub struct Redis {
     connection: Arc<Connection>,
@@ -48,8 +48,8 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Connects to one server: `redis://[user:password@]host[:port][/database]`, or `rediss://…` for TLS (feature
-    /// `redis-rustls`) with the certificates that the system trusts.
+    /// Connects to one server: `redis://[user:password@]host[:port][/database]`, or `rediss://…` for TLS
+    /// (feature `redis-rustls`) with the certificates that the system trusts.
     ///
     /// # Errors
     ///
@@ -63,13 +63,15 @@ impl Redis {
         RedisBuilder::new(vec![url.into()], false)
     }
 
-    /// Returns a builder for a cluster; these are some of its nodes. A cluster has no [once keys](Self::once_keys).
+    /// Returns a builder for a cluster; these are some of its nodes. A cluster has no [once
+    /// keys](Self::once_keys).
     #[cfg(feature = "redis-cluster")]
     pub fn cluster<U: Into<String>>(urls: impl IntoIterator<Item = U>) -> RedisBuilder {
         RedisBuilder::new(urls.into_iter().map(Into::into).collect(), true)
     }
 
-    /// Uses a connection of yours, such as a `ConnectionManager` or a `ClusterConnection`, which reconnects by itself.
+    /// Uses a connection of yours, such as a `ConnectionManager` or a `ClusterConnection`, which reconnects
+    /// by itself.
     ///
     /// # Errors
     ///
@@ -84,23 +86,25 @@ impl Redis {
         Self { connection: Arc::new(connection), namespace: "shared-inbox".into(), timeout }
     }
 
-    /// Sets what the names of this app's once keys and handled events begin with: `shared-inbox` by default. Two apps that share
-    /// a store need two. The rate limit of a key is one for all apps.
+    /// Sets what the names of this app's once keys and handled events begin with: `shared-inbox` by default.
+    /// Two apps that share a store need two. The rate limit of a key is one for all apps.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
         self.namespace = namespace.into();
         self
     }
 
-    /// Sets how long a step may take before the store counts as unavailable, for all that is made from this value from now on.
-    /// By default 500 milliseconds for the limiter, 2 seconds for a guard and 10 for once keys.
+    /// Sets how long a step may take before the store counts as unavailable, for all that is made from this
+    /// value from now on. By default 500 milliseconds for the limiter, 2 seconds for a guard and 10 for once
+    /// keys.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout.min(MAX_TIMEOUT));
         self
     }
 
-    /// Returns a store of `once` keys, for [`ClientBuilder::once_store`](shared_inbox::ClientBuilder::once_store).
+    /// Returns a store of `once` keys, for
+    /// [`ClientBuilder::once_store`](shared_inbox::ClientBuilder::once_store).
     #[must_use]
     pub fn once_keys(&self) -> RedisOnceKeys {
         RedisOnceKeys::new(self.link(once::STEP_TIMEOUT), format!("{}:once", self.namespace))
@@ -113,7 +117,8 @@ impl Redis {
         RedisGuard::new(self.link(crate::guard_settings::STEP_TIMEOUT), settings)
     }
 
-    /// Starts building the rate limit that all processes with the same API key share. Await the builder to get the limiter.
+    /// Starts building the rate limit that all processes with the same API key share. Await the builder to
+    /// get the limiter.
     pub fn limiter(&self) -> LimiterBuilder {
         LimiterBuilder::new(self.link(limiter::STEP_TIMEOUT))
     }
@@ -141,8 +146,8 @@ impl RedisBuilder {
         Self { address: Address { urls, is_cluster, root: None }, timeout: None }
     }
 
-    /// Sets how long a step may take, as [`Redis::timeout`] does, and twice that for connecting, which takes a second at most
-    /// by default.
+    /// Sets how long a step may take, as [`Redis::timeout`] does, and twice that for connecting, which takes
+    /// a second at most by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout.min(MAX_TIMEOUT));
         self
@@ -166,8 +171,8 @@ impl RedisBuilder {
         Ok(redis)
     }
 
-    /// Returns without connecting: the first step does. For a program that starts although the store cannot be reached, as a
-    /// [limiter](RedisLimiter#when-the-store-is-away) can.
+    /// Returns without connecting: the first step does. For a program that starts although the store cannot
+    /// be reached, as a [limiter](RedisLimiter#when-the-store-is-away) can.
     ///
     /// # Errors
     ///

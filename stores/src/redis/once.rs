@@ -16,11 +16,13 @@ use crate::once_records::{from_json, key_hash, status, to_json};
 /// How long one step may take by default, with a connection made anew in it.
 pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Records of `once` keys in Redis (6.2 or newer) or Valkey, for processes on several machines: [`Redis::once_keys`](super::Redis::once_keys).
+/// Records of `once` keys in Redis (6.2 or newer) or Valkey, for processes on several machines:
+/// [`Redis::once_keys`](super::Redis::once_keys).
 ///
-/// A record that the store loses is a create that may happen twice, so the store must not lose any: set `appendonly yes`,
-/// `appendfsync always` and `maxmemory-policy noeviction`. A failover to a replica that lags behind loses what it has not got;
-/// where that must not happen, use PostgreSQL. A cluster is not supported.
+/// A record that the store loses is a create that may happen twice, so the store must not lose any: set
+/// `appendonly yes`, `appendfsync always` and `maxmemory-policy noeviction`. A failover to a replica that
+/// lags behind loses what it has not got; where that must not happen, use PostgreSQL. A cluster is not
+/// supported.
 ///
 /// Until a create has a result, its record holds the text of the note or email.
 #[derive(Clone)]
@@ -37,7 +39,8 @@ impl RedisOnceKeys {
         Self { link, namespace: namespace.into() }
     }
 
-    /// Runs the script. Where the connection has broken, perhaps since the last step, it is made anew and the step repeated.
+    /// Runs the script. Where the connection has broken, perhaps since the last step, it is made anew and the
+    /// step repeated.
     async fn run<T: FromRedisValue>(&self, step: &ScriptInvocation<'_>) -> Result<T, OnceStoreError> {
         let half = Link { timeout: self.link.timeout / 2, ..self.link.clone() };
         let twice = async {
@@ -83,7 +86,8 @@ impl RedisOnceKeys {
         Ok(status(reply.first().is_some_and(|done| done == "1")))
     }
 
-    /// Returns the next cursor of the list, and some records: each with its name, its fence, and whether it is held.
+    /// Returns the next cursor of the list, and some records: each with its name, its fence, and whether it
+    /// is held.
     async fn page(&self, cursor: u64) -> Result<(u64, Vec<(String, String, u64, bool)>), OnceStoreError> {
         // A pattern's own characters in the name stand for themselves.
         let name: String = self.namespace.chars().flat_map(|c| ['\\', c]).collect();

@@ -16,8 +16,9 @@ use shared_inbox_webhooks::replay::{
     RETRY_WINDOW, ReplayGuard,
 };
 
-/// Checks every rule of [`ReplayGuard`] but how long a handled event is kept. `pass` lets that much time go by, by the
-/// guard's own clock. Uses deliveries of its own names, and may be run on a store that holds others.
+/// Checks every rule of [`ReplayGuard`] but how long a handled event is kept. `pass` lets that much time go
+/// by, by the guard's own clock. Uses deliveries of its own names, and may be run on a store that holds
+/// others.
 pub(crate) async fn check<G: ReplayGuard + ?Sized>(guard: &G, pass: &impl AsyncFn(Duration)) {
     for (rule, steps) in RULES {
         let mut trial = Trial::new(guard, pass, rule);
@@ -29,8 +30,8 @@ pub(crate) async fn check<G: ReplayGuard + ?Sized>(guard: &G, pass: &impl AsyncF
     of_many_claims_at_once_one_is_granted(guard).await;
 }
 
-/// Checks every rule of [`DeadLetterGuard`], as [`check`] does those of [`ReplayGuard`]. The guard must hold no dead letter, and holds
-/// none afterwards.
+/// Checks every rule of [`DeadLetterGuard`], as [`check`] does those of [`ReplayGuard`]. The guard must hold
+/// no dead letter, and holds none afterwards.
 pub(crate) async fn check_dead_letters<G: DeadLetterGuard + ?Sized>(
     guard: &G,
     pass: &impl AsyncFn(Duration),
@@ -61,8 +62,8 @@ pub(crate) async fn check_retention<G: ReplayGuard + ?Sized>(
     trial.take(Release(1, Held)).await;
 }
 
-/// A step of a rule, with its result. Claims are named by the order in which they were granted, from 0; one that was not granted
-/// has a fence that no guard grants.
+/// A step of a rule, with its result. Claims are named by the order in which they were granted, from 0; one
+/// that was not granted has a fence that no guard grants.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// A claim, which is granted with a larger fence than any before it.

@@ -66,7 +66,8 @@ impl Case {
     }
 }
 
-/// Makes a test of each rule: `rules!(tokio::test, suite, case)`, where `suite` is this module and `case` makes a case with a limit.
+/// Makes a test of each rule: `rules!(tokio::test, suite, case)`, where `suite` is this module and `case`
+/// makes a case with a limit.
 macro_rules! rules {
     ($test:meta, $suite:ident, $case:path) => {
         rules! { @ $test, $suite, $case,

@@ -6,8 +6,9 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use shared_inbox::once::{Begun, LeaseStatus, OnceRecord, OnceStore};
 
-/// Checks every rule of [`OnceStore`] but what a crash leaves behind. `lease` is how long the leases of the suite run, `pass` lets
-/// that much time go by, by the store's own clock. Uses keys of its own, and may be run on a store that holds others.
+/// Checks every rule of [`OnceStore`] but what a crash leaves behind. `lease` is how long the leases of the
+/// suite run, `pass` lets that much time go by, by the store's own clock. Uses keys of its own, and may be
+/// run on a store that holds others.
 pub(crate) async fn check<S: OnceStore + ?Sized>(store: &S, lease: Duration, pass: &impl AsyncFn(Duration)) {
     let rules = Rules { store, lease };
     rules.of_many_at_once_one_is_granted().await;

@@ -2,7 +2,6 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
     process::{Child, ChildStdin, Stdio},
 };
 

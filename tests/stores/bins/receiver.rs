@@ -38,7 +38,8 @@ impl FromRef<App> for Receiver {
     }
 }
 
-/// Where effects are counted: a number for each event. With a fence, it only grows for one that is larger than the last.
+/// Where effects are counted: a number for each event. With a fence, it only grows for one that is larger
+/// than the last.
 #[derive(Clone)]
 enum Effects {
     Redis(redis::aio::MultiplexedConnection),

@@ -11,7 +11,8 @@ use shared_inbox_webhooks::replay::{
 
 use crate::support::{granted, one, postgres, redis};
 
-/// A guard that gives up after two seconds, for a store that will be away: a pool tries again for as long as it may.
+/// A guard that gives up after two seconds, for a store that will be away: a pool tries again for as long as
+/// it may.
 async fn impatient(store: &Store) -> PostgresGuard {
     loop {
         if let Ok(postgres) = Postgres::connect(&store.url()).await {

@@ -21,20 +21,20 @@ use tokio::time::sleep;
 use super::process;
 
 /// What stands for a minute: requests that take more than 50 ms are late.
-pub(crate) const MINUTE: Duration = Duration::from_millis(3_000);
-pub(crate) const SPAN: Duration = Duration::from_millis(3_050);
+const MINUTE: Duration = Duration::from_millis(3_000);
+const SPAN: Duration = Duration::from_millis(3_050);
 
 /// A limiter that does not take a busy machine for a store that is away.
-pub(crate) fn builder(store: &Store) -> LimiterBuilder {
+fn builder(store: &Store) -> LimiterBuilder {
     process(store.url(), Duration::from_secs(5)).window(MINUTE)
 }
 
-pub(crate) async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
+async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
     builder(store).limit(limit).declare_unused(None).await.unwrap();
     builder(store).limit(limit).await.unwrap()
 }
 
-pub(crate) async fn take(limiter: &RedisLimiter, priority: Priority, times: usize) {
+async fn take(limiter: &RedisLimiter, priority: Priority, times: usize) {
     let calls = (0..times).map(|_| limiter.acquire(AcquireRequest::new(priority)));
     for (number, permit) in futures_util::future::join_all(calls).await.into_iter().enumerate() {
         permit.unwrap_or_else(|error| panic!("{error} for number {number}")).finished();
@@ -49,7 +49,7 @@ fn wait(result: Result<Permit, LimitError>) -> Duration {
 }
 
 /// As long as it takes.
-pub(crate) fn patient(priority: Priority) -> AcquireRequest {
+fn patient(priority: Priority) -> AcquireRequest {
     AcquireRequest::new(priority).max_wait(Duration::from_secs(20)).max_hold(Duration::ZERO)
 }
 
@@ -144,7 +144,8 @@ async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_r
     wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
-/// Returns how long after the store has gone the limiter sends again, after requests that may be held for so long.
+/// Returns how long after the store has gone the limiter sends again, after requests that may be held for so
+/// long.
 async fn goes_on_after(max_hold: Duration, still_held: bool) -> Duration {
     let mut store = stores::valkey();
     limiter(&store, 120).await;

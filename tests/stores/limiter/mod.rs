@@ -3,7 +3,6 @@
 mod cluster;
 mod decisions;
 mod log;
-mod lost_store;
 mod rules;
 mod store_faults;
 

@@ -1,4 +1,5 @@
-//! What a store can do to those who trust it: lose its memory or a part of it, let its clock step, stand still.
+//! What a store can do to those who trust it: lose its memory or a part of it, let its clock step, stand
+//! still.
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,7 +39,8 @@ async fn try_acquire(limiter: &RedisLimiter) -> Result<Permit, Duration> {
     }
 }
 
-/// A way to the store on which its clock, for the limiter's script, is off by the milliseconds in the key `clock`.
+/// A way to the store on which its clock, for the limiter's script, is off by the milliseconds in the key
+/// `clock`.
 async fn with_clock(store: &Store) -> Proxy {
     let script = include_str!("../../../stores/src/redis/limiter/reserve.lua");
     let stepping = script.replace(

@@ -1,8 +1,8 @@
-//! Many receivers and one store: every event takes effect once, whichever of them it comes to, and whoever is killed or stands
-//! still.
+//! Many receivers and one store: every event takes effect once, whichever of them it comes to, and whoever is
+//! killed or stands still.
 //!
-//! The receivers are processes and the stores are real. A lease is so long that none ends by itself; where one must end, the
-//! test puts the store's times back by as much.
+//! The receivers are processes and the stores are real. A lease is so long that none ends by itself; where
+//! one must end, the test puts the store's times back by as much.
 //!
 //! `FLEET_EVENTS=2000` delivers more events.
 
@@ -96,8 +96,8 @@ fn kills_and_stops(fleet: &Fleet, role: Role, store: &str) -> impl Fn(usize, &mu
     }
 }
 
-/// Whether every event had an effect, and every effect beyond the first is one that a receiver has told of: it took over a
-/// claim whose holder had been killed or had stood still.
+/// Whether every event had an effect, and every effect beyond the first is one that a receiver has told of:
+/// it took over a claim whose holder had been killed or had stood still.
 fn every_second_effect_is_explained(store: &str, effects: &BTreeMap<String, u64>, events: usize) {
     assert_eq!(effects.len(), events);
     let mut second = 0;
@@ -165,7 +165,8 @@ async fn claims_of_a_receiver_that_was_killed_go_to_others_when_their_lease_is_o
     }
 }
 
-/// A receiver stands still beyond its lease while another takes its event; then it wakes up and ends its handler.
+/// A receiver stands still beyond its lease while another takes its event; then it wakes up and ends its
+/// handler.
 async fn overtaken(store: &str) {
     let sleeper = Process::start(Role::Waits, store, LONG_LEASE);
     let heir = Process::start(Role::Claims, store, LONG_LEASE);

@@ -78,7 +78,8 @@ impl Process {
         input.write_all(b"go on\n").expect("it listens");
     }
 
-    /// Lets it stand still. The signal is sent when `kill` returns, and has arrived when every thread says so.
+    /// Lets it stand still. The signal is sent when `kill` returns, and has arrived when every thread says
+    /// so.
     pub(crate) fn stop(&self) {
         self.signal("STOP");
         let begun = Instant::now();

@@ -1,4 +1,5 @@
-//! The service's side: signs events, delivers each of them three times to receivers at random, and disturbs them on the way.
+//! The service's side: signs events, delivers each of them three times to receivers at random, and disturbs
+//! them on the way.
 
 use std::{
     sync::{
@@ -50,7 +51,8 @@ impl Service {
         Some(request.body(body).send().await.ok()?.status().as_u16())
     }
 
-    /// Tries again until it is taken, with any of these receivers. Whatever is not a success is repeated, as the service does.
+    /// Tries again until it is taken, with any of these receivers. Whatever is not a success is repeated, as
+    /// the service does.
     pub(crate) async fn deliver(&self, event: &str, fleet: &Fleet, random: &mut StdRng) {
         const TRIES: usize = 5_000;
         let mut last = None;
@@ -107,8 +109,9 @@ pub(crate) fn name(number: usize) -> String {
     format!("evt_{number}")
 }
 
-/// Delivers every event three times, in random order, to receivers at random. `disturb` is called `DISTURBANCES` times on the
-/// way, by whichever sender has come so far, with the number of the disturbance; the other senders go on meanwhile.
+/// Delivers every event three times, in random order, to receivers at random. `disturb` is called
+/// `DISTURBANCES` times on the way, by whichever sender has come so far, with the number of the disturbance;
+/// the other senders go on meanwhile.
 pub(crate) async fn three_times_each(
     service: &Service,
     fleet: &Fleet,

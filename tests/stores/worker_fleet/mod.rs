@@ -1,7 +1,9 @@
-//! Many processes with one key and one store: never more than the limit in any window, whatever becomes of processes and store.
+//! Many processes with one key and one store: never more than the limit in any window, whatever becomes of
+//! processes and store.
 //!
-//! The processes, the store and the mock are real, and so is their time: it is the one thing here that cannot be moved. So
-//! the service's minute is six seconds, in the mock and in the limiter, and all that follows from it shrinks with it.
+//! The processes, the store and the mock are real, and so is their time: it is the one thing here that cannot
+//! be moved. So the service's minute is six seconds, in the mock and in the limiter, and all that follows
+//! from it shrinks with it.
 
 mod outages;
 mod worker;
@@ -53,7 +55,8 @@ pub(crate) async fn declare_unused(mock: &MockServer, store: &str, minute: Durat
     assert!(limiter.declare_unused(key).await.expect("a store"), "it knew the key");
 }
 
-/// The requests that reached the service, one after the other; none was refused, and there were never too many.
+/// The requests that reached the service, one after the other; none was refused, and there were never too
+/// many.
 pub(crate) async fn within_the_limit(mock: &MockServer, minute: Duration) -> Vec<JournalEntry> {
     let mut requests = mock.control().requests().await;
     requests.sort_by_key(|request| request.at);
@@ -111,8 +114,8 @@ async fn eight_processes_share_the_limit_in_the_oldest_redis_and_use_it_up() {
     a_fleet_uses_what_there_is(stores::redis(), MINUTE).await;
 }
 
-/// Half of the processes have a long way to the store. `FLEET_MINUTE` says what stands for a minute, in milliseconds: the longer, the
-/// less a busy machine disturbs, and the stricter the test.
+/// Half of the processes have a long way to the store. `FLEET_MINUTE` says what stands for a minute, in
+/// milliseconds: the longer, the less a busy machine disturbs, and the stricter the test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_that_are_far_from_the_store_are_not_starved_by_near_ones() {
     let minute = std::env::var("FLEET_MINUTE").ok().and_then(|minute| minute.parse().ok());

@@ -23,8 +23,8 @@ pub(crate) struct WorkerReport {
 }
 
 impl Worker {
-    /// Its calls ask for lists of `number` entries, so that the journal tells workers apart. It makes none before
-    /// [`begin`](Self::begin).
+    /// Its calls ask for lists of `number` entries, so that the journal tells workers apart. It makes none
+    /// before [`begin`](Self::begin).
     pub(crate) fn start(mock: &MockServer, store: &str, minute: Duration, share: u32, number: u32) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_worker"));
         command.env("FLEET_ATTEMPT", ATTEMPT.as_millis().to_string());

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Claim, ClaimStatus, DeadLetter, DeadLetterGuard, Delivery, HandleError, Handled, Handlers, MemoryGuard,
-    OnExhausted, ReplayGuard,
+    Claim, DeadLetter, DeadLetterGuard, Delivery, HandleError, Handled, Handlers, MemoryGuard, OnExhausted,
+    ReplayGuard,
 };
 use shared_inbox_webhooks::{Event, EventKind};
 use tokio::sync::oneshot;

@@ -1,4 +1,5 @@
-//! The task that calls the store for one key, one batch at a time. Questions and reports that arrive meanwhile are sent with the next batch.
+//! The task that calls the store for one key, one batch at a time. Questions and reports that arrive
+//! meanwhile are sent with the next batch.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The rate limit of a key that many processes and machines share: slots are reserved in Redis or Valkey by one script, which
-//! uses the store's clock.
+//! The rate limit of a key that many processes and machines share: slots are reserved in Redis or Valkey by
+//! one script, which uses the store's clock.
 
 mod acquire;
 mod batcher;
@@ -29,25 +29,27 @@ pub(super) const STEP_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest window.
 const MAX_WINDOW: Duration = Duration::from_secs(86_400);
 
-/// Keeps the limit in any 60 seconds for all processes and machines that use the same key and the same store: Redis 6.2 or
-/// newer, or Valkey.
+/// Keeps the limit in any 60 seconds for all processes and machines that use the same key and the same store:
+/// Redis 6.2 or newer, or Valkey.
 ///
 /// Made by [`Redis::limiter`](super::Redis::limiter).
 ///
-/// Slots are reserved as by [`MemoryLimiter`](shared_inbox::rate_limit::MemoryLimiter), first come, first served among all processes,
-/// with one script call each; only bulk calls may need more. A process that dies loses its own slots only.
+/// Slots are reserved as by [`MemoryLimiter`](shared_inbox::rate_limit::MemoryLimiter), first come, first
+/// served among all processes, with one script call each; only bulk calls may need more. A process that dies
+/// loses its own slots only.
 ///
-/// The store keeps one string for each API key, named by its [hash](KeyFingerprint), and for two minutes the number of the last
-/// report of a process that gave a slot back. Clients with different keys can share a
+/// The store keeps one string for each API key, named by its [hash](KeyFingerprint), and for two minutes the
+/// number of the last report of a process that gave a slot back. Clients with different keys can share a
 /// limiter (pass an `Arc`), and so can runtimes.
 ///
 /// # When the store is away
 ///
-/// Slots of the next ten seconds are used. Other calls wait until the store is back. If it stays away until all slots that were
-/// used have stopped counting, this process continues without it, up to its [share](LimiterBuilder::share) in any 60 seconds.
-/// That takes 106 seconds at most, and longer only while a request of this process that may take longer
-/// than half a minute is under way. A store that returns after that counts as full for a minute; so does
-/// one that is empty, new, or has lost state. Both are logged through `tracing`, once.
+/// Slots of the next ten seconds are used. Other calls wait until the store is back. If it stays away until
+/// all slots that were used have stopped counting, this process continues without it, up to its
+/// [share](LimiterBuilder::share) in any 60 seconds. That takes 106 seconds at most, and longer only while a
+/// request of this process that may take longer than half a minute is under way. A store that returns after
+/// that counts as full for a minute; so does one that is empty, new, or has lost state. Both are logged
+/// through `tracing`, once.
 ///
 /// `docs/scaling.md` lists the faults that the limit survives.
 pub struct RedisLimiter {
@@ -116,15 +118,16 @@ impl fmt::Debug for RedisLimiter {
     }
 }
 
-/// Settings of a [`RedisLimiter`]. Awaiting it checks whether the store can do what is needed, and returns the limiter.
+/// Settings of a [`RedisLimiter`]. Awaiting it checks whether the store can do what is needed, and returns
+/// the limiter.
 ///
-/// All processes that share a key must have the same window. While their limits differ, as during a deployment, they send no
-/// more than the largest one allows.
+/// All processes that share a key must have the same window. While their limits differ, as during a
+/// deployment, they send no more than the largest one allows.
 ///
 /// # Errors
 ///
-/// When the limit cannot be kept, or the store refuses what is needed. A store that cannot be reached now is no error: the
-/// limiter then [starts without it](RedisLimiter#when-the-store-is-away), and logs that.
+/// When the limit cannot be kept, or the store refuses what is needed. A store that cannot be reached now is
+/// no error: the limiter then [starts without it](RedisLimiter#when-the-store-is-away), and logs that.
 #[must_use = "it is a limiter once it is awaited"]
 pub struct LimiterBuilder {
     link: Link,
@@ -138,20 +141,22 @@ impl LimiterBuilder {
         Self { link, window: limits::RATE_WINDOW, limit: limits::REQUESTS_PER_MINUTE, share: None }
     }
 
-    /// Sets how many requests all processes together may send in any 60 seconds: 120 by default, at least 2 and at most 1,000.
+    /// Sets how many requests all processes together may send in any 60 seconds: 120 by default, at least 2
+    /// and at most 1,000.
     pub fn limit(mut self, requests: u32) -> Self {
         self.limit = requests;
         self
     }
 
-    /// Sets how many requests this process may send in any 60 seconds while the store is away: a tenth of the limit by default,
-    /// which is right for ten processes. With 0 it sends none before the store is back.
+    /// Sets how many requests this process may send in any 60 seconds while the store is away: a tenth of the
+    /// limit by default, which is right for ten processes. With 0 it sends none before the store is back.
     pub fn share(mut self, requests: u32) -> Self {
         self.share = Some(requests);
         self
     }
 
-    /// Sets the window over which the service counts: 60 seconds by default. For tests against a mock that counts over less.
+    /// Sets the window over which the service counts: 60 seconds by default. For tests against a mock that
+    /// counts over less.
     pub fn window(mut self, window: Duration) -> Self {
         self.window = window.clamp(Duration::from_millis(60), MAX_WINDOW);
         self
@@ -168,11 +173,11 @@ impl LimiterBuilder {
         Ok(RedisLimiter { link: self.link, rules, share, connected_at, keys })
     }
 
-    /// Declares that the key was not used for a minute, so that a store which does not know it need not count as full for its
-    /// first minute. Returns whether the store did not know it.
+    /// Declares that the key was not used for a minute, so that a store which does not know it need not count
+    /// as full for its first minute. Returns whether the store did not know it.
     ///
-    /// For an operator who sets up a store. No program should call this when it starts: it would take a store that has lost
-    /// its state for a new one.
+    /// For an operator who sets up a store. No program should call this when it starts: it would take a store
+    /// that has lost its state for a new one.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
-//! The figures that the script reserves slots by. They divide the limit as `shared_inbox::rate_limit::MemoryLimiter` does: of a
-//! limit of 120, ten places are for read-backs alone, ten for bulk calls, and a hundred for all.
+//! The figures that the script reserves slots by. They divide the limit as
+//! `shared_inbox::rate_limit::MemoryLimiter` does: of a limit of 120, ten places are for read-backs alone,
+//! ten for bulk calls, and a hundred for all.
 
 /// The window and the limit, and the figures derived from them.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +11,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Returns how long after its slot a request may end and still count from the slot. A slot is not used later than this either.
+    /// Returns how long after its slot a request may end and still count from the slot. A slot is not used
+    /// later than this either.
     pub(super) fn slack(self) -> u64 {
         (self.window / 60).max(1)
     }

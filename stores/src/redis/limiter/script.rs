@@ -23,7 +23,8 @@ pub(super) struct Batch<'a> {
     pub(super) seen: i64,
     pub(super) generation: i64,
     pub(super) reports: &'a [Report],
-    /// The number of the first report, and the name under which the store keeps that of the last one it has processed.
+    /// The number of the first report, and the name under which the store keeps that of the last one it has
+    /// processed.
     pub(super) first_report: u64,
     pub(super) reports_name: &'a str,
     pub(super) questions: Vec<(Priority, Duration)>,

@@ -1,12 +1,13 @@
 //! The state of one API key in this process.
 //!
 //! A slot is used by this process's own clock. Three rules keep the limit:
-//! - While calls wait, the store is checked every few seconds. A store that has lost slots counts as full until they no longer
-//!   count, and they are reserved again.
-//! - A slot is used only within ten seconds after the store's last reply (`KeyState::trust`). So whoever loses the store knows when
-//!   the slots of all processes have been used, however far ahead others have reserved since its own last reply.
-//! - A process that loses the store reserves nothing until these slots have stopped counting. Then it sends its share, and reports
-//!   that to the store later.
+//! - While calls wait, the store is checked every few seconds. A store that has lost slots counts as full
+//!   until they no longer count, and they are reserved again.
+//! - A slot is used only within ten seconds after the store's last reply (`KeyState::trust`). So whoever
+//!   loses the store knows when the slots of all processes have been used, however far ahead others have
+//!   reserved since its own last reply.
+//! - A process that loses the store reserves nothing until these slots have stopped counting. Then it sends
+//!   its share, and reports that to the store later.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -139,8 +140,8 @@ impl KeyState {
         Duration::from_millis(2 * self.rules.near()).max(self.link.timeout)
     }
 
-    /// Sends the request with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
-    /// the store can be reached.
+    /// Sends the request with the next batch, and waits until `ends` while it is away. Without a priority, it
+    /// only checks that the store can be reached.
     async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Result<StoreReservation, Refusal> {
         let (tell, told) = oneshot::channel();
         _ = self.messages.send(Message::Question(Question { priority, ends, tell }));
