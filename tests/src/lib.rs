@@ -7,10 +7,13 @@ use std::{
 };
 
 pub mod peers;
+mod polling;
 #[cfg(unix)]
 pub mod proxy;
 #[cfg(unix)]
 pub mod stores;
+
+pub use polling::until;
 
 /// Returns the root of the workspace.
 pub fn root() -> PathBuf {
