@@ -2,13 +2,12 @@
 
 use std::{fs, path::PathBuf};
 
-use regex::Regex;
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::fixture::{
-    Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Older, Person, assert_done, assert_refused,
-    call_gives_up, in_process, is_error, out, params, program, text, until,
+    Answer, ERAS, Fixture, Mails, Older, Person, assert_done, assert_lacks, assert_refused, call_gives_up,
+    in_process, is_error, leaping, out, program, text, until,
 };
 
 /// An audit file in a folder of its own.
@@ -36,11 +35,6 @@ impl AuditFile {
         assert!(text.ends_with('\n') || text.is_empty(), "{text}");
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
-
-    /// The bridge in this process, which writes to it.
-    async fn start(&self, fixture: &Fixture, person: &Person, era: Era, more: &[&str]) -> Client {
-        fixture.start_in_process(person, era, &[&[self.option().as_str()], more].concat()).await
-    }
 }
 
 #[tokio::test]
@@ -51,7 +45,7 @@ async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
         for (says, expected) in
             [(Answer::Yes, "scheduled"), (Answer::No, "failed"), (Answer::CannotBeAsked, "draft")]
         {
-            let client = file.start(&fixture, &Person::who(says), era, &[]).await;
+            let client = fixture.start_in_process(&Person::who(says), era, &[&file.option()]).await;
             client.call("reply", fixture.reply(&format!("{says:?}"))).await;
             let last = file.lines().pop().unwrap();
             assert_eq!((&last["tool"], &last["conversation"]), (&json!("reply"), &json!(id)), "{last}");
@@ -65,7 +59,8 @@ async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
             assert_eq!(last["message"].is_string(), says != Answer::No, "{era:?}: {last}");
             assert!(last["at"].as_str().unwrap().ends_with('Z') && last["client"] == "test", "{last}");
         }
-        let client = file.start(&fixture, &Person::who(Answer::Yes), era, &["--send=allow"]).await;
+        let arguments = ["--send=allow", &file.option()];
+        let client = fixture.start_in_process(&Person::who(Answer::Yes), era, &arguments).await;
         client.call("reply", fixture.reply("Allowed")).await;
         assert_eq!(file.lines().pop().unwrap()["asked"], "setting", "{era:?}");
     }
@@ -73,8 +68,8 @@ async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
 
 #[tokio::test]
 async fn no_words_are_written_down() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let client = file.start(&fixture, &Person::who(Answer::No), Older, &[]).await;
+    let file = AuditFile::new();
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Older, &[&file.option()]).await;
     let id = fixture.conversation.clone();
     client.call("get_conversation", json!({ "id": id })).await;
     client.call("get_conversation", json!({ "id": "xylophone" })).await;
@@ -85,28 +80,23 @@ async fn no_words_are_written_down() {
     _ = client.read("inbox://xylophone").await;
     _ = client.prompt("draft_reply", json!({ "conversation": id, "intent": "xylophone" })).await;
     let written = file.lines();
-    let outcomes: Vec<_> =
-        written.iter().map(|line| ["tool", "outcome"].map(|name| line[name].as_str().unwrap())).collect();
-    assert_eq!(
-        outcomes,
-        [
-            ["get_conversation", "done"],
-            ["get_conversation", "failed"],
-            ["list_conversations", "done"],
-            ["add_note", "intent"],
-            ["add_note", "done"],
-            ["reply", "intent"],
-            ["reply", "draft"],
-            ["resources/read", "done"],
-            ["resources/read", "failed"],
-            ["prompts/get", "done"],
-        ]
-    );
+    let outcome = |line: &Value| format!("{} {}", line["tool"], line["outcome"]).replace('"', "");
+    let expected = [
+        "get_conversation done",
+        "get_conversation failed",
+        "list_conversations done",
+        "add_note intent",
+        "add_note done",
+        "reply intent",
+        "reply draft",
+        "resources/read done",
+        "resources/read failed",
+        "prompts/get done",
+    ];
+    assert_eq!(written.iter().map(outcome).collect::<Vec<_>>(), expected);
     assert_eq!(written[9]["conversation"], json!(id));
     let text = fs::read_to_string(file.path()).unwrap();
-    for word in ["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()] {
-        assert!(!text.contains(word), "{word}: {text}");
-    }
+    assert_lacks(&text, &["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()]);
 }
 
 #[tokio::test]
@@ -138,24 +128,10 @@ async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts_a
 }
 
 #[tokio::test]
-async fn a_cancelled_call_is_written_down() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    let call = client.start(params("reply", fixture.reply("Never"))).await;
-    until(async || person.questions().len() == 1).await;
-    call.cancel(None).await.unwrap();
-    until(async || file.lines().iter().any(|line| line["outcome"] == "cancelled")).await;
-}
-
-#[tokio::test]
 async fn a_change_whose_response_was_lost_is_unknown_and_one_that_was_refused_is_not() {
     for (effect, expected) in [(Effect::status_after(500), "unknown"), (Effect::status(409), "failed")] {
-        let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-        let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
-        let option = file.option();
-        let client =
-            fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[option.as_str()]).await;
+        let file = AuditFile::new();
+        let (fixture, _, client) = leaping(Person::who(Answer::No), Older, &[&file.option()]).await;
         let rule = FaultRule::new(effect).method("POST").always();
         fixture.fault(rule).await;
         let sent = json!({ "messageId": "<1@shop.example>", "reference": "1042", "to": ["kim@customer.example"],
@@ -183,23 +159,6 @@ async fn an_email_that_cannot_be_written_down_is_not_sent() {
 }
 
 #[tokio::test]
-async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let person = Person::who_takes_time(Answer::Yes);
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    let call = |summary: &str| json!({ "id": fixture.conversation, "body": "Once", "summary": summary, "send": true });
-    let answers = async {
-        until(async || person.clock.waiting() == 7).await;
-        person.answers.add_permits(1);
-    };
-    tokio::join!(client.call("reply", call("a")), client.call("reply", call("b")), answers);
-    until(async || file.lines().len() == 3).await;
-    for outcome in ["intent", "repeat", "scheduled"] {
-        assert!(file.lines().iter().any(|line| line["outcome"] == outcome), "{outcome}: {:?}", file.lines());
-    }
-}
-
-#[tokio::test]
 async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
     let (file, fixture) = (AuditFile::new(), Fixture::new().await);
     for calls in 1..=2 {
@@ -215,32 +174,4 @@ async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
     let output = program().args(["--audit", "/no/such/folder/audit"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(out(&output).1.contains("--audit: /no/such/folder/audit"), "{}", out(&output).1);
-}
-
-#[tokio::test]
-async fn the_readme_shows_the_two_lines_of_an_email_as_they_are_written() {
-    let (file, fixture) = (AuditFile::new(), Fixture::new().await);
-    let mut person = Person::who(Answer::Yes);
-    person.client = "claude-ai";
-    let client = file.start(&fixture, &person, Older, &[]).await;
-    client.call("reply", fixture.reply("Hello Kim")).await;
-    let written = fs::read_to_string(file.path()).unwrap().replace('\n', "");
-    let readme = include_str!("../../README.md").lines().skip_while(|line| !line.starts_with("    {\"at\""));
-    let shown: String = readme.take_while(|line| line.starts_with("    ")).map(str::trim).collect();
-    let of_one_run = Regex::new(r#""(at|call|conversation|message)":"[^"]+""#).unwrap();
-    let lasting = |lines: &str| of_one_run.replace_all(lines, "$1").into_owned();
-    assert_eq!(lasting(&shown), lasting(&written));
-}
-
-#[test]
-fn the_readme_has_every_outcome() {
-    let source = include_str!("../../src/audit.rs");
-    let names = source.split("fn name(self)").nth(1).and_then(|rest| rest.split("\n    }\n").next()).unwrap();
-    let names: Vec<_> = names.split('"').skip(1).step_by(2).collect();
-    assert!(names.len() > 10 && names.contains(&"cut off"), "{names:?}");
-    let readme = include_str!("../../README.md");
-    let table = readme.split("| `outcome` | the call |").nth(1).and_then(|rest| rest.split("\n\n").next());
-    for name in names {
-        assert!(table.is_some_and(|table| table.contains(&format!("`{name}`"))), "{name}");
-    }
 }

@@ -13,8 +13,8 @@ use super::{
     window::{Window, http},
 };
 
-/// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and then does what
-/// `then` says, in the shell.
+/// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and
+/// then does what `then` says, in the shell.
 pub(crate) fn opener(folder: &Path, then: &str) -> PathBuf {
     let seen = folder.join("opened");
     let script = format!(
@@ -54,18 +54,11 @@ pub(crate) fn address_and_secret(file: &str) -> (String, String) {
 impl Window {
     /// Does what a browser does with the private file.
     pub(crate) async fn from_file(file: &str) -> Result<Self, StatusCode> {
-        let mut window = Self::enter(file, "null").await?;
-        window.load().await;
-        Ok(window)
-    }
-
-    /// Brings the secret of the private file from this origin. The question has not been shown by then.
-    pub(crate) async fn enter(file: &str, origin: &str) -> Result<Self, StatusCode> {
         let (address, secret) = address_and_secret(file);
         let request = http()
             .post(&address)
             .header("content-type", "application/x-www-form-urlencoded")
-            .header("origin", origin)
+            .header("origin", "null")
             .header("sec-fetch-site", "cross-site")
             .body(format!("secret={secret}"));
         let response = request.send().await.unwrap();
@@ -75,6 +68,8 @@ impl Window {
         let headers = response.headers().clone();
         let page = response.text().await.unwrap();
         let path = page.split("url=").nth(1).unwrap().split('"').next().unwrap();
-        Ok(Self::new(format!("{}{path}", address.trim_end_matches("/open")), headers))
+        let mut window = Self::new(format!("{}{path}", address.trim_end_matches("/open")), headers);
+        window.load().await;
+        Ok(window)
     }
 }

@@ -1,11 +1,12 @@
 //! Tools, filters and the budget, resources, prompts and completions.
 
-use rmcp::model::{CompleteRequestParams, CompletionContext, Reference};
-use serde_json::json;
+use rmcp::model::{CallToolResult, CompleteRequestParams, CompletionContext, Reference};
+use serde_json::{Value, json};
 use shared_inbox_mock::{InboundMail, world::NewUser};
 
 use crate::fixture::{
-    Answer, ERAS, Fixture, Newer, Older, Person, assert_done, assert_refused, is_error, structured, text,
+    Answer, ERAS, Fixture, Newer, Older, Person, assert_done, assert_lacks, assert_refused, assert_says,
+    in_process, is_error, structured, text,
 };
 
 #[tokio::test]
@@ -25,34 +26,46 @@ async fn filters_take_tools_away_from_the_list_and_from_calls() {
 }
 
 #[tokio::test]
-async fn a_long_result_is_cut_and_the_rest_can_be_had() {
-    let fixture = Fixture::new().await;
-    for i in 0..20 {
-        let text = format!("{i} {}", "y".repeat(900));
+async fn a_long_conversation_keeps_its_latest_items_and_its_notes_lead_through_the_rest() {
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Newer, &["--max-chars=6000"]).await;
+    for i in 1..=20 {
+        let text = format!("mail number {i} {}", "y".repeat(900));
         let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", text);
         mail.conversation_id = Some(fixture.conversation.clone());
         fixture.mock.control().inbound(mail).await.unwrap();
     }
-    let client = fixture.start_program(&Person::who(Answer::No), Newer, &["--max-chars", "6000"]).await;
-    let get = async |items| {
+    let get = async |items: Value| {
         client.call("get_conversation", json!({ "id": fixture.conversation, "items": items })).await
     };
-    let result = get(json!(null)).await;
-    assert!(text(&result).chars().count() <= 6_000);
-    assert!(structured(&result).to_string().chars().count() <= 6_000);
-    let note = structured(&result)["note"].as_str().unwrap();
-    let items = note.split("items \"").nth(1).unwrap().split('"').next().unwrap();
-    let rest = get(json!(items)).await;
-    let first = &structured(&rest)["timeline"][0]["text"];
-    let uri = format!("inbox://conversations/{}/items/{items}", fixture.conversation);
-    for form in [text(&rest), first.as_str().unwrap(), &client.read(&uri).await.unwrap()] {
-        assert!(form.contains("Where is my order?"), "{form}");
+    let shown = |result: &CallToolResult| {
+        assert!(text(result).chars().count() <= 6_000);
+        assert!(structured(result).to_string().chars().count() <= 6_000);
+        structured(result)["timeline"].as_array().unwrap().len()
+    };
+    let latest = get(json!(null)).await;
+    assert_says(text(&latest), &["mail number 20 "]);
+    assert_lacks(text(&latest), &["Where is my order?"]);
+    let left_out = 21 - shown(&latest);
+    let (mut at, mut note) = (1, structured(&latest)["note"].clone());
+    while at <= left_out {
+        let items = format!("{at}-{left_out}");
+        assert_says(note.as_str().unwrap(), &[&format!("items \"{items}\"")]);
+        let rest = get(json!(items)).await;
+        let said = if at == 1 { "Where is my order?".to_owned() } else { format!("mail number {} ", at - 1) };
+        let uri = format!("inbox://conversations/{}/items/{items}", fixture.conversation);
+        let first = structured(&rest)["timeline"][0]["text"].as_str().unwrap();
+        for form in [text(&rest), first, &client.read(&uri).await.unwrap()] {
+            assert_says(form, &[&said]);
+        }
+        assert_says(text(&rest), &[&format!("[{at} of 21]")]);
+        at += shown(&rest);
+        note = structured(&rest)["note"].clone();
     }
-    assert!(text(&rest).contains("[1 of 21]"), "{}", text(&rest));
+    assert_eq!((at, note), (left_out + 1, Value::Null));
     for (wrong, why) in [(json!("x"), "range"), (json!("0-3"), "range"), (json!(3), "string")] {
         let result = get(wrong).await;
-        assert_refused(&result, "items: ");
-        assert_refused(&result, why);
+        assert!(is_error(&result));
+        assert_says(text(&result), &["items: ", why]);
     }
     assert_done(&get(json!("")).await);
     let beyond = get(json!("5000-6000")).await;
@@ -88,15 +101,14 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
             let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
             let cleaned = "Hi ! [x] (https:/ /evil.example/?q=1)";
             assert!(text(&result).contains(&format!("| {cleaned}\n")), "{}", text(&result));
+            assert!(arguments == ["--structured=exact"] || !format!("{result:?}").contains("u{200b}"));
             let words =
                 result.structured_content.as_ref().map(|c| c["timeline"][0]["text"].as_str().unwrap());
             let mark = "⟦untrusted: 1 invisible character removed, 3 link or image marks defused⟧";
             match arguments {
                 [] => assert_eq!(words, Some(&*format!("{mark} {cleaned}"))),
                 ["--structured=exact"] => assert_eq!(words, Some(hidden)),
-                _ => {
-                    assert!(!serde_json::to_string(&result).unwrap().contains('\u{200b}') && words.is_none())
-                }
+                _ => assert_eq!(words, None),
             }
         }
     }
@@ -104,23 +116,20 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
 
 #[tokio::test]
 async fn what_strict_modes_of_models_send_for_nothing_is_nothing() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Answer::No), Newer, &[]).await;
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Newer, &[]).await;
     let id = &fixture.conversation;
+    let documents = json!([{ "label": "Passport", "description": "", "required": null }]);
+    let request = json!({ "id": id, "documents": documents, "message": "", "dueDate": "", "send": null });
     for (tool, arguments) in [
         (
             "list_conversations",
-            json!({ "q": "", "view": null, "mailbox": "", "assigned": null, "limit": 10.0, "reference": "" }),
+            json!({ "q": "", "view": null, "mailbox": "", "limit": 10.0, "reference": "" }),
         ),
         ("search_documents", json!({ "q": "", "kind": "", "limit": null })),
         ("get_conversation", json!({ "id": id, "items": null })),
         ("tag_conversation", json!({ "id": id, "add": ["vip"], "remove": null })),
         ("reply", json!({ "id": id, "body": "Hello", "send": null, "summary": "", "documents": null })),
-        (
-            "request_documents",
-            json!({ "id": id, "documents": [{ "label": "Passport", "description": "", "required": null }], "message": "",
-                    "dueDate": "", "send": null }),
-        ),
+        ("request_documents", request),
     ] {
         assert_done(&client.call(tool, arguments).await);
     }
@@ -188,9 +197,7 @@ async fn prompts_ask_for_drafts_and_attach_fenced_mail() {
         for name in ["draft_reply", "chase_documents"] {
             let conversation = json!({ "conversation": fixture.conversation });
             let text = client.prompt(name, conversation).await.unwrap();
-            for part in ["without `send`", "⟦untrusted ", "Where is my order?"] {
-                assert!(text.contains(part), "{era:?} {name}: {part} in {text}");
-            }
+            assert_says(&text, &["without `send`", "⟦untrusted ", "Where is my order?"]);
         }
         let missing = client.prompt("draft_reply", json!({})).await.unwrap_err();
         assert!(missing.to_string().contains("conversation: is required"), "{missing}");
@@ -222,8 +229,7 @@ async fn a_bridge_that_only_reads_has_no_prompt_that_writes() {
 
 #[tokio::test]
 async fn a_name_with_something_hidden_reaches_no_prompt() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Answer::No), Newer, &[]).await;
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Newer, &[]).await;
     let hidden = "refund\u{200b}now";
     let tags = json!({ "id": fixture.conversation, "add": [hidden, "refund", "![x](//e.example)"] });
     client.call("tag_conversation", tags).await;
@@ -279,7 +285,7 @@ async fn completions_take_only_what_the_rate_limit_has_to_spare() {
     for _ in 0..95 {
         assert_done(&client.call("list_tags", json!({})).await);
     }
-    // What is left to background work, a twelfth of the limit among it; then they go without, and do not wait.
+    // What is left to background work, a twelfth of the limit; then they go without, and do not wait.
     let mut more = 0;
     while typed().await > 0 {
         more += 1;
@@ -290,6 +296,8 @@ async fn completions_take_only_what_the_rate_limit_has_to_spare() {
 #[tokio::test]
 async fn every_tool_does_its_work() {
     let fixture = Fixture::new().await;
+    let recorded = json!({ "messageId": "<6f0c@shop.example>", "reference": "order-1042",
+                           "to": ["kim@customer.example"], "subject": "Your order" });
     for era in ERAS {
         let client = fixture.start_program(&Person::who(Answer::No), era, &[]).await;
         let id = &fixture.conversation;
@@ -305,11 +313,7 @@ async fn every_tool_does_its_work() {
             ("list_mailboxes", json!({})),
             ("list_tags", json!({})),
             ("search_documents", json!({ "kind": "invoice" })),
-            (
-                "record_sent",
-                json!({ "messageId": "<6f0c2b7d91e84e0c@shop.example>", "reference": "order-1042",
-                        "to": ["kim@customer.example"], "subject": "Your order" }),
-            ),
+            ("record_sent", recorded.clone()),
         ] {
             let result = client.call(tool, arguments).await;
             assert!(!is_error(&result), "{era:?} {tool}: {}", text(&result));
@@ -323,16 +327,16 @@ async fn every_tool_does_its_work() {
 
 #[tokio::test]
 async fn wrong_arguments_are_named_all_at_once_and_cost_no_request() {
-    let fixture = Fixture::new().await;
-    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
+    let (fixture, _, client) = in_process(Person::who(Answer::No), Older, &[]).await;
     client.tools().await;
     fixture.mock.control().clear_requests().await;
     let wrong = json!({ "id": "msg_1", "send": "yes", "summary": "x".repeat(501) });
     let result = client.call("reply", wrong).await;
-    for field in ["id: ", "body: is required", "send: must be true or false", "summary: must be at most 500"]
-    {
-        assert_refused(&result, field);
-    }
+    assert!(is_error(&result));
+    assert_says(
+        text(&result),
+        &["id: ", "body: is required", "send: must be true or false", "summary: must be at most 500"],
+    );
     let unknown = client.service.call_tool(crate::fixture::params("no_such_tool", json!({}))).await;
     assert!(unknown.unwrap_err().to_string().contains("-32602"));
     assert_eq!(fixture.mock.control().requests().await.len(), 0);

@@ -7,8 +7,8 @@ use shared_inbox::create::Verification;
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::fixture::{
-    Answer, Client, ERAS, Fixture, Mails, Older, Person, creates, in_process, is_error, params, structured,
-    text, until,
+    Answer, Client, ERAS, Fixture, Mails, Older, Person, creates, in_process, is_error, leaping, params,
+    structured, text, until,
 };
 
 #[tokio::test]
@@ -17,7 +17,6 @@ async fn the_same_create_again_gives_the_first_result_and_says_so() {
         let (fixture, person, client) = in_process(Person::who(Answer::Yes), era, &[]).await;
         let note = json!({ "id": fixture.conversation, "body": "Refund is approved" });
         for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("On its way"))] {
-            println!("{era:?}, {tool}");
             let first = client.call(tool, arguments.clone()).await;
             let again = client.call(tool, arguments).await;
             assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
@@ -63,8 +62,7 @@ async fn a_draft_made_for_want_of_consent_is_made_once_too() {
 #[tokio::test]
 async fn a_lost_response_makes_neither_a_second_note_nor_a_second_email() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
-        let client = fixture.start_without_waits(&Person::who(Answer::Yes), era).await;
+        let (fixture, _, client) = leaping(Person::who(Answer::Yes), era, &[]).await;
         let note = json!({ "id": fixture.conversation, "body": "Once" });
         for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("Once"))] {
             fixture.fault(creates(Effect::drop_after())).await;
@@ -96,12 +94,14 @@ async fn give_up(person: &Person, client: &Client) {
 }
 
 #[tokio::test]
-async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
-    let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
-    let note = cancelled_note(&fixture, &client, Effect::delay(Duration::ZERO)).await;
-    let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
-    assert!(text(&again).contains("repeats a call"), "{}", text(&again));
-    assert_eq!(fixture.notes().await, ["Once"]);
+async fn a_repeat_of_a_cancelled_call_makes_nothing_new_if_that_took_effect_and_is_made_if_it_did_not() {
+    for (effect, is_repeat) in [(Effect::delay(Duration::ZERO), true), (Effect::drop_before(), false)] {
+        let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
+        let note = cancelled_note(&fixture, &client, effect).await;
+        let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
+        assert!(!is_error(&again) && text(&again).contains("repeats") == is_repeat, "{}", text(&again));
+        assert_eq!(fixture.notes().await, ["Once"]);
+    }
 }
 
 #[tokio::test]
@@ -122,14 +122,5 @@ async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
     };
     let (again, ()) = tokio::join!(client.call("add_note", note), late);
     assert!(text(&again).contains("repeats a call"), "{}", text(&again));
-    assert_eq!(fixture.notes().await, ["Once"]);
-}
-
-#[tokio::test]
-async fn a_repeat_of_a_cancelled_call_without_effect_is_made_when_it_would_have_shown() {
-    let (fixture, person, client) = in_process(Person::who(Answer::No), Older, &[]).await;
-    let note = cancelled_note(&fixture, &client, Effect::drop_before()).await;
-    let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
-    assert!(!is_error(&again) && !text(&again).contains("repeats"), "{}", text(&again));
     assert_eq!(fixture.notes().await, ["Once"]);
 }

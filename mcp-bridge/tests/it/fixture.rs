@@ -1,4 +1,4 @@
-//! Shared by the tests of the running bridge: a mock with one email in it, a person at a client, and the program.
+//! Shared by the tests of the bridge: a mock with one email in it, a person at a client, and the program.
 
 use std::{
     path::{Path, PathBuf},
@@ -134,18 +134,18 @@ impl Clock for LeapingClock {
 pub(crate) struct Person {
     /// The name of the client.
     pub(crate) client: &'static str,
-    says: Answer,
+    pub(crate) says: Answer,
     /// How the client can ask.
-    modes: Value,
+    pub(crate) modes: Value,
     /// How long they think before they answer.
-    thinks: Duration,
+    pub(crate) thinks: Duration,
     /// The clock of the bridge in the same process.
     pub(crate) clock: Arc<ManualClock>,
     /// The questions that were taken back.
     pub(crate) withdrawn: Arc<AtomicUsize>,
     /// How many questions they may answer now.
     pub(crate) answers: Arc<Semaphore>,
-    asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) progress: Arc<AtomicUsize>,
     pub(crate) progress_messages: Arc<Mutex<Vec<String>>>,
     pub(crate) tools_changed: Arc<AtomicUsize>,
@@ -168,19 +168,9 @@ impl Person {
         }
     }
 
-    /// A client that answers by itself.
-    pub(crate) fn who_is_not_there(says: Answer) -> Self {
-        Self { thinks: Duration::from_millis(900), ..Self::who(says) }
-    }
-
     /// Someone whose client can only show links.
     pub(crate) fn who_follows_links(says: Answer) -> Self {
         Self { modes: json!({ "url": {} }), ..Self::who(says) }
-    }
-
-    /// Someone whose client says that it can ask in these modes.
-    pub(crate) fn who_can_be_asked_by(modes: Value) -> Self {
-        Self { modes, ..Self::who(Answer::No) }
     }
 
     /// Someone who answers only as often as the test adds permits to `answers`.
@@ -312,13 +302,6 @@ impl Fixture {
         connect(command, person, era).await
     }
 
-    /// The program with the key in this file.
-    pub(crate) async fn start_with_key_file(&self, file: &Path, person: &Person, era: Era) -> Client {
-        let mut command = self.program();
-        command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
-        connect(command, person, era).await
-    }
-
     /// The arguments of a reply that is to be sent.
     pub(crate) fn reply(&self, body: &str) -> Value {
         json!({ "id": self.conversation, "body": body, "send": true })
@@ -331,17 +314,11 @@ impl Fixture {
         connect(command, person, era).await
     }
 
-    /// The bridge in this process with these arguments, by the person's clock, over a client that gives a create no time
-    /// to show.
+    /// The bridge in this process with these arguments, by the person's clock, over a client that gives a
+    /// create no time to show.
     pub(crate) async fn start_in_process(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
         let client = self.client().visibility_timeout(Duration::ZERO).build().unwrap();
         self.start_over(Some(client), person, era, arguments).await
-    }
-
-    /// The same for one create after the other: the client does not wait before it looks again.
-    pub(crate) async fn start_without_waits(&self, person: &Person, era: Era) -> Client {
-        let client = self.client().visibility_timeout(Duration::ZERO).clock(LeapingClock::new());
-        self.start_over(Some(client.build().unwrap()), person, era, &[]).await
     }
 
     /// A client of the service, to be built.
@@ -408,6 +385,14 @@ impl Fixture {
 pub(crate) async fn in_process(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
     let fixture = Fixture::new().await;
     let client = fixture.start_in_process(&person, era, arguments).await;
+    (fixture, person, client)
+}
+
+/// The same over a client that waits by moving its own hands.
+pub(crate) async fn leaping(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
+    let fixture = Fixture::new().await;
+    let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
+    let client = fixture.start_over(Some(service), &person, era, arguments).await;
     (fixture, person, client)
 }
 
@@ -544,12 +529,6 @@ impl Client {
         program.wait().await.unwrap();
     }
 
-    /// The process of the program.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn pid(&self) -> u32 {
-        self._program.as_ref().and_then(Child::id).expect("a program of its own")
-    }
-
     /// The text of a resource.
     pub(crate) async fn read(&self, uri: &str) -> Result<String, ServiceError> {
         let mut read = self.service.read_resource(ReadResourceRequestParams::new(uri)).await?;
@@ -585,6 +564,11 @@ pub(crate) async fn run(command: &mut Command, input: &str) -> (Option<i32>, Str
     let output = child.wait_with_output().await.unwrap();
     let (stdout, stderr) = out(&output);
     (output.status.code(), stdout + &stderr)
+}
+
+/// The answer of a client whose person ticked the box.
+pub(crate) fn yes() -> Value {
+    json!({ "action": "accept", "content": { "send": true } })
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {
@@ -623,13 +607,21 @@ pub(crate) fn assert_refused(result: &CallToolResult, why: &str) {
     assert!(is_error(result) && text(result).contains(why), "{why} in {}", text(result));
 }
 
+#[track_caller]
+pub(crate) fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[track_caller]
+pub(crate) fn assert_lacks(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(!text.contains(part), "{part} in {text}");
+    }
+}
+
 /// Waits until it is so, and fails when it does not become so.
-pub(crate) async fn until(so: impl AsyncFn() -> bool) {
-    let looking = async {
-        let mut looks = tokio::time::interval(Duration::from_millis(5));
-        while !so().await {
-            looks.tick().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), looking).await.expect("it does not become so");
+pub(crate) async fn until(so: impl AsyncFnMut() -> bool) {
+    shared_inbox_tests::until("what the bridge is to do next", so).await;
 }

@@ -1,6 +1,6 @@
 //! A key that is replaced in its file while the bridge runs.
 
-use std::{fs, sync::atomic::Ordering};
+use std::{fs, path::PathBuf, sync::atomic::Ordering};
 
 use serde_json::json;
 use shared_inbox::Scope;
@@ -16,17 +16,24 @@ async fn key(fixture: &Fixture, scopes: &[Scope]) -> (String, String) {
     (made.key, made.agent_id.to_string())
 }
 
+/// A mock, a folder with a key of it in a file, and the key's agent.
+async fn with_key_file() -> (Fixture, tempfile::TempDir, PathBuf, String) {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let file = folder.path().join("key");
+    let (first, agent) = key(&fixture, &ALL).await;
+    fs::write(&file, first).unwrap();
+    (fixture, folder, file, agent)
+}
+
 const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
 
 #[tokio::test]
 async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of_other_tools() {
-    let fixture = Fixture::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("key");
-    let (first, agent) = key(&fixture, &ALL).await;
-    fs::write(&file, first).unwrap();
+    let (fixture, _folder, file, agent) = with_key_file().await;
     let person = Person::who(Answer::No);
-    let client = fixture.start_with_key_file(&file, &person, Older).await;
+    let mut command = fixture.program();
+    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
+    let client = connect(command, &person, Older).await;
     assert_eq!(client.tools().await.len(), 12);
     assert_done(&client.call("list_tags", json!({})).await);
 
@@ -54,12 +61,7 @@ async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of
 #[tokio::test]
 async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() {
     for era in [Older, Newer] {
-        println!("{era:?}");
-        let fixture = Fixture::new().await;
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("key");
-        let (first, agent) = key(&fixture, &ALL).await;
-        fs::write(&file, first).unwrap();
+        let (fixture, _folder, file, agent) = with_key_file().await;
         let person = Person::who_takes_time(Answer::Yes);
         let arguments =
             [format!("--base-url={}", fixture.mock.base_url()), format!("--api-key-file={}", file.display())];
@@ -79,11 +81,7 @@ async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() 
 
 #[tokio::test]
 async fn a_bridge_that_remembers_sends_nothing_without_a_record_after_its_key_was_replaced() {
-    let fixture = Fixture::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("key");
-    let (first, agent) = key(&fixture, &ALL).await;
-    fs::write(&file, first).unwrap();
+    let (fixture, folder, file, agent) = with_key_file().await;
     let mut command = fixture.program();
     command.env("XDG_STATE_HOME", folder.path()).env_remove("SHARED_INBOX_API_KEY");
     command.arg("--send=allow").arg("--api-key-file").arg(&file);

@@ -7,7 +7,9 @@ use serde_json::json;
 use shared_inbox_mcp::settings::{KeySource, ServiceAccess, delete_key, store_key, stored_key};
 use tokio::process::Command;
 
-use crate::fixture::{Answer, Client, Fixture, Older, Person, assert_done, assert_refused, run};
+use crate::fixture::{
+    Answer, Client, Fixture, Older, Person, assert_done, assert_refused, assert_says, is_error, run, text,
+};
 
 /// Puts keyring's own store in memory in the place of the system's, for the bridges of this process.
 fn use_mock_store() {
@@ -33,11 +35,8 @@ async fn a_stored_key_works_and_one_that_is_replaced_works_in_the_next_call() {
     let client = start(&fixture).await;
     assert_refused(&client.call("list_tags", json!({})).await, "key set");
 
-    let made = fixture
-        .mock
-        .control()
-        .create_key(shared_inbox_mock::NewKey::live("Bridge", vec![shared_inbox::Scope::Read]));
-    let made = made.await.unwrap();
+    let reading = shared_inbox_mock::NewKey::live("Bridge", vec![shared_inbox::Scope::Read]);
+    let made = fixture.mock.control().create_key(reading).await.unwrap();
     store_key(fixture.mock.base_url(), &made.key).unwrap();
     assert_done(&client.call("list_tags", json!({})).await);
 
@@ -79,9 +78,8 @@ async fn a_store_that_stays_locked_is_named_and_so_is_the_file_and_the_key_is_no
         let entry = Entry::new("shared-inbox-mcp", fixture.mock.base_url()).unwrap();
         entry.as_any().downcast_ref::<mock::Cred>().unwrap().set_error(error);
         let refused = client.call("list_tags", json!({})).await;
-        for said in ["key store cannot be used", "--api-key-file"] {
-            assert_refused(&refused, said);
-        }
+        assert!(is_error(&refused));
+        assert_says(text(&refused), &["key store cannot be used", "--api-key-file"]);
         assert!(!format!("{refused:?}").contains(fixture.mock.live_key()));
     }
     assert_done(&client.call("list_tags", json!({})).await);
@@ -99,19 +97,15 @@ fn without_store(fixture: &Fixture) -> Command {
 #[cfg(target_os = "linux")]
 async fn where_there_is_no_store_the_error_says_so_and_names_the_file() {
     let fixture = Fixture::new().await;
-    for action in ["set", "show", "delete"] {
-        let (status, said) =
-            run(without_store(&fixture).args(["key", action]), fixture.mock.live_key()).await;
-        assert_eq!(status, Some(2), "{action}: {said}");
-        assert!(
-            said.contains("key store cannot be used") && said.contains("--api-key-file"),
-            "{action}: {said}"
-        );
-        assert!(!said.contains(fixture.mock.live_key()), "{action}: the key is repeated");
+    let key = fixture.mock.live_key();
+    for (command, code) in
+        [(&["key", "set"][..], 2), (&["key", "show"], 2), (&["key", "delete"], 2), (&["doctor"], 1)]
+    {
+        let (status, said) = run(without_store(&fixture).args(command), key).await;
+        assert_eq!(status, Some(code), "{command:?}: {said}");
+        assert_says(&said, &["key store cannot be used", "--api-key-file"]);
+        assert!(!said.contains(key), "{command:?}: the key is repeated");
     }
-    let (status, said) = run(without_store(&fixture).arg("doctor"), "").await;
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("key store cannot be used") && said.contains("--api-key-file"), "{said}");
     let (status, said) = run(without_store(&fixture).args(["config", "cursor"]), "").await;
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("<your API key"), "settings with a place for the key: {said}");
@@ -127,19 +121,21 @@ async fn doctor_says_where_the_key_came_from_and_a_flag_goes_before_a_variable_w
     let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     let file = folder.path().join("key");
     std::fs::write(&file, fixture.mock.live_key()).unwrap();
-    let doctor = async |change: fn(&mut Command, &std::path::Path)| {
-        let mut command = fixture.program();
-        change(&mut command, &file);
-        run(command.arg("doctor"), "").await.1
-    };
     let named = format!("key: it comes from the file {}", file.display());
-    let flag = doctor(|command, file| _ = command.arg("--api-key-file").arg(file)).await;
-    assert!(flag.contains(&named), "{flag}");
-    let both = doctor(|command, file| _ = command.env("SHARED_INBOX_API_KEY_FILE", file)).await;
-    assert!(both.contains("key: it comes from the variable SHARED_INBOX_API_KEY"), "{both}");
-    let alone = doctor(|command, file| {
-        command.env("SHARED_INBOX_API_KEY_FILE", file).env_remove("SHARED_INBOX_API_KEY");
-    });
-    let alone = alone.await;
-    assert!(alone.contains(&named), "{alone}");
+    for (is_flag, has_key, expected) in [
+        (true, true, &*named),
+        (false, true, "key: it comes from the variable SHARED_INBOX_API_KEY"),
+        (false, false, &named),
+    ] {
+        let mut command = fixture.program();
+        if is_flag {
+            command.arg("--api-key-file").arg(&file);
+        } else {
+            command.env("SHARED_INBOX_API_KEY_FILE", &file);
+        }
+        if !has_key {
+            command.env_remove("SHARED_INBOX_API_KEY");
+        }
+        assert_says(&run(command.arg("doctor"), "").await.1, &[expected]);
+    }
 }

@@ -3,49 +3,39 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::json;
-use shared_inbox_mock::{Effect, FaultRule};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
 use crate::{
-    fixture::{Answer, Fixture, LeapingClock, Older, Person, assert_done, assert_refused, params, until},
+    fixture::{
+        Answer, Fixture, Older, Person, assert_done, assert_lacks, assert_refused, assert_says, leaping,
+        params, until,
+    },
     wire::{Raw, greeted, slow, under_way},
 };
 
 #[tokio::test]
-async fn a_closed_stdin_ends_the_program_at_once_even_in_the_middle_of_a_call() {
+async fn a_closed_stdin_ends_the_program_at_once_even_in_the_middle_of_a_call_and_with_a_full_queue() {
     let fixture = Fixture::new().await;
     let mut before_hello = Raw::start(&fixture, &[]);
     before_hello.line(b"").await;
     assert_eq!(before_hello.hang_up().await.0, Some(0));
 
     slow(&fixture, "/tags").await;
-    for is_busy in [false, true] {
+    // None, one, and as many as run and wait, and what a pipe holds behind them.
+    for calls in [0, 1, if cfg!(unix) { 800 } else { 1 }] {
         let mut raw = Raw::start(&fixture, &[]);
         raw.greet().await;
-        if is_busy {
-            raw.call(2, "list_tags", json!({})).await;
+        for id in 2..2 + calls {
+            raw.call(id, "list_tags", json!({})).await;
+        }
+        if calls > 0 {
             under_way(&fixture.mock).await;
         }
-        assert_eq!(raw.hang_up().await.0, Some(0), "busy: {is_busy}");
+        assert_eq!(raw.hang_up().await.0, Some(0), "{calls} calls");
     }
-}
-
-#[tokio::test]
-#[cfg(unix)]
-async fn a_closed_stdin_ends_the_program_although_its_queue_is_full() {
-    let fixture = Fixture::new().await;
-    slow(&fixture, "/tags").await;
-    let mut raw = Raw::start(&fixture, &[]);
-    raw.greet().await;
-    // As many as run and wait, and what a pipe holds behind them.
-    for id in 2..802 {
-        raw.call(id, "list_tags", json!({})).await;
-    }
-    under_way(&fixture.mock).await;
-    assert_eq!(raw.hang_up().await.0, Some(0));
 }
 
 /// Sends requests that are refused, whose answers are more than a pipe holds.
@@ -58,7 +48,7 @@ async fn refuse(raw: &mut Raw, requests: usize) {
 
 #[tokio::test]
 async fn a_closed_stdin_ends_the_program_although_nobody_reads_its_refusals_and_whoever_reads_gets_all() {
-    for is_read in [false, true] {
+    for is_read in [cfg!(not(target_os = "linux")), true] {
         let (_fixture, mut raw) = greeted().await;
         refuse(&mut raw, 18).await;
         let Raw { mut child, stdin, mut stdout } = raw;
@@ -109,10 +99,8 @@ async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
 
 #[tokio::test]
 async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
-    let fixture = Fixture::new().await;
+    let (fixture, _, client) = leaping(Person::who(Answer::No), Older, &[]).await;
     slow(&fixture, "/conversations/*/status").await;
-    let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
-    let client = fixture.start_over(Some(service), &Person::who(Answer::No), Older, &[]).await;
     assert_done(&client.call("list_tags", json!({})).await);
     let note = json!({ "id": fixture.conversation, "body": "Before" });
     assert_done(&client.call("add_note", note).await);
@@ -127,17 +115,7 @@ async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
     assert!(client.tools().await.len() > 5, "the bridge is still there");
 }
 
-#[tokio::test]
-async fn a_broken_answer_is_explained_and_the_next_call_works() {
-    let fixture = Fixture::new().await;
-    let broken = FaultRule::new(Effect::body("<html>".to_owned())).path("/tags").times(1);
-    fixture.fault(broken).await;
-    let client = fixture.start_program(&Person::who(Answer::No), Older, &[]).await;
-    assert_refused(&client.call("list_tags", json!({})).await, "not the JSON");
-    assert_done(&client.call("list_tags", json!({})).await);
-}
-
-/// A service that says whose key it is, and then never answers again. Gives the connection of the second request.
+/// A service that says whose key it is, and never answers again. Gives the second request's connection.
 async fn silent_service(listener: TcpListener) -> TcpStream {
     let me = r#"{"agent":{"id":"agt_1","name":"Bridge"},"scopes":["read"],"livemode":true}"#;
     let (mut stream, _) = listener.accept().await.unwrap();
@@ -199,10 +177,6 @@ async fn logs_hold_no_mail_no_names_and_no_key() {
     raw.answer(6).await;
     let key = fixture.mock.live_key().to_owned();
     let (_, said) = raw.hang_up().await;
-    for request in ["tools/call get_conversation", "tools/call reply", "initialize", "how=\"result\""] {
-        assert!(said.contains(request), "{request} is logged: {said}");
-    }
-    for word in ["Where is my order", "Kim", "kim@", "1042", "xylophone", &key[12..]] {
-        assert!(!said.contains(word), "{word} is in the logs:\n{said}");
-    }
+    assert_says(&said, &["tools/call get_conversation", "tools/call reply", "initialize", "how=\"result\""]);
+    assert_lacks(&said, &["Where is my order", "Kim", "kim@", "1042", "xylophone", &key[12..]]);
 }

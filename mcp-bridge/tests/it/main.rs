@@ -1,5 +1,5 @@
-//! The bridge from outside: the real program over stdio against the mock server, what it makes of hostile mail, and
-//! what its command line says and does.
+//! The bridge from outside: the real program over stdio against the mock server, what it makes of hostile
+//! mail, and what its command line says and does.
 
 mod access;
 mod audit;
@@ -19,14 +19,11 @@ mod key_store;
 mod lifecycle;
 mod lines;
 mod merging;
-mod options;
 mod packaging;
 mod page;
 #[cfg(unix)]
 mod page_in_browser;
 mod preview;
-#[cfg(unix)]
-mod private_file;
 mod program;
 mod questions;
 mod rate_limit;

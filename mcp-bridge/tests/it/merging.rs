@@ -1,6 +1,10 @@
-//! What becomes of a client's settings file: the bridge's entry is merged in, and all that is its owner's stays.
+//! What becomes of a client's settings file: the bridge's entry is merged in, and all else stays.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::{Value, json};
 
@@ -9,7 +13,7 @@ use crate::fixture::{out, program};
 const URL: &str = "https://a.example/api/v1";
 const ADDRESS: &str = "--base-url=https://a.example/api/v1";
 
-/// Merges settings into this file, and returns what the program said about it. A file that is refused is left alone.
+/// Merges settings into this file, and returns what the program said. A refused file is left alone.
 fn write(mut program: Command, client: &str, file: &Path, arguments: &[&str]) -> Result<String, String> {
     let (before, folder) = (fs::read_to_string(file).unwrap(), file.parent().unwrap());
     program.env("HOME", folder).args(arguments).args(["config", client, "--write", "--file"]);
@@ -49,17 +53,6 @@ fn an_empty_file_gets_an_object() {
         let entry = json!({ "command": "x", "args": ["--sandbox"] });
         assert_eq!(value, json!({ "mcpServers": { "shared-inbox": entry } }), "{text:?}");
     }
-}
-
-#[test]
-fn order_indentation_and_comments_stay() {
-    let others = "// mine\n{\n    \"z\": 1, // last\n    \"mcpServers\": {\n        \"other\": { \"command\": \"a\\\"}b\" }, /* keep */\n";
-    let after = sandbox("cursor", &format!("{others}    }},\n}}\n")).unwrap();
-    let entry = "        \"shared-inbox\": {\n            \"command\": \"x\",\n            \"args\": [";
-    assert!(
-        after.starts_with(&format!("{others}{entry}")) && after.ends_with("        },\n    },\n}\n"),
-        "{after}"
-    );
 }
 
 #[test]
@@ -130,7 +123,6 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
 #[test]
 fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() {
     for before in [
-        "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\nenv = { P = \"mine\" }\n",
         "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\n\n[mcp_servers.shared-inbox.env]\nP = \"mine\" # p\n",
         "[mcp_servers]\nshared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } # why\n",
         "mcp_servers = { shared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } } # why\n",
@@ -149,7 +141,7 @@ fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() 
     }
 }
 
-/// Returns the bridge's entry for Claude Code, which takes the key from its environment, over one that is there; and the changes.
+/// Returns the entry for Claude Code, whose key is in its environment, over this one; and the changes.
 fn over(program: Command, old: &Value, arguments: &[&str]) -> Result<(Value, String), String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings");
@@ -196,46 +188,49 @@ fn an_argument_that_comes_more_than_once_is_replaced_as_a_whole() {
     }
 }
 
+/// The program at this place below a folder, as a package manager puts it there.
+fn installed(folder: &Path, place: &str) -> PathBuf {
+    let program = folder.join(place).join("shared-inbox-mcp");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::hard_link(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program).unwrap();
+    program
+}
+
+const PACKAGE: &str = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
+
 #[test]
 fn what_starts_the_bridge_goes_before_its_arguments_once() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let npx = folder.path().join("_npx/0/shared-inbox-mcp");
-    fs::create_dir_all(npx.parent().unwrap()).unwrap();
-    fs::hard_link(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &npx).unwrap();
-    let package = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
+    let npx = installed(folder.path(), "_npx/0");
     let by_npx = |old: &Value, arguments: &[&str]| {
         over(Command::new(&npx), &json!({ "args": old }), arguments).unwrap().0["args"].take()
     };
     let first = by_npx(&json!([]), &["--read-only"]);
-    assert_eq!(first, json!(["-y", package, "--read-only"]));
+    assert_eq!(first, json!(["-y", PACKAGE, "--read-only"]));
     assert_eq!(by_npx(&first, &["--read-only"]), first);
     let older = json!(["--yes", "shared-inbox-mcp@1", "-v"]);
-    assert_eq!(by_npx(&older, &[]), json!(["-y", package, "-v"]));
+    assert_eq!(by_npx(&older, &[]), json!(["-y", PACKAGE, "-v"]));
     assert_eq!(args_over(&older, &[]), json!(["-v"]), "the path again");
 }
 
 #[test]
 fn settings_name_uvx_in_its_cache_and_the_path_where_the_program_stays() {
-    let parent = tempfile::tempdir().unwrap();
-    let server = |folder: &str| {
-        let folder = parent.path().join(folder);
-        fs::create_dir_all(&folder).unwrap();
-        let program = folder.join("shared-inbox-mcp");
-        fs::hard_link(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program)
-            .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program).map(drop))
-            .unwrap();
-        let output = Command::new(program).args(["--sandbox", "config", "cursor"]).output().unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (place, is_cache) in [
+        ("uv/archive-v0/q-Byf2/bin", true),
+        ("uv/tools/shared-inbox-mcp/bin", false),
+        ("archive-videos/bin", false),
+    ] {
+        let program = installed(folder.path(), place);
+        let output = Command::new(&program).args(["--sandbox", "config", "cursor"]).output().unwrap();
         let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
-        settings["mcpServers"]["shared-inbox"].clone()
-    };
-    let package = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
-    let cached = server("uv/archive-v0/q-Byf2/bin");
-    assert_eq!((&cached["command"], &cached["args"]), (&"uvx".into(), &json!([package, "--sandbox"])));
-    for stays in ["uv/tools/shared-inbox-mcp/bin", "archive-videos/bin"] {
-        let stayed = server(stays);
-        let path = parent.path().join(stays).join("shared-inbox-mcp").canonicalize().unwrap();
-        assert_eq!(stayed["command"], path.to_str().unwrap());
-        assert_eq!(stayed["args"], json!(["--sandbox"]));
+        let path = program.canonicalize().unwrap();
+        let (command, args) = match is_cache {
+            true => ("uvx", json!([PACKAGE, "--sandbox"])),
+            false => (path.to_str().unwrap(), json!(["--sandbox"])),
+        };
+        let server = &settings["mcpServers"]["shared-inbox"];
+        assert_eq!((&server["command"], &server["args"]), (&command.into(), &args), "{place}");
     }
 }
 

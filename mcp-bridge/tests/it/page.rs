@@ -2,29 +2,29 @@
 
 use std::time::Duration;
 
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap};
 use rmcp::model::CallToolResult;
 use serde_json::json;
 
 use crate::{
     fixture::{
-        Answer, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, in_process, is_error,
-        params, text, until,
+        Answer, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, assert_says, in_process,
+        is_error, params, text, until,
     },
-    window::{BODY, Window, ask_on_page, http, link, reply},
+    window::{BODY, Window, ask_on_page, http, link},
 };
 
 /// Makes the call, lets the person act on the page, and gives the result.
 async fn with_page(person: &Person, era: Era, act: impl AsyncFnOnce(&str)) -> (Fixture, CallToolResult) {
     let (fixture, person, client) = in_process(person.clone(), era, &[]).await;
-    let call = params("reply", reply(&fixture));
+    let call = params("reply", fixture.reply(BODY));
     let result = match era {
         Older => {
             let acts = async {
                 until(async || person.questions().len() == 1).await;
                 act(&person.questions()[0]).await;
             };
-            tokio::join!(client.call("reply", reply(&fixture)), acts).0
+            tokio::join!(client.call("reply", fixture.reply(BODY)), acts).0
         }
         Newer => {
             let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
@@ -41,9 +41,10 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
         let person = Person::who_follows_links(Answer::Yes);
         let (fixture, result) = with_page(&person, era, async |url| {
             let window = Window::open(url).await;
-            for shown in ["kim@customer.example", "&lt;b&gt;it&lt;/b&gt; left today", "Order 1042"] {
-                assert!(window.shown.contains(shown), "{shown} in {}", window.shown);
-            }
+            assert_says(
+                &window.shown,
+                &["kim@customer.example", "&lt;b&gt;it&lt;/b&gt; left today", "Order 1042"],
+            );
             person.clock.forward(Duration::from_secs(2));
             assert_eq!(window.press("send").await, StatusCode::SEE_OTHER);
             let end = window.again().await;
@@ -61,7 +62,7 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
 async fn a_link_that_is_not_opened_sends_nothing() {
     for action in [Answer::No, Answer::Nothing] {
         let (fixture, person, client) = in_process(Person::who_follows_links(action), Older, &[]).await;
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert!(is_error(&result), "{action:?}: {}", text(&result));
         let page = http().get(&person.questions()[0]).send().await.unwrap().text().await.unwrap();
         assert!(page.contains("othing was sent") && !page.contains("left today"), "{page}");
@@ -69,7 +70,7 @@ async fn a_link_that_is_not_opened_sends_nothing() {
     }
     for action in ["decline", "cancel"] {
         let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-        let call = params("reply", reply(&fixture));
+        let call = params("reply", fixture.reply(BODY));
         let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
         person.clock.forward(Duration::from_secs(2));
         let result = client.answer(call, &state.unwrap(), json!({ "action": action })).await;
@@ -83,7 +84,7 @@ async fn a_link_that_is_not_opened_sends_nothing() {
 #[tokio::test]
 async fn a_cancelled_call_withdraws_the_page() {
     let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Older, &[]).await;
-    let call = client.start(params("reply", reply(&fixture))).await;
+    let call = client.start(params("reply", fixture.reply(BODY))).await;
     until(async || person.questions().len() == 1).await;
     let window = Window::open(&person.questions()[0]).await;
     person.clock.forward(Duration::from_secs(2));
@@ -138,31 +139,34 @@ async fn the_page_shows_who_asks_what_it_answers_why_it_is_risky_and_how_long_th
     let (_, url) = link(client.service.call_tool_once(params("request_documents", call)).await.unwrap());
     person.clock.forward(Duration::from_secs(60));
     let window = Window::open(&url).await;
-    for shown in [
-        "<strong><bdi>test</bdi></strong>",
-        "Order 1042",
-        "Where is my order?",
-        "The domain is two days old",
-        "It asks for &lt;b&gt;bank&lt;/b&gt; details",
-        "4 minutes",
-        "has letters beyond a to z",
-    ] {
-        assert!(window.shown.contains(shown), "{shown} in {}", window.shown);
-    }
+    assert_says(
+        &window.shown,
+        &[
+            "<strong><bdi>test</bdi></strong>",
+            "Order 1042",
+            "Where is my order?",
+            "The domain is two days old",
+            "It asks for &lt;b&gt;bank&lt;/b&gt; details",
+            "4 minutes",
+            "has letters beyond a to z",
+        ],
+    );
 }
 
-/// Tries everything that another page or program could do without the person, then leaves the question as it was.
+/// Tries all that another page or program could do without the person, and leaves the question as it was.
 async fn attack(url: &str, window: &Window, person: &Person) {
     person.clock.forward(Duration::from_secs(2));
-    let evil = "http://evil.example";
     let status = async |request: RequestBuilder| request.send().await.unwrap().status();
     let refused = StatusCode::FORBIDDEN;
-    let own = reqwest::Url::parse(url).unwrap();
-    let port = own.port().unwrap();
-    let another_port = port.wrapping_add(1);
+    let port = reqwest::Url::parse(url).unwrap().port().unwrap();
+    let tampered = async |name: &str, change: &dyn Fn(&mut HeaderMap)| {
+        let mut request = window.form("send").build().unwrap();
+        change(request.headers_mut());
+        assert_eq!(window.http.execute(request).await.unwrap().status(), refused, "{name}");
+    };
     for (name, values) in [
         ("host", "evil.example 127.0.0.1 localhost:{port} evil.example:{port} 127.0.0.1.evil.example:{port}"),
-        ("host", &format!("127.0.0.1:{another_port}")),
+        ("host", &format!("127.0.0.1:{}", port.wrapping_add(1))),
         ("origin", "http://evil.example null https://127.0.0.1:{port}"),
         ("sec-fetch-site", "cross-site same-site none"),
         ("sec-fetch-mode", "cors no-cors same-origin websocket"),
@@ -170,20 +174,17 @@ async fn attack(url: &str, window: &Window, person: &Person) {
         ("content-type", "text/plain application/json multipart/form-data;boundary=x"),
     ] {
         for value in values.replace("{port}", &port.to_string()).split(' ') {
-            let mut request = window.form("send").build().unwrap();
-            request.headers_mut().insert(name, value.parse().unwrap());
-            let status = window.http.execute(request).await.unwrap().status();
-            assert_eq!(status, refused, "{name}: {value}");
+            let change = |headers: &mut HeaderMap| _ = headers.insert(name, value.parse().unwrap());
+            tampered(&format!("{name}: {value}"), &change).await;
         }
     }
-    let mut two_hosts = window.form("send").build().unwrap();
-    two_hosts.headers_mut().append("host", format!("127.0.0.1:{port}").parse().unwrap());
-    two_hosts.headers_mut().append("host", "evil.example".parse().unwrap());
-    assert_eq!(window.http.execute(two_hosts).await.unwrap().status(), refused);
+    let hosts = [format!("127.0.0.1:{port}"), "evil.example".to_owned()];
+    tampered("two hosts", &|headers| {
+        hosts.iter().for_each(|host| _ = headers.append("host", host.parse().unwrap()));
+    })
+    .await;
     for missing in ["origin", "cookie"] {
-        let mut request = window.form("send").build().unwrap();
-        request.headers_mut().remove(missing);
-        assert_eq!(window.http.execute(request).await.unwrap().status(), refused, "without {missing}");
+        tampered(missing, &|headers| _ = headers.remove(missing)).await;
     }
     let guessed = format!("token={}&answer=send", "0".repeat(32));
     let unsure = format!("token={}&answer=maybe", window.token);
@@ -192,9 +193,12 @@ async fn attack(url: &str, window: &Window, person: &Person) {
     }
     let large = window.form("send").body("x".repeat(1 << 20)).send().await;
     assert!(large.map_or(true, |answer| answer.status() == StatusCode::BAD_REQUEST));
-    for (name, value) in
-        [("host", "localhost"), ("origin", evil), ("sec-fetch-dest", "iframe"), ("sec-purpose", "prefetch")]
-    {
+    for (name, value) in [
+        ("host", "localhost"),
+        ("origin", "http://evil.example"),
+        ("sec-fetch-dest", "iframe"),
+        ("sec-purpose", "prefetch"),
+    ] {
         assert_eq!(status(http().get(url).header(name, value)).await, refused, "{name}: {value}");
     }
     assert_eq!(status(http().put(url)).await, refused);
@@ -223,11 +227,12 @@ async fn nobody_but_the_window_that_opened_it_can_answer() {
 #[tokio::test]
 async fn the_page_loads_runs_and_frames_nothing() {
     let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", fixture.reply(BODY))).await;
     let policy = window.headers["content-security-policy"].to_str().unwrap();
-    for rule in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"] {
-        assert!(policy.contains(rule), "{policy}");
-    }
+    assert_says(
+        policy,
+        &["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"],
+    );
     assert!(!policy.contains("unsafe"), "{policy}");
     assert_eq!(window.headers["x-frame-options"], "DENY");
     assert_eq!(window.headers["cache-control"], "no-store");
@@ -237,7 +242,7 @@ async fn the_page_loads_runs_and_frames_nothing() {
 #[tokio::test]
 async fn a_page_that_nobody_answers_ends_after_five_minutes() {
     let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", fixture.reply(BODY))).await;
     person.clock.forward(Duration::from_secs(300));
     until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);

@@ -1,16 +1,21 @@
-//! How the page gets into the person's browser.
+//! How the page gets into the person's browser: by a private file, which opens it.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::json;
 
 use crate::{
-    browser::{opener, start_with_browser},
+    browser::{address_and_secret, opened_file, opener, start_with_browser},
     fixture::{
         Answer, Fixture, Mails, Newer, Older, Person, assert_refused, connect, in_process, params,
         structured, text, until,
     },
-    window::{BODY, Window, link, reply},
+    window::{BODY, Window, http, link},
 };
 
 #[tokio::test]
@@ -22,7 +27,7 @@ async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() 
     let without = connect(without, &person, Older).await;
     opener(folder.path(), "sleep 0.5; exit 3");
     for client in [without, start_with_browser(&fixture, folder.path(), &person).await] {
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
         assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
     }
@@ -34,7 +39,7 @@ async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() 
 async fn the_second_in_which_no_answer_counts_begins_when_the_question_is_shown() {
     for answer in ["send", "refuse"] {
         let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-        let call = params("reply", reply(&fixture));
+        let call = params("reply", fixture.reply(BODY));
         let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
         // Long after it was asked, and too soon after it was shown.
         person.clock.forward(Duration::from_secs(60));
@@ -72,29 +77,70 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
 }
 
 #[tokio::test]
-#[cfg(target_os = "linux")]
-async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_live_one_needs_is_not() {
+async fn the_file_is_its_owners_alone_brings_one_browser_in_and_is_gone_with_its_folder_when_it_was_used() {
     let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
-    opener(home.path(), "");
-    let leftover = home.path().join("tmp/shared-inbox-question-4000000-a");
-    fs::create_dir_all(&leftover).unwrap();
-    fs::write(leftover.join("open.html"), "").unwrap();
-    let folders = || {
-        let all = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap());
-        let all = all.filter(|entry| entry.file_type().unwrap().is_dir() && entry.file_name() != "tmp");
-        all.map(|entry| entry.path()).collect::<std::collections::BTreeSet<_>>()
-    };
+    let opened = opener(home.path(), "");
+    let client = start_with_browser(&fixture, home.path(), &Person::who(Answer::CannotBeAsked)).await;
+    let _call = client.start(params("reply", fixture.reply(BODY))).await;
+    let file = opened_file(&opened).await;
+    let folder = Path::new(&file).parent().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(folder), mode(file.as_ref())), (0o700, 0o600));
+
+    // Nothing but a window that the file opened may bring its secret.
+    let (address, secret) = address_and_secret(&file);
+    for (name, value) in [
+        ("host", "evil.example"),
+        ("content-type", "text/plain"),
+        ("sec-fetch-dest", "iframe"),
+        ("sec-fetch-mode", "no-cors"),
+        ("origin", "http://evil.example"),
+        ("origin", "https://127.0.0.1:4000"),
+    ] {
+        let form = http().post(&address).body(format!("secret={secret}"));
+        let form = form.header("content-type", "application/x-www-form-urlencoded").header("origin", "null");
+        let mut request = form.build().unwrap();
+        request.headers_mut().insert(name, value.parse().unwrap());
+        assert_eq!(http().execute(request).await.unwrap().status(), 403, "{name}: {value}");
+    }
+    assert!(Window::from_file(&file).await.is_ok(), "the secret was not used up");
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn leftovers_are_removed_but_nothing_that_lives_is_linked_or_is_not_ours() {
+    let (home, elsewhere, fixture) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), Fixture::new().await);
+    let at = |name: &str| home.path().join(format!("shared-inbox-question-{name}"));
+    let (mine, temporary) =
+        (home.path().join("mine"), home.path().join("tmp/shared-inbox-question-4000000-a"));
+    fs::write(elsewhere.path().join("open.html"), "").unwrap();
+    symlink(elsewhere.path(), at("linked")).unwrap();
+    for folder in [&at("empty"), &at("links"), &at("left"), &at("more"), &mine, &temporary] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    for folder in [&at("left"), &at("more"), &mine, &temporary] {
+        fs::write(folder.join("open.html"), "").unwrap();
+    }
+    fs::write(at("more").join("preview.txt"), "").unwrap();
+    symlink(elsewhere.path().join("open.html"), at("links").join("open.html")).unwrap();
+    let opened = opener(home.path(), "");
     let person = Person::who(Answer::CannotBeAsked);
-    let ask = async |body: &str, count: usize| {
+    let ask = async |body: &str| {
+        _ = fs::remove_file(&opened);
         let client = start_with_browser(&fixture, home.path(), &person).await;
         let call = client.start(params("reply", fixture.reply(body))).await;
-        until(async || folders().len() == count).await;
-        (client, call)
+        (client, call, PathBuf::from(opened_file(&opened).await))
     };
-    let _live = ask("From a bridge that lives", 1).await;
-    let lives = folders();
-    ask("From a bridge that is killed", 2).await.0.kill().await;
-    assert_eq!(folders().len(), 2);
+    let (_live, _call, living) = ask("From a bridge that lives").await;
+    let (killed, _, left) = ask("From a bridge that is killed").await;
+    killed.kill().await;
+    assert!(left.exists());
     let _next = start_with_browser(&fixture, home.path(), &person).await;
-    until(async || folders() == lives && !leftover.exists()).await;
+    let removed = [left, at("left"), at("empty"), temporary];
+    until(async || removed.iter().all(|one| !one.exists())).await;
+    assert!(at("more").join("preview.txt").exists() && mine.join("open.html").exists());
+    assert!(elsewhere.path().join("open.html").exists(), "links are not followed");
+    assert!(living.exists(), "a bridge that lives needs its own");
 }

@@ -1,6 +1,5 @@
-//! The question about an email, as a client shows it: every word, nothing hidden, nothing that passes for a line of the question.
+//! The question about an email: every word, nothing hidden, nothing that passes for a line of it.
 
-use rmcp::model::CallToolResponse;
 use serde_json::{Value, json};
 
 use crate::fixture::{Answer, Fixture, Newer, Older, Person, in_process, params, structured, text};
@@ -100,12 +99,9 @@ async fn only_an_accepted_form_with_the_box_ticked_is_a_yes() {
     ] {
         let (fixture, person, client) = in_process(Person::who(Answer::Yes), Newer, &[]).await;
         let call = || params("reply", fixture.reply("Hello"));
-        let asked = client.service.call_tool_once(call()).await.unwrap();
-        let CallToolResponse::InputRequired(asked) = asked else { panic!("{asked:?}") };
+        let state = client.ask(call()).await;
         person.clock.forward(std::time::Duration::from_secs(2));
-        let answered = call().with_request_state(asked.request_state.unwrap());
-        let answered = answered.with_input_responses([("consent".to_owned(), answer.clone())].into());
-        let result = client.call_once(answered).await;
+        let result = client.answer(call(), &state, answer.clone()).await;
         let sent = result.structured_content.is_some() && structured(&result)["status"] == "scheduled";
         assert_eq!(sent, sends, "{answer}: {}", text(&result));
         assert_eq!(fixture.mails().await.sent.len(), usize::from(sends), "{answer}");
@@ -121,7 +117,7 @@ async fn a_client_that_can_show_forms_shows_one_and_a_link_only_where_it_can_sho
         (json!({ "form": {}, "url": {} }), false),
         (json!({ "url": {} }), true),
     ] {
-        let person = Person::who_can_be_asked_by(modes.clone());
+        let person = Person { modes: modes.clone(), ..Person::who(Answer::No) };
         fixture
             .start_in_process(&person, Older, &[])
             .await

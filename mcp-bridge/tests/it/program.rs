@@ -2,10 +2,10 @@
 
 use regex::Regex;
 
-use crate::fixture::{out, program};
+use crate::fixture::{assert_says, out, program};
 
 /// The long options of the program with their variables, as its help names them.
-pub(crate) fn options() -> Vec<(String, String)> {
+fn options() -> Vec<(String, String)> {
     let help = out(&program().arg("--help").output().unwrap()).0;
     let option = Regex::new(r"(?m)^ +(?:-\w, )?--([a-z-]+)(?: <\w+>)?(?:\.\.\.)?$").unwrap();
     let variable = Regex::new(r"\[env: (\w+)=").unwrap();
@@ -102,31 +102,17 @@ fn variables_stand_for_flags_and_the_command_line_goes_before_them() {
 }
 
 #[test]
-fn a_variable_that_is_set_to_nothing_is_refused_by_name() {
-    for (_, name) in options() {
+fn every_option_has_a_variable_that_is_named_for_it_and_is_refused_by_name_when_it_is_set_to_nothing() {
+    let all = options();
+    assert!(all.len() > 10, "{all:?}");
+    for (option, name) in all {
+        assert_eq!(name, format!("SHARED_INBOX_{}", option.to_uppercase().replace('-', "_")), "--{option}");
         for nothing in ["", " "] {
             let output = program().args(["--sandbox", "doctor"]).env(&name, nothing).output().unwrap();
-            let (said, complained) = out(&output);
-            assert_eq!(output.status.code(), Some(2), "{name:?}: {said}{complained}");
-            let why = format!("{name} is set to nothing");
-            assert!(complained.contains(&why), "{complained}");
+            assert_eq!(output.status.code(), Some(2), "{name:?}: {:?}", out(&output));
+            assert_says(&out(&output).1, &[&format!("{name} is set to nothing")]);
         }
     }
     let output = program().arg("--help").env("SHARED_INBOX_MAILBOX", "").output().unwrap();
     assert!(output.status.success(), "help is for those who made a mistake");
-}
-
-#[test]
-fn plain_http_is_refused_with_the_flag_that_allows_it() {
-    let doctor = |arguments: &[&str]| {
-        let mut command = program();
-        command.arg("doctor").args(arguments).args(["--base-url", "http://192.0.2.1:9/api/v1"]);
-        command.env("SHARED_INBOX_API_KEY", format!("rk_test_{}", "k".repeat(48)));
-        command.env("http_proxy", "http://127.0.0.1:9");
-        out(&command.output().unwrap()).0
-    };
-    let said = doctor(&[]);
-    assert!(said.contains("with --allow-plain-http") && !said.contains("allow_plain_http"), "{said}");
-    let said = doctor(&["--allow-plain-http"]);
-    assert!(said.contains("settings: the address is http://192.0.2.1:9/api/v1"), "{said}");
 }

@@ -112,7 +112,7 @@ async fn look(fixture: &Fixture) {
     tokio::task::yield_now().await;
 }
 
-/// One email, and the program ended in this way after so many looks. Gives the conversation, and how many looks it took.
+/// One email, and the program ended so after so many looks. Gives the conversation and the looks it took.
 async fn round(
     fixture: &Fixture,
     file: &AuditFile,
@@ -126,27 +126,21 @@ async fn round(
     raw.greet().await;
     raw.call(2, "reply", json!({ "id": conversation, "body": format!("Round {number}"), "send": true }))
         .await;
-    match after {
-        None => {
-            let mut looks = 0;
-            let counts = async {
-                loop {
-                    look(fixture).await;
-                    looks += 1;
-                }
-            };
-            tokio::select! { _ = raw.answer(2) => {}, () = counts => {} }
-            End::StdinClosed.come(raw).await;
-            (conversation, looks)
+    let (end, most) = after.unwrap_or((End::StdinClosed, u64::MAX));
+    let mut looks = 0;
+    let counts = async {
+        while looks < most {
+            look(fixture).await;
+            looks += 1;
         }
-        Some((end, looks)) => {
-            for _ in 0..looks {
-                look(fixture).await;
-            }
-            end.come(raw).await;
-            (conversation, looks)
-        }
+    };
+    if after.is_some() {
+        counts.await;
+    } else {
+        tokio::select! { _ = raw.answer(2) => {}, () = counts => {} }
     }
+    end.come(raw).await;
+    (conversation, looks)
 }
 
 /// With `ONCE_KILLS=200` it is tried so often.

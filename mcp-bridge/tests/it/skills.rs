@@ -23,11 +23,8 @@ async fn ask(client: &Client, method: &str, params: Value) -> Result<Value, Stri
 fn team_skills(dir: &Path) {
     let skill = dir.join("refunds");
     fs::create_dir_all(skill.join("examples")).unwrap();
-    fs::write(
-        skill.join("SKILL.md"),
-        "---\nname: refunds\ndescription: How we refund.\nmetadata:\n  team: Help\n---\n\nUp to 50 euros at once.\n",
-    )
-    .unwrap();
+    let text = "---\nname: refunds\ndescription: How we refund.\n---\n\nUp to 50 euros at once.\n";
+    fs::write(skill.join("SKILL.md"), text).unwrap();
     fs::write(skill.join("examples/kind words.md"), "Dear Kim,\n").unwrap();
     fs::write(skill.join(".secret"), "not served").unwrap();
 }
@@ -41,11 +38,7 @@ async fn the_bridges_own_skill_is_listed_and_read_with_its_digest() {
         let extensions = info.capabilities.extensions.clone().unwrap_or_default();
         assert!(extensions.contains_key("io.modelcontextprotocol/skills"), "{era:?}");
         let list = ask(&client, "skills/list", json!({})).await.unwrap();
-        assert_eq!(
-            (&list["resultType"], &list["cacheScope"]),
-            (&json!("complete"), &json!("private")),
-            "{era:?}: {list}"
-        );
+        assert_eq!([&list["resultType"], &list["cacheScope"]], ["complete", "private"], "{era:?}: {list}");
         assert!(list["ttlMs"].is_u64(), "{era:?}: {list}");
         let skill = &list["skills"][0];
         assert_eq!(skill["uri"], OWN);
@@ -62,10 +55,7 @@ async fn the_bridges_own_skill_is_listed_and_read_with_its_digest() {
         // Clients that do not know the extension see resources.
         let resources = client.service.list_all_resources().await.unwrap();
         let listed = resources.iter().find(|resource| resource.uri == OWN).expect("a resource");
-        assert_eq!(
-            (listed.name.as_str(), listed.mime_type.as_deref()),
-            ("work-in-shared-inbox", Some("text/markdown"))
-        );
+        assert_eq!((&*listed.name, listed.mime_type.as_deref()), (&OWN[8..28], Some("text/markdown")));
     }
 }
 

@@ -2,9 +2,9 @@
 
 use rmcp::model::{CallToolRequestParams, RequestParamsMeta};
 use serde_json::{Value, json};
-use shared_inbox_mock::{Effect, FaultRule, journal::RequestFilter};
+use shared_inbox_mock::{Effect, journal::RequestFilter};
 
-use crate::fixture::{Answer, Client, ERAS, Fixture, Older, Person, in_process, params};
+use crate::fixture::{Answer, Client, ERAS, Older, Person, creates, in_process, leaping, params};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
@@ -21,16 +21,12 @@ async fn call(client: &Client, tool: &'static str, arguments: Value, traceparent
 #[tokio::test]
 async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
     for era in ERAS {
-        let fixture = Fixture::new().await;
+        let (fixture, _, client) = leaping(Person::who(Answer::Yes), era, &[]).await;
         let control = fixture.mock.control();
-        let client = fixture.start_without_waits(&Person::who(Answer::Yes), era).await;
         client.call("list_tags", json!({})).await;
         control.clear_requests().await;
         // Its response is lost, so that it is read back as well.
-        control
-            .add_fault(FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/replies"))
-            .await
-            .unwrap();
+        fixture.fault(creates(Effect::drop_after())).await;
         let reply = json!({ "id": fixture.conversation, "body": "On its way", "send": true });
         call(&client, "reply", reply, &traceparent()).await;
         client.call("list_tags", json!({})).await;

@@ -15,19 +15,11 @@ use shared_inbox_mock::Effect;
 use crate::{
     audit::AuditFile,
     fixture::{
-        Answer, Client, ERAS, Era, Fixture, LeapingClock, Mails, Newer, Older, Person, assert_done, creates,
-        hanging, is_error, params, reads, run, structured, text, until,
+        Answer, Client, ERAS, Fixture, LeapingClock, Mails, Newer, Older, Person, assert_done, assert_lacks,
+        assert_says, creates, hanging, is_error, leaping, params, reads, run, structured, text, until,
     },
     window::{Window, ask_on_page, link},
 };
-
-/// A bridge over a client of the service that waits by moving its own hands.
-async fn leaping(person: Person, era: Era, arguments: &[&str]) -> (Fixture, Person, Client) {
-    let fixture = Fixture::new().await;
-    let service = fixture.client().clock(LeapingClock::new()).build().unwrap();
-    let client = fixture.start_over(Some(service), &person, era, arguments).await;
-    (fixture, person, client)
-}
 
 /// Lets the response to the next create be lost, and the reads after it fail.
 async fn lose(fixture: &Fixture, lost: Effect, failing: Effect) {
@@ -40,14 +32,18 @@ async fn lose(fixture: &Fixture, lost: Effect, failing: Effect) {
 fn assert_says_how_to_look(result: &CallToolResult) {
     let said = text(result);
     assert!(is_error(result), "{said}");
-    for wrong in
-        ["Client::", "Verification", "Try again shortly", "could not be made", "Not sent", "Nothing was sent"]
-    {
-        assert!(!said.contains(wrong), "{wrong} in {said}");
-    }
-    for needed in ["not known", "get_conversation", "same call again", "nothing twice"] {
-        assert!(said.contains(needed), "{needed} in {said}");
-    }
+    assert_lacks(
+        &said,
+        &[
+            "Client::",
+            "Verification",
+            "Try again shortly",
+            "could not be made",
+            "Not sent",
+            "Nothing was sent",
+        ],
+    );
+    assert_says(&said, &["not known", "get_conversation", "same call again", "nothing twice"]);
 }
 
 #[track_caller]
@@ -57,9 +53,10 @@ fn assert_repeats(result: &CallToolResult) {
 
 #[track_caller]
 fn assert_page_does_not_know(page: &str, body: &str) {
-    for shown in ["not known whether the email was sent", "Look in the app", "kim@customer.example", body] {
-        assert!(page.contains(shown), "{shown} in {page}");
-    }
+    assert_says(
+        &page,
+        &["not known whether the email was sent", "Look in the app", "kim@customer.example", body],
+    );
     assert!(!page.contains("was not sent") && !page.contains("Nothing was sent"), "{page}");
 }
 
@@ -140,8 +137,8 @@ async fn a_draft_in_place_of_an_email_that_may_have_been_made_is_not_said_to_hav
     assert_eq!(fixture.mails().await, Mails::draft("Hello"));
 }
 
-/// Calls the program's tool, and ends it once the service has carried the call out, before its response comes: by a kill, or by
-/// SIGTERM and the eight seconds that a create is given after it.
+/// Calls the program's tool, and ends it once the service has carried the call out, before its response
+/// comes: by a kill, or by SIGTERM and the eight seconds that a create is given after it.
 async fn ended_midway(fixture: &Fixture, is_killed: bool, tool: &'static str, call: Value) {
     fixture.fault(creates(hanging())).await;
     let client = fixture.start_program(&Person::who(Answer::No), Older, &["--send=allow"]).await;

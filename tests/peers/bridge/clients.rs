@@ -1,4 +1,4 @@
-//! The official Python client and the MCP Inspector, in both eras.
+//! The official Python client in both eras, and the MCP Inspector.
 
 use std::{path::Path, process::Stdio};
 
@@ -7,48 +7,15 @@ use shared_inbox_tests::{peers, program};
 use tokio::process::Command;
 
 use super::{
-    fixture::{Client, Fixture, Mails, params, program},
+    fixture::{Fixture, Mails},
     installed,
+    models::script,
 };
-
-const PYTHON: &str = r#"
-import asyncio, json, os, sys
-from mcp import Client, StdioServerParameters
-from mcp.types import ElicitResult
-
-bridge, mode, says, conversation = sys.argv[1:5]
-asked = []
-
-async def elicit(context, params):
-    asked.append(params.message)
-    await asyncio.sleep(1.1)  # An answer within a second is nobody's.
-    if says == "yes":
-        return ElicitResult(action="accept", content={"send": True})
-    return ElicitResult(action="decline" if says == "no" else "cancel")
-
-async def main():
-    server = StdioServerParameters(command=bridge, env=dict(os.environ))
-    callback = None if says == "cannot" else elicit
-    async with Client(server, mode=mode, elicitation_callback=callback) as client:
-        tools = [tool.name for tool in (await client.list_tools()).tools]
-        read = await client.call_tool("get_conversation", {"id": conversation})
-        sent = await client.call_tool("reply", {"id": conversation, "body": "From Python", "send": True})
-        prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
-        resource = await client.read_resource("inbox://mailboxes")
-        print(json.dumps({
-            "tools": tools, "asked": asked, "prompts": prompts, "resource": resource.contents[0].text,
-            "read": read.content[0].text, "subject": read.structured_content["subject"],
-            "error": bool(sent.is_error), "said": sent.content[0].text,
-            "status": (sent.structured_content or {}).get("status"),
-        }))
-
-asyncio.run(main())
-"#;
 
 /// Runs the script of the Python client, and gives what it printed.
 async fn python(fixture: &Fixture, python: &Path, mode: &str, says: &str) -> Value {
-    let mut command = Command::new(python);
-    command.args(["-c", PYTHON]).arg(program("shared-inbox-mcp")).args([mode, says, &fixture.conversation]);
+    let mut command = script(python, "asks.py");
+    command.arg(program("shared-inbox-mcp")).args([mode, says, &fixture.conversation]);
     command
         .env("SHARED_INBOX_BASE_URL", fixture.mock.base_url())
         .env("SHARED_INBOX_API_KEY", fixture.mock.live_key());
@@ -108,23 +75,4 @@ pub(crate) async fn inspect(fixture: &Fixture, arguments: &[&str]) -> Value {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {errors}"))
-}
-
-#[tokio::test]
-async fn the_inspector_lists_and_calls() {
-    let fixture = Fixture::new().await;
-    let id = format!("id={}", fixture.conversation);
-    let call = ["tools/call", "--tool-name", "get_conversation", "--tool-arg", &id];
-    for era in ["modern", "legacy"] {
-        for (method, shown) in [
-            (&["tools/list"][..], "\"request_documents\""),
-            (&call, "Where is my order?"),
-            (&["resources/list"], "inbox://mailboxes"),
-            (&["prompts/list"], "triage_inbox"),
-        ] {
-            let arguments = [&["--protocol-era", era, "--method"], method].concat();
-            let seen = inspect(&fixture, &arguments).await;
-            assert!(seen.to_string().contains(shown), "{era}: {seen}");
-        }
-    }
 }

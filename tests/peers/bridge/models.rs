@@ -1,8 +1,12 @@
 //! A hostile mail in the clients that people use: what reaches the model in each of them, as a snapshot.
 //!
-//! Some hand on the text, some the structured form, some leave it to the host. Whatever they do, it is marked and inert.
+//! Some hand on the text, some the structured form, some leave it to the host: it is marked and inert.
 
-use std::{path::PathBuf, process::Stdio, sync::LazyLock};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::LazyLock,
+};
 
 use regex::Regex;
 use serde_json::Value;
@@ -11,7 +15,7 @@ use tokio::process::Command;
 
 use super::{
     clients::inspect,
-    fixture::{Fixture, program, structured, text},
+    fixture::Fixture,
     installed,
     judges::{judge_json, judge_text},
 };
@@ -74,7 +78,7 @@ fn seen(fixture: &Fixture, what: &str) -> String {
 }
 
 /// A script of these tests under an interpreter.
-fn script(interpreter: &PathBuf, name: &str) -> Command {
+pub(super) fn script(interpreter: &Path, name: &str) -> Command {
     let mut command = Command::new(interpreter);
     // Not from the folder of the scripts, where their names could hide packages.
     command.arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bridge/clients").join(name));

@@ -10,7 +10,7 @@ use serde_json::json;
 use shared_inbox_tests::peers;
 use tokio::process::Command;
 
-use super::fixture::{Answer, Fixture, Older, Person, assert_done, connect, out, run};
+use super::fixture::{Answer, Fixture, Older, Person, assert_done, connect, run};
 
 /// A session bus with an unlocked gnome-keyring on it. It ends with its input.
 struct Session {

@@ -1,4 +1,4 @@
-//! What the bridge costs a model, in tokens of the tokenizer `o200k_base`: its tools, and a day's work in the demo shop.
+//! What the bridge costs a model in tokens of `o200k_base`: its tools, and a day's work in the demo shop.
 
 use std::process::Stdio;
 
@@ -8,24 +8,15 @@ use shared_inbox_tests::peers;
 use tokio::{io::AsyncWriteExt, process::Command};
 
 use super::{
-    fixture::{Answer, Era, Fixture, Newer, Person, is_error, items, structured, text},
+    fixture::{Answer, Era, Fixture, Newer, Person, is_error, text},
     installed,
 };
-
-const SCRIPT: &str = r#"
-import { createRequire } from 'node:module';
-const { encode } = createRequire(`${process.argv[1]}/`)('gpt-tokenizer/encoding/o200k_base');
-const chunks = [];
-for await (const chunk of process.stdin) chunks.push(chunk);
-const texts = JSON.parse(Buffer.concat(chunks).toString());
-console.log(JSON.stringify(texts.map((text) => encode(text).length)));
-"#;
 
 /// Counts the tokens of each text.
 async fn tokens<const N: usize>(texts: [String; N]) -> [usize; N] {
     let modules = installed(|| peers::npm(&["gpt-tokenizer@4.0.0"])).await;
     let mut node = Command::new("node")
-        .args(["--input-type=module", "-e", SCRIPT])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/bridge/clients/tokens.mjs"))
         .arg(modules)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

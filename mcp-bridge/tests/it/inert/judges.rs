@@ -1,5 +1,5 @@
-//! The judges: a Markdown parser, which finds what a client would render, an HTML parser, which finds what a browser would,
-//! and the Unicode tables of a regular expression library, which know what nobody sees.
+//! The judges: a Markdown parser, which finds what a client would render, an HTML parser, which finds what a
+//! browser would, and the Unicode tables of a regular expression library, which know what nobody sees.
 
 use std::sync::LazyLock;
 
@@ -94,41 +94,17 @@ pub(super) fn judge(rendered: &Rendered, most: usize) -> Result<(), TestCaseErro
 }
 
 /// What the page consists of; anything else would be a stranger's.
-const PAGE: &[&str] = &[
-    "html lang=en",
-    "head",
-    "meta charset=utf-8",
-    "title",
-    "meta content=width=device-width, initial-scale=1 name=viewport",
-    "style",
-    "body",
-    "main",
-    "h1",
-    "p",
-    "p class=to",
-    "strong",
-    "bdi",
-    "p class=warning role=alert",
-    "p class=size id=size",
-    "p class=size",
-    "div aria-labelledby=size class=text role=document tabindex=0",
-    "p class=size id=answers",
-    "div aria-labelledby=answers class=words role=document tabindex=0",
-    "p dir=auto",
-    "dl",
-    "dt",
-    "dd",
-    "form autocomplete=off method=post",
-    "button name=answer value=refuse",
-    "button class=yes name=answer value=send",
-    "p class=left",
-    "div class=bar",
-    "p class=late",
-    "footer",
-];
+const PAGE: &str = "\
+    html lang=en | head | meta charset=utf-8 | title | \
+    meta content=width=device-width, initial-scale=1 name=viewport | style | body | main | h1 | p | \
+    p class=to | strong | bdi | p class=warning role=alert | p class=size id=size | p class=size | \
+    div aria-labelledby=size class=text role=document tabindex=0 | p class=size id=answers | \
+    div aria-labelledby=answers class=words role=document tabindex=0 | p dir=auto | dl | dt | dd | \
+    form autocomplete=off method=post | button name=answer value=refuse | \
+    button class=yes name=answer value=send | p class=left | div class=bar | p class=late | footer";
 
-/// The page that asks for consent to a mail with this text: as a browser reads it, a stranger's words are text in it, all of
-/// them, and nothing is hidden.
+/// The page that asks for consent to a mail with this text: as a browser reads it, a stranger's words are
+/// text in it, all of them, and nothing is hidden.
 pub(super) fn judge_page(html: &str, text: &str) -> Result<(), TestCaseError> {
     let mut shown = String::new();
     let own = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -141,7 +117,7 @@ pub(super) fn judge_page(html: &str, text: &str) -> Result<(), TestCaseError> {
                 let tag = own(&tag.name) + &attributes.collect::<String>();
                 let token = tag.strip_prefix("input name=token type=hidden value=");
                 let fits = token.is_some_and(|token| token.bytes().all(|byte| byte.is_ascii_hexdigit()));
-                prop_assert!(fits || PAGE.contains(&tag.as_str()), "<{}> in {}", tag, html);
+                prop_assert!(fits || PAGE.split(" | ").any(|one| one == tag), "<{}> in {}", tag, html);
             }
             Token::EndTag(_) | Token::Doctype(_) => {}
             other => return Err(TestCaseError::fail(format!("{other:?} in {html}"))),

@@ -1,11 +1,7 @@
 //! Answers that come late, twice, or to a question that was asked anew.
 
 use super::*;
-use crate::fixture::in_process;
-
-fn yes() -> Value {
-    json!({ "action": "accept", "content": { "send": true } })
-}
+use crate::fixture::{in_process, yes};
 
 #[tokio::test]
 async fn an_answer_that_is_brought_too_late_or_twice_is_not_told_that_nothing_was_sent() {

@@ -96,11 +96,10 @@ async fn doctor_names_a_damaged_record_and_what_to_do_and_shows_none_of_its_text
     let (fixture, folder) = (Fixture::new().await, damaged_folder());
     let said = run(fixture.program().arg("doctor").arg("--state").arg(folder.path()), "").await.1;
     let line = said.lines().find(|line| line.contains("0123.record")).unwrap_or_else(|| panic!("{said}"));
-    for needed in
-        ["state: ", &*folder.path().to_string_lossy(), "damaged", "Look in the conversation", "remove"]
-    {
-        assert!(line.contains(needed), "{needed} in {line}");
-    }
+    assert_says(
+        line,
+        &["state: ", &*folder.path().to_string_lossy(), "damaged", "Look in the conversation", "remove"],
+    );
     assert!(!said.contains("xylophone") && !said.contains("a restart forgets"), "{said}");
 }
 
@@ -117,9 +116,10 @@ async fn an_email_whose_record_cannot_be_written_is_not_sent_and_the_answer_says
         std::fs::create_dir(&in_the_way).unwrap();
         let result = client.call("reply", fixture.reply("Once")).await;
         assert!(is_error(&result), "{}", text(&result));
-        for needed in ["Nothing was done by this call", "state folder", "--state", "same call again"] {
-            assert!(text(&result).contains(needed), "{needed} in {}", text(&result));
-        }
+        assert_says(
+            text(&result),
+            &["Nothing was done by this call", "state folder", "--state", "same call again"],
+        );
         assert_eq!(file.lines().last().unwrap()["outcome"], "failed");
         assert_eq!(fixture.mails().await, Mails::none());
 
@@ -134,17 +134,14 @@ async fn an_email_whose_record_cannot_be_written_is_not_sent_and_the_answer_says
 async fn while_the_state_folder_is_gone_nothing_is_sent_and_the_answer_says_what_to_do() {
     let (fixture, folder, file) = (Fixture::new().await, tempfile::tempdir().unwrap(), AuditFile::new());
     let state = folder.path().join("state");
-    let option = file.option();
-    let arguments = ["--send=allow", option.as_str()];
+    let arguments = ["--send=allow", &file.option()];
     let client = remembering(&fixture, &Person::who(Answer::Yes), &state, &arguments).await;
     assert!(!is_error(&client.call("reply", fixture.reply("Before")).await));
     std::fs::rename(&state, folder.path().join("gone")).unwrap();
     for call in [fixture.reply("Once"), json!({ "id": fixture.conversation, "body": "A draft" })] {
         let result = client.call("reply", call).await;
         assert_says_how_to_look(&result);
-        for needed in ["state folder", "start the client again"] {
-            assert!(text(&result).contains(needed), "{needed} in {}", text(&result));
-        }
+        assert_says(text(&result), &["state folder", "start the client again"]);
         assert_eq!(file.lines().last().unwrap()["outcome"], "unknown");
     }
     assert_eq!(fixture.mails().await, Mails::sent("Before"));
