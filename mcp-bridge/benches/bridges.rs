@@ -1,14 +1,16 @@
-//! The bridge beside two others that carry the same calls to the service's own MCP server: `mcp-remote` (npm) and
-//! `mcp-proxy` (PyPI). One run, one mock server, the same calls for all. The bridge is the one that is handed out (the profile
-//! `dist`, small), built before and named by an absolute path:
+//! The bridge beside two others that carry the same calls to the service's own MCP server: `mcp-remote` (npm)
+//! and `mcp-proxy` (PyPI). One run, one mock server, the same calls for all. The bridge is the one that is
+//! handed out (the profile `dist`, small), built before and named by an absolute path:
 //!
 //! ```sh
 //! cargo build -p shared-inbox-mcp --profile dist --features keyring
 //! BINARY=$PWD/target/dist/shared-inbox-mcp cargo bench -p shared-inbox-mcp --bench bridges
 //! ```
 //!
-//! - start: from launching the program to its answer to `tools/list`, which none of them can give without the service;
-//! - added: the median of a tool call over stdio, less the median of the HTTP call that it stands for, made directly;
+//! - start: from launching the program to its answer to `tools/list`, which none of them can give without the
+//!   service;
+//! - added: the median of a tool call over stdio, less the median of the HTTP call that it stands for, made
+//!   directly;
 //! - memory: the most that the program and its children held, after all calls.
 
 use std::{

@@ -1,8 +1,8 @@
-//! What it costs to make a mail of 1 MiB harmless, beside what the bridge pays for it anyway: reading it out of the
-//! service's JSON.
+//! What it costs to make a mail of 1 MiB harmless, beside what the bridge pays for it anyway: reading it out
+//! of the service's JSON.
 //!
-//! A real result never cleans that much, because every field has a cap: the last rows show what a whole read of a
-//! conversation with such a mail costs in both forms.
+//! A real result never cleans that much, because every field has a cap: the last rows show what a whole read
+//! of a conversation with such a mail costs in both forms.
 
 use std::time::{Duration, Instant};
 

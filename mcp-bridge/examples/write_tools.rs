@@ -1,4 +1,4 @@
-//! Writes `documents/tools.json`, the definitions of tools that the program embeds: those of the service, with what the bridge adds.
+//! Writes `documents/tools.json`, the tools that the program embeds: the service's, and what the bridge adds.
 //!
 //! ```sh
 //! cargo run -p shared-inbox-mcp --features schemas --example write_tools
@@ -63,8 +63,8 @@ fn definition(operation: Operation) -> Option<Value> {
     Some(definition)
 }
 
-/// Says of every object that it has no other fields, and leaves out patterns: a model pays for each, and the error of a
-/// wrong argument says what its form is.
+/// Says of every object that it has no other fields, and leaves out patterns: a model pays for each, and the
+/// error of a wrong argument says what its form is.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

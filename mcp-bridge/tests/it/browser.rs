@@ -13,8 +13,8 @@ use super::{
     window::{Window, http},
 };
 
-/// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and then does what
-/// `then` says, in the shell.
+/// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and
+/// then does what `then` says, in the shell.
 pub(crate) fn opener(folder: &Path, then: &str) -> PathBuf {
     let seen = folder.join("opened");
     let script = format!(

@@ -38,12 +38,6 @@ fn write_cursor(home: &Path, options: &[&str]) -> String {
     out(&output).1
 }
 
-/// The bridge's entry in a file of Cursor's.
-fn entry(path: &Path) -> Value {
-    let mut settings: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    settings["mcpServers"]["shared-inbox"].take()
-}
-
 #[test]
 fn settings_are_printed_with_the_programs_own_path_and_without_the_key_and_the_sandbox_needs_none() {
     let home = tempfile::tempdir().unwrap();
@@ -152,7 +146,8 @@ fn write_says_what_it_changed_and_keeps_key_and_address_where_none_are_given() {
     assert!(said.contains(change), "{said}");
     let output = at_home(home.path(), &["--max-chars=9000", "config", "cursor", "--write"]).output().unwrap();
     assert!(output.status.success(), "{}", out(&output).1);
-    let server = entry(&path);
+    let settings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let server = &settings["mcpServers"]["shared-inbox"];
     assert_eq!(server["args"], json!(["--read-only", "--send=allow", "--max-chars=9000"]));
     assert_eq!(server["env"]["SHARED_INBOX_API_KEY"], key());
 }

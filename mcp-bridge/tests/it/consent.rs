@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use rmcp::model::CallToolResponse;
-use serde_json::{Value, json};
+use serde_json::json;
 use shared_inbox::Scope;
 use shared_inbox_mock::world::SortingResult;
 
@@ -17,15 +17,11 @@ use crate::{
 
 pub(crate) const BODY: &str = "Hello Kim,\n\nit left today.";
 
-pub(crate) fn reply(fixture: &Fixture) -> Value {
-    fixture.reply(BODY)
-}
-
 #[tokio::test]
 async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
     for era in ERAS {
         let (fixture, person, client) = in_process(Person::who(Answer::Yes), era, &[]).await;
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         assert_eq!(structured(&result)["status"], "scheduled", "{era:?}");
         let [question] = person.questions().try_into().unwrap();
@@ -60,11 +56,11 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
             }
             person.answers.add_permits(1);
         };
-        let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), meanwhile);
+        let (result, ()) = tokio::join!(client.call("reply", fixture.reply(BODY)), meanwhile);
         assert_refused(&result, "the conversation changed");
         assert_eq!(fixture.mails().await, Mails::none(), "{era:?} {change}");
         person.answers.add_permits(1);
-        client.call("reply", reply(&fixture)).await;
+        client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(person.questions().len(), 2, "{era:?} {change}: the person is asked again");
     }
 }
@@ -73,7 +69,7 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
 async fn a_cancelled_call_takes_its_question_back_sends_nothing_and_is_written_down() {
     let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
     let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
-    let call = client.start(params("reply", reply(&fixture))).await;
+    let call = client.start(params("reply", fixture.reply(BODY))).await;
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
     until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
@@ -82,7 +78,7 @@ async fn a_cancelled_call_takes_its_question_back_sends_nothing_and_is_written_d
     assert_eq!(fixture.mails().await, Mails::none());
 
     person.answers.add_permits(1);
-    assert_done(&client.call("reply", reply(&fixture)).await);
+    assert_done(&client.call("reply", fixture.reply(BODY)).await);
     assert_eq!(person.questions().len(), 2, "the same call is a new question");
     assert_eq!(fixture.mails().await, Mails::sent(BODY));
 }
@@ -91,10 +87,10 @@ async fn a_cancelled_call_takes_its_question_back_sends_nothing_and_is_written_d
 async fn a_question_that_is_put_away_makes_nothing() {
     for era in ERAS {
         let (fixture, person, client) = in_process(Person::who(Answer::Nothing), era, &[]).await;
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert!(is_error(&result) && text(&result).contains("no answer"), "{era:?}: {}", text(&result));
         assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
-        client.call("reply", reply(&fixture)).await;
+        client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(person.questions().len(), 2, "{era:?}: it was no refusal, so it can be asked again");
     }
 }
@@ -110,12 +106,12 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
         let (fixture, _, client) = in_process(Person::who(says), era, &[]).await;
         // Whatever else a model may think of is no consent.
         for word in ["consent", "confirmed", "force", "allow"] {
-            let mut arguments = reply(&fixture);
+            let mut arguments = fixture.reply(BODY);
             arguments[word] = true.into();
             let unknown = client.call("reply", arguments).await;
             assert_refused(&unknown, &format!("Unknown argument `{word}`"));
         }
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
         for form in [text(&result), structured(&result)["note"].as_str().unwrap()] {
             assert!(form.contains(why), "{form}");
@@ -129,7 +125,7 @@ async fn a_key_that_may_only_send_sends_nothing_without_consent() {
     let fixture = Fixture::new().await;
     let key = fixture.key(&[Scope::Read, Scope::Send]).await;
     let client = fixture.start_with_key(&key, &Person::who(Answer::CannotBeAsked), Newer).await;
-    let result = client.call("reply", reply(&fixture)).await;
+    let result = client.call("reply", fixture.reply(BODY)).await;
     assert!(is_error(&result));
     assert_says(text(&result), &["Nothing was sent", "cannot ask", "`draft`"]);
     assert_eq!(fixture.mails().await, Mails::none());
@@ -139,12 +135,12 @@ async fn a_key_that_may_only_send_sends_nothing_without_consent() {
 async fn never_makes_drafts_and_allow_does_not_ask() {
     for era in ERAS {
         let (fixture, person, client) = in_process(Person::who(Answer::Yes), era, &["--send=never"]).await;
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(structured(&result)["status"], "draft", "{era:?}");
         assert!(text(&result).contains("--send=never"), "{era:?}: {}", text(&result));
 
         let client = fixture.start_in_process(&person, era, &["--send=allow"]).await;
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(structured(&result)["status"], "scheduled", "{era:?}");
         assert_eq!(person.questions().len(), 0, "{era:?}");
     }
@@ -156,14 +152,14 @@ async fn a_risk_asks_even_where_sending_is_allowed() {
         let fixture = Fixture::with(|mail| mail.risk = Some("phishing".into())).await;
         let person = Person::who(Answer::No);
         let client = fixture.start_in_process(&person, era, &["--send=allow"]).await;
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert!(is_error(&result), "{era:?}: {}", text(&result));
         assert!(person.questions()[0].contains("phishing"), "{era:?}");
         assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
 
         let cannot =
             fixture.start_in_process(&Person::who(Answer::CannotBeAsked), era, &["--send=allow"]).await;
-        let result = cannot.call("reply", reply(&fixture)).await;
+        let result = cannot.call("reply", fixture.reply(BODY)).await;
         assert_eq!(structured(&result)["status"], "draft", "{era:?}");
     }
 }
@@ -174,7 +170,7 @@ async fn a_key_that_may_not_send_is_not_asked_about() {
     let key = fixture.key(&[Scope::Read, Scope::Draft]).await;
     let person = Person::who(Answer::Yes);
     let client = fixture.start_with_key(&key, &person, Newer).await;
-    assert_refused(&client.call("reply", reply(&fixture)).await, "`send`");
+    assert_refused(&client.call("reply", fixture.reply(BODY)).await, "`send`");
     assert_eq!(person.questions().len(), 0);
     assert_eq!(fixture.mails().await, Mails::none());
 }
@@ -210,7 +206,7 @@ async fn consent_is_bound_to_its_mail_and_works_once() {
 async fn an_answer_without_a_question_is_worth_nothing() {
     let (fixture, _, client) = in_process(Person::who(Answer::Yes), Newer, &[]).await;
     let answers = [("consent".to_owned(), yes())].into();
-    let request = params("reply", reply(&fixture)).with_input_responses(answers);
+    let request = params("reply", fixture.reply(BODY)).with_input_responses(answers);
     match client.service.call_tool_once(request).await.unwrap() {
         CallToolResponse::InputRequired(_) => {}
         other => panic!("expected the question, got {other:?}"),

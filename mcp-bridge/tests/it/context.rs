@@ -285,7 +285,7 @@ async fn completions_take_only_what_the_rate_limit_has_to_spare() {
     for _ in 0..95 {
         assert_done(&client.call("list_tags", json!({})).await);
     }
-    // What is left to background work, a twelfth of the limit among it; then they go without, and do not wait.
+    // What is left to background work, a twelfth of the limit; then they go without, and do not wait.
     let mut more = 0;
     while typed().await > 0 {
         more += 1;

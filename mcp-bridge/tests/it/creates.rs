@@ -17,7 +17,6 @@ async fn the_same_create_again_gives_the_first_result_and_says_so() {
         let (fixture, person, client) = in_process(Person::who(Answer::Yes), era, &[]).await;
         let note = json!({ "id": fixture.conversation, "body": "Refund is approved" });
         for (tool, arguments) in [("add_note", note), ("reply", fixture.reply("On its way"))] {
-            println!("{era:?}, {tool}");
             let first = client.call(tool, arguments.clone()).await;
             let again = client.call(tool, arguments).await;
             assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));

@@ -1,4 +1,4 @@
-//! Shared by the tests of the running bridge: a mock with one email in it, a person at a client, and the program.
+//! Shared by the tests of the bridge: a mock with one email in it, a person at a client, and the program.
 
 use std::{
     path::{Path, PathBuf},
@@ -314,8 +314,8 @@ impl Fixture {
         connect(command, person, era).await
     }
 
-    /// The bridge in this process with these arguments, by the person's clock, over a client that gives a create no time
-    /// to show.
+    /// The bridge in this process with these arguments, by the person's clock, over a client that gives a
+    /// create no time to show.
     pub(crate) async fn start_in_process(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
         let client = self.client().visibility_timeout(Duration::ZERO).build().unwrap();
         self.start_over(Some(client), person, era, arguments).await

@@ -1,5 +1,5 @@
-//! Hostile mails and what a model gets to see of them, as text and as JSON. The snapshots are the review: a change of the
-//! rendering shows.
+//! Hostile mails and what a model gets to see of them, as text and as JSON. The snapshots are the review: a
+//! change of the rendering shows.
 
 use serde_json::{Value, json};
 use shared_inbox::{__spec::Operation, Conversation, ConversationSummary, Document, Tag};

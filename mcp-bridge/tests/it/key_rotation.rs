@@ -61,7 +61,6 @@ async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of
 #[tokio::test]
 async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() {
     for era in [Older, Newer] {
-        println!("{era:?}");
         let (fixture, _folder, file, agent) = with_key_file().await;
         let person = Person::who_takes_time(Answer::Yes);
         let arguments =

@@ -35,11 +35,8 @@ async fn a_stored_key_works_and_one_that_is_replaced_works_in_the_next_call() {
     let client = start(&fixture).await;
     assert_refused(&client.call("list_tags", json!({})).await, "key set");
 
-    let made = fixture
-        .mock
-        .control()
-        .create_key(shared_inbox_mock::NewKey::live("Bridge", vec![shared_inbox::Scope::Read]));
-    let made = made.await.unwrap();
+    let reading = shared_inbox_mock::NewKey::live("Bridge", vec![shared_inbox::Scope::Read]);
+    let made = fixture.mock.control().create_key(reading).await.unwrap();
     store_key(fixture.mock.base_url(), &made.key).unwrap();
     assert_done(&client.call("list_tags", json!({})).await);
 

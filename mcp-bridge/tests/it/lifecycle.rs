@@ -115,7 +115,7 @@ async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
     assert!(client.tools().await.len() > 5, "the bridge is still there");
 }
 
-/// A service that says whose key it is, and then never answers again. Gives the connection of the second request.
+/// A service that says whose key it is, and never answers again. Gives the second request's connection.
 async fn silent_service(listener: TcpListener) -> TcpStream {
     let me = r#"{"agent":{"id":"agt_1","name":"Bridge"},"scopes":["read"],"livemode":true}"#;
     let (mut stream, _) = listener.accept().await.unwrap();

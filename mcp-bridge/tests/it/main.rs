@@ -1,5 +1,5 @@
-//! The bridge from outside: the real program over stdio against the mock server, what it makes of hostile mail, and
-//! what its command line says and does.
+//! The bridge from outside: the real program over stdio against the mock server, what it makes of hostile
+//! mail, and what its command line says and does.
 
 mod access;
 mod audit;

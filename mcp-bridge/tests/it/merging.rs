@@ -1,4 +1,4 @@
-//! What becomes of a client's settings file: the bridge's entry is merged in, and all that is its owner's stays.
+//! What becomes of a client's settings file: the bridge's entry is merged in, and all else stays.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use crate::fixture::{out, program};
 const URL: &str = "https://a.example/api/v1";
 const ADDRESS: &str = "--base-url=https://a.example/api/v1";
 
-/// Merges settings into this file, and returns what the program said about it. A file that is refused is left alone.
+/// Merges settings into this file, and returns what the program said. A refused file is left alone.
 fn write(mut program: Command, client: &str, file: &Path, arguments: &[&str]) -> Result<String, String> {
     let (before, folder) = (fs::read_to_string(file).unwrap(), file.parent().unwrap());
     program.env("HOME", folder).args(arguments).args(["config", client, "--write", "--file"]);
@@ -141,7 +141,7 @@ fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() 
     }
 }
 
-/// Returns the bridge's entry for Claude Code, which takes the key from its environment, over one that is there; and the changes.
+/// Returns the entry for Claude Code, whose key is in its environment, over this one; and the changes.
 fn over(program: Command, old: &Value, arguments: &[&str]) -> Result<(Value, String), String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings");

@@ -11,20 +11,20 @@ use crate::{
         Answer, ERAS, Era, Fixture, Mails, Newer, Older, Person, assert_refused, assert_says, in_process,
         is_error, params, text, until,
     },
-    window::{BODY, Window, ask_on_page, http, link, reply},
+    window::{BODY, Window, ask_on_page, http, link},
 };
 
 /// Makes the call, lets the person act on the page, and gives the result.
 async fn with_page(person: &Person, era: Era, act: impl AsyncFnOnce(&str)) -> (Fixture, CallToolResult) {
     let (fixture, person, client) = in_process(person.clone(), era, &[]).await;
-    let call = params("reply", reply(&fixture));
+    let call = params("reply", fixture.reply(BODY));
     let result = match era {
         Older => {
             let acts = async {
                 until(async || person.questions().len() == 1).await;
                 act(&person.questions()[0]).await;
             };
-            tokio::join!(client.call("reply", reply(&fixture)), acts).0
+            tokio::join!(client.call("reply", fixture.reply(BODY)), acts).0
         }
         Newer => {
             let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
@@ -62,7 +62,7 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
 async fn a_link_that_is_not_opened_sends_nothing() {
     for action in [Answer::No, Answer::Nothing] {
         let (fixture, person, client) = in_process(Person::who_follows_links(action), Older, &[]).await;
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert!(is_error(&result), "{action:?}: {}", text(&result));
         let page = http().get(&person.questions()[0]).send().await.unwrap().text().await.unwrap();
         assert!(page.contains("othing was sent") && !page.contains("left today"), "{page}");
@@ -70,7 +70,7 @@ async fn a_link_that_is_not_opened_sends_nothing() {
     }
     for action in ["decline", "cancel"] {
         let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-        let call = params("reply", reply(&fixture));
+        let call = params("reply", fixture.reply(BODY));
         let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
         person.clock.forward(Duration::from_secs(2));
         let result = client.answer(call, &state.unwrap(), json!({ "action": action })).await;
@@ -84,7 +84,7 @@ async fn a_link_that_is_not_opened_sends_nothing() {
 #[tokio::test]
 async fn a_cancelled_call_withdraws_the_page() {
     let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Older, &[]).await;
-    let call = client.start(params("reply", reply(&fixture))).await;
+    let call = client.start(params("reply", fixture.reply(BODY))).await;
     until(async || person.questions().len() == 1).await;
     let window = Window::open(&person.questions()[0]).await;
     person.clock.forward(Duration::from_secs(2));
@@ -153,7 +153,7 @@ async fn the_page_shows_who_asks_what_it_answers_why_it_is_risky_and_how_long_th
     );
 }
 
-/// Tries everything that another page or program could do without the person, then leaves the question as it was.
+/// Tries all that another page or program could do without the person, and leaves the question as it was.
 async fn attack(url: &str, window: &Window, person: &Person) {
     person.clock.forward(Duration::from_secs(2));
     let status = async |request: RequestBuilder| request.send().await.unwrap().status();
@@ -227,7 +227,7 @@ async fn nobody_but_the_window_that_opened_it_can_answer() {
 #[tokio::test]
 async fn the_page_loads_runs_and_frames_nothing() {
     let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", fixture.reply(BODY))).await;
     let policy = window.headers["content-security-policy"].to_str().unwrap();
     assert_says(
         policy,
@@ -242,7 +242,7 @@ async fn the_page_loads_runs_and_frames_nothing() {
 #[tokio::test]
 async fn a_page_that_nobody_answers_ends_after_five_minutes() {
     let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-    let (_, window) = ask_on_page(&client, &person, params("reply", reply(&fixture))).await;
+    let (_, window) = ask_on_page(&client, &person, params("reply", fixture.reply(BODY))).await;
     person.clock.forward(Duration::from_secs(300));
     until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);

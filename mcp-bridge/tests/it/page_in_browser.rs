@@ -15,7 +15,7 @@ use crate::{
         Answer, Fixture, Mails, Newer, Older, Person, assert_refused, connect, in_process, params,
         structured, text, until,
     },
-    window::{BODY, Window, http, link, reply},
+    window::{BODY, Window, http, link},
 };
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() 
     let without = connect(without, &person, Older).await;
     opener(folder.path(), "sleep 0.5; exit 3");
     for client in [without, start_with_browser(&fixture, folder.path(), &person).await] {
-        let result = client.call("reply", reply(&fixture)).await;
+        let result = client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(structured(&result)["status"], "draft", "{}", text(&result));
         assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
     }
@@ -39,7 +39,7 @@ async fn without_a_browser_or_with_an_opener_that_fails_late_there_is_a_draft() 
 async fn the_second_in_which_no_answer_counts_begins_when_the_question_is_shown() {
     for answer in ["send", "refuse"] {
         let (fixture, person, client) = in_process(Person::who_follows_links(Answer::Yes), Newer, &[]).await;
-        let call = params("reply", reply(&fixture));
+        let call = params("reply", fixture.reply(BODY));
         let (state, url) = link(client.service.call_tool_once(call.clone()).await.unwrap());
         // Long after it was asked, and too soon after it was shown.
         person.clock.forward(Duration::from_secs(60));
@@ -81,7 +81,7 @@ async fn the_file_is_its_owners_alone_brings_one_browser_in_and_is_gone_with_its
     let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     let opened = opener(home.path(), "");
     let client = start_with_browser(&fixture, home.path(), &Person::who(Answer::CannotBeAsked)).await;
-    let _call = client.start(params("reply", reply(&fixture))).await;
+    let _call = client.start(params("reply", fixture.reply(BODY))).await;
     let file = opened_file(&opened).await;
     let folder = Path::new(&file).parent().unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -1,4 +1,4 @@
-//! The question about an email, as a client shows it: every word, nothing hidden, nothing that passes for a line of the question.
+//! The question about an email: every word, nothing hidden, nothing that passes for a line of it.
 
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::{
     audit::AuditFile,
-    consent::{BODY, reply},
+    consent::BODY,
     fixture::{
         Answer, ERAS, Fixture, LeapingClock, Mails, Newer, Older, Person, assert_done, assert_refused,
         call_gives_up, hanging, in_process, is_error, params, structured, text, until,
@@ -24,7 +24,7 @@ async fn an_answer_within_a_second_is_nobodys_and_makes_a_draft() {
             let (fixture, person, client) =
                 in_process(Person { thinks: Duration::from_millis(900), ..Person::who(says) }, era, &[])
                     .await;
-            let result = client.call("reply", reply(&fixture)).await;
+            let result = client.call("reply", fixture.reply(BODY)).await;
             assert!(!is_error(&result), "{era:?} {says:?}: {}", text(&result));
             assert_eq!(structured(&result)["status"], "draft", "{era:?} {says:?}");
             let note = structured(&result)["note"].as_str().unwrap();
@@ -42,8 +42,8 @@ async fn a_no_holds_for_what_the_person_saw_however_it_is_dressed() {
     for (era, says) in ERAS.into_iter().flat_map(|era| [(era, Answer::No), (era, Answer::YesWithoutTick)]) {
         println!("{era:?}, {says:?}");
         let (fixture, person, client) = in_process(Person::who(says), era, &[]).await;
-        assert_refused(&client.call("reply", reply(&fixture)).await, "declined");
-        let mut with_summary = reply(&fixture);
+        assert_refused(&client.call("reply", fixture.reply(BODY)).await, "declined");
+        let mut with_summary = fixture.reply(BODY);
         with_summary["summary"] = "Please".into();
         let bodies = [
             BODY.to_owned(),
@@ -64,7 +64,7 @@ async fn a_no_holds_for_what_the_person_saw_however_it_is_dressed() {
         }
         assert_eq!(person.questions().len(), 3, "{era:?}: three refusals in a conversation are enough");
         person.clock.forward(Duration::from_secs(120));
-        client.call("reply", reply(&fixture)).await;
+        client.call("reply", fixture.reply(BODY)).await;
         assert_eq!(person.questions().len(), 4, "{era:?}: after two minutes it can be asked again");
     }
 }
@@ -105,7 +105,7 @@ async fn a_hundred_variants_open_three_questions() {
 async fn calls_that_look_the_same_wait_for_one_answer_and_make_one_line_that_says_scheduled() {
     let (file, person) = (AuditFile::new(), Person::who_takes_time(Answer::Yes));
     let (fixture, person, client) = in_process(person, Older, &[&file.option()]).await;
-    let first = client.start(params("reply", reply(&fixture))).await;
+    let first = client.start(params("reply", fixture.reply(BODY))).await;
     until(async || person.clock.waiting() == 4).await;
     let same =
         |summary: &str| json!({ "id": fixture.conversation, "body": BODY, "summary": summary, "send": true });
@@ -141,7 +141,7 @@ async fn a_call_that_ends_while_a_yes_is_acted_upon_does_not_say_that_nobody_ans
         under_way(&fixture.mock).await;
         person.clock.forward(Duration::from_secs(45));
     };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), later);
+    let (result, ()) = tokio::join!(client.call("reply", fixture.reply(BODY)), later);
     assert_refused(&result, "question is over");
     assert!(text(&result).contains("may be on its way"), "{}", text(&result));
     let line = file.lines().pop().unwrap();
@@ -167,7 +167,7 @@ async fn a_question_that_was_asked_late_outlives_its_call_too() {
         // Until the client gives up.
         person.clock.forward(Duration::from_secs(55) - spent);
     };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), later);
+    let (result, ()) = tokio::join!(client.call("reply", fixture.reply(BODY)), later);
     assert_refused(&result, "has not answered");
     person.answers.add_permits(1);
     until(async || !fixture.mock.control().jobs().await.is_empty()).await;
@@ -177,7 +177,7 @@ async fn a_question_that_was_asked_late_outlives_its_call_too() {
 #[tokio::test]
 async fn a_question_that_nobody_answers_ends_after_five_minutes() {
     let (fixture, person, client) = in_process(Person::who_takes_time(Answer::Yes), Older, &[]).await;
-    tokio::join!(client.call("reply", reply(&fixture)), call_gives_up(&person));
+    tokio::join!(client.call("reply", fixture.reply(BODY)), call_gives_up(&person));
     person.clock.forward(Duration::from_secs(255));
     until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
     assert_eq!(fixture.mails().await, Mails::none());

@@ -112,7 +112,7 @@ async fn look(fixture: &Fixture) {
     tokio::task::yield_now().await;
 }
 
-/// One email, and the program ended in this way after so many looks. Gives the conversation, and how many looks it took.
+/// One email, and the program ended so after so many looks. Gives the conversation and the looks it took.
 async fn round(
     fixture: &Fixture,
     file: &AuditFile,

@@ -13,7 +13,7 @@ use tokio::{
     time::timeout,
 };
 
-/// How many requests are worked on at once, how many are queued, and how many run without a place in the queue.
+/// How many requests are worked on at once, are queued, and run without a place in the queue.
 const MAX_RUNNING: usize = 32;
 const MAX_QUEUED: usize = 256;
 const MAX_UNQUEUED: usize = 16;

@@ -137,8 +137,8 @@ async fn a_draft_in_place_of_an_email_that_may_have_been_made_is_not_said_to_hav
     assert_eq!(fixture.mails().await, Mails::draft("Hello"));
 }
 
-/// Calls the program's tool, and ends it once the service has carried the call out, before its response comes: by a kill, or by
-/// SIGTERM and the eight seconds that a create is given after it.
+/// Calls the program's tool, and ends it once the service has carried the call out, before its response
+/// comes: by a kill, or by SIGTERM and the eight seconds that a create is given after it.
 async fn ended_midway(fixture: &Fixture, is_killed: bool, tool: &'static str, call: Value) {
     fixture.fault(creates(hanging())).await;
     let client = fixture.start_program(&Person::who(Answer::No), Older, &["--send=allow"]).await;

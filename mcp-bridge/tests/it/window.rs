@@ -4,15 +4,10 @@ use std::time::Duration;
 
 use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap, redirect::Policy};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitRequestParams, InputRequest};
-use serde_json::Value;
 
-use super::fixture::{Client, Fixture, Person};
+use super::fixture::{Client, Person};
 
 pub(crate) const BODY: &str = "Hello Kim,\n\n<b>it</b> left today: https://shop.example/t?a=1&b=2";
-
-pub(crate) fn reply(fixture: &Fixture) -> Value {
-    fixture.reply(BODY)
-}
 
 /// A browser's window with the page.
 pub(crate) struct Window {

@@ -1,4 +1,4 @@
-//! The bridge against what it meets on a desktop: clients of others, a browser, another user, a key store, a slow disk.
+//! The bridge on a desktop: clients of others, a browser, another user, a key store, a slow disk.
 
 #[path = "../../../mcp-bridge/tests/it/browser.rs"]
 #[allow(dead_code, reason = "the bridge's own tests use the rest")]

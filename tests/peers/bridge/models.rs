@@ -1,6 +1,6 @@
 //! A hostile mail in the clients that people use: what reaches the model in each of them, as a snapshot.
 //!
-//! Some hand on the text, some the structured form, some leave it to the host. Whatever they do, it is marked and inert.
+//! Some hand on the text, some the structured form, some leave it to the host: it is marked and inert.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! What another user of the machine can do to a question that is open: look at the list of processes, and nothing else.
+//! What another user of the machine can do to an open question: see the list of processes, no more.
 
 use std::{
     fs,
@@ -17,12 +17,12 @@ use rmcp::model::CallToolResult;
 use super::{
     browser::{address_and_secret, opened_file, opener, start_with_browser},
     fixture::{Answer, Fixture, Mails, Person, assert_done, assert_refused},
-    window::{BODY, Window, reply},
+    window::{BODY, Window},
 };
 
 const NOBODY: u32 = 65_534;
 
-/// How this test becomes another user: as root by itself, or with the help of `sudo` if that asks for no password.
+/// How this test becomes another user: as root by itself, or by a `sudo` that asks for no password.
 #[derive(Clone, Copy)]
 enum AnotherUser {
     FromRoot,
@@ -69,8 +69,8 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Asks on the page, from a folder that everybody may look into; what opens the page does `then` afterwards. `act` gets that folder
-/// and what was opened.
+/// Asks on the page, from a folder that everybody may look into; what opens the page does `then` afterwards.
+/// `act` gets that folder and what was opened.
 async fn asked(then: &str, act: impl AsyncFnOnce(AnotherUser, &Path, String)) -> (Fixture, CallToolResult) {
     let (another_user, fixture) = (AnotherUser::find(), Fixture::new().await);
     let folder = tempfile::tempdir().unwrap();
@@ -78,7 +78,7 @@ async fn asked(then: &str, act: impl AsyncFnOnce(AnotherUser, &Path, String)) ->
     let opened = opener(folder.path(), then);
     let client = start_with_browser(&fixture, folder.path(), &Person::who(Answer::CannotBeAsked)).await;
     let acts = async { act(another_user, folder.path(), opened_file(&opened).await).await };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), acts);
+    let (result, ()) = tokio::join!(client.call("reply", fixture.reply(BODY)), acts);
     (fixture, result)
 }
 
@@ -155,7 +155,7 @@ async fn another_user_who_holds_connections_open_does_not_keep_the_person_out() 
     let (_, result) = asked("", async |another_user, _, argument| {
         let (address, _) = address_and_secret(&argument);
         let port = port(&address);
-        // More than the page serves at once; each would be held for as long as a browser may take to send its request.
+        // More than the page serves at once, each held for as long as a browser may take.
         let hold =
             format!("for _ in $(seq 200); do exec {{fd}}<>/dev/tcp/127.0.0.1/{port}; done; echo held; read");
         let mut holder = another_user.shell(&hold);

@@ -1,4 +1,4 @@
-//! What the bridge costs a model, in tokens of the tokenizer `o200k_base`: its tools, and a day's work in the demo shop.
+//! What the bridge costs a model in tokens of `o200k_base`: its tools, and a day's work in the demo shop.
 
 use std::process::Stdio;
 

@@ -20,7 +20,7 @@ pub(in crate::server) const ITEMS: &str = "items";
 /// The value of `view` in `list_conversations` for every status.
 pub(in crate::server) const ANY: &str = "any";
 
-/// The definitions of the tools, in the order of the catalogue. `tests/documents.rs` writes them.
+/// The definitions of the tools, in the order of the catalogue. `examples/write_tools.rs` writes them.
 pub(in crate::server) static TOOLS: LazyLock<Vec<(Operation, Tool)>> = LazyLock::new(|| {
     let tools: Vec<Tool> =
         serde_json::from_str(include_str!("../../../documents/tools.json")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The judges: a Markdown parser, which finds what a client would render, an HTML parser, which finds what a browser would,
-//! and the Unicode tables of a regular expression library, which know what nobody sees.
+//! The judges: a Markdown parser, which finds what a client would render, an HTML parser, which finds what a
+//! browser would, and the Unicode tables of a regular expression library, which know what nobody sees.
 
 use std::sync::LazyLock;
 
@@ -103,8 +103,8 @@ const PAGE: &str = "\
     form autocomplete=off method=post | button name=answer value=refuse | \
     button class=yes name=answer value=send | p class=left | div class=bar | p class=late | footer";
 
-/// The page that asks for consent to a mail with this text: as a browser reads it, a stranger's words are text in it, all of
-/// them, and nothing is hidden.
+/// The page that asks for consent to a mail with this text: as a browser reads it, a stranger's words are
+/// text in it, all of them, and nothing is hidden.
 pub(super) fn judge_page(html: &str, text: &str) -> Result<(), TestCaseError> {
     let mut shown = String::new();
     let own = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,5 +1,5 @@
-//! Whatever a stranger writes, and wherever it turns up: nothing that leaves the bridge holds a live image, a link, a tag,
-//! a fence or a hidden character, and nothing is longer than was set.
+//! Whatever a stranger writes, and wherever it turns up: nothing that leaves the bridge holds a live image, a
+//! link, a tag, a fence or a hidden character, and nothing is longer than was set.
 //!
 //! Strangers judge, and the service is a stranger too.
 
@@ -65,8 +65,8 @@ proptest! {
 proptest! {
     #![proptest_config(cases(6))]
 
-    /// With these words in every field. Less than `max` may not hold what the service itself says; then the bridge gives an error
-    /// in its place.
+    /// With these words in every field. Less than `max` may not hold what the service itself says; then the
+    /// bridge gives an error in its place.
     #[test]
     fn both_forms_of_every_result_are_inert_and_keep_to_the_size(words in hostile(), max in 4_000_usize..60_000) {
         let service = Service::saying(words);
@@ -90,8 +90,8 @@ proptest! {
     }
 }
 
-/// Everything that a client can ask the bridge for, with these words in all that the service says and in all that the
-/// model passes.
+/// Everything that a client can ask the bridge for, with these words in all that the service says and in all
+/// that the model passes.
 async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
     let (service, server) = Service::saying(words.clone()).start().await;
     let person = Person::who(Answer::No);
@@ -186,7 +186,7 @@ async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
     judged
 }
 
-/// The page that asks for consent, for a client that can show links: the mail, and whom it is for, in these words.
+/// The page that asks for consent: the mail, and whom it is for, in these words.
 async fn the_page_is_inert(service: &shared_inbox::Client, words: &str) -> Result<(), TestCaseError> {
     let client = start_over(service, &Person::who_follows_links(Answer::Yes), Newer).await;
     let few: String = words.chars().take(100).collect();

@@ -32,7 +32,7 @@ const FRAGMENTS: &[&str] = &[
     "{\"a\":1}",
 ];
 
-/// Words as an attacker writes them: pieces of everything that is known to bite, in any order, and any characters.
+/// Words as an attacker writes them: pieces of all that is known to bite, in any order, and any characters.
 pub(super) fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select([MARKS, FRAGMENTS].concat());
     let piece = prop_oneof![8 => pieces.prop_map(str::to_owned), 2 => any::<char>().prop_map(String::from)];

@@ -18,8 +18,8 @@ enum Step {
         bridge: usize,
         email: usize,
     },
-    /// A person answers a question of a bridge, after so many seconds, and the client brings it back with its email or, where it
-    /// shows forms, with the other.
+    /// A person answers a question of a bridge, after so many seconds, and the client brings it back with its
+    /// email or, where it shows forms, with the other.
     Answer {
         bridge: usize,
         email: usize,

@@ -134,8 +134,7 @@ async fn an_email_whose_record_cannot_be_written_is_not_sent_and_the_answer_says
 async fn while_the_state_folder_is_gone_nothing_is_sent_and_the_answer_says_what_to_do() {
     let (fixture, folder, file) = (Fixture::new().await, tempfile::tempdir().unwrap(), AuditFile::new());
     let state = folder.path().join("state");
-    let option = file.option();
-    let arguments = ["--send=allow", option.as_str()];
+    let arguments = ["--send=allow", &file.option()];
     let client = remembering(&fixture, &Person::who(Answer::Yes), &state, &arguments).await;
     assert!(!is_error(&client.call("reply", fixture.reply("Before")).await));
     std::fs::rename(&state, folder.path().join("gone")).unwrap();
