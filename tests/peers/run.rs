@@ -92,14 +92,14 @@ pub(crate) fn ended(mut command: Command) -> (String, Option<i32>) {
     (text(&ended.stdout) + &text(&ended.stderr), ended.status.code())
 }
 
-/// Runs a program to its end within two minutes, however it ends.
+/// Runs a program to its end within ten minutes, however it ends.
 pub(crate) fn output(command: &mut Command) -> Output {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     let (done, waiting) = mpsc::channel();
     let id = child.id();
     thread::spawn(move || done.send(child.wait_with_output()));
-    match waiting.recv_timeout(Duration::from_secs(120)) {
+    match waiting.recv_timeout(Duration::from_secs(600)) {
         Ok(output) => output.expect("its output can be read"),
         Err(_) => panic!("{command:?} (process {id}) does not come to an end"),
     }

@@ -25,7 +25,7 @@ struct CopiedTest {
 async fn copied_tests_run_for_every_operation_and_every_kind_of_failure() {
     let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;
     let mut console = command(peers::node22());
-    console.arg(root().join("mock-server/tests/it/console/copied.mjs"));
+    console.arg(root().join("tests/peers/mock/console/copied.mjs"));
     console.env("CONSOLE_URL", &mock.ready().console_url).env("CONTROL_URL", &mock.ready().control_url);
     let tests: Vec<CopiedTest> = serde_json::from_str(&finish(&mut console)).expect("tests");
     // In Rust, each operation once, and each kind of test: one with other imports.
