@@ -9,7 +9,7 @@ use shared_inbox_webhooks::replay::{
 };
 
 use super::suite;
-use crate::support::{delivery, granted, one, pass_in_postgres, pool, postgres};
+use crate::support::{delivery, granted, one, pass_in_postgres, postgres};
 
 #[tokio::test]
 async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
