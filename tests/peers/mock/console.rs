@@ -147,7 +147,8 @@ async fn the_pictures_of_the_readme_are_there_and_made_by_a_script() {
         .expect("a folder")
         .map(|file| file.expect("a file").file_name().into_string().expect("text"))
         .collect();
-    (shown.sort_unstable(), there.sort_unstable());
+    shown.sort_unstable();
+    there.sort_unstable();
     assert_eq!(there, shown, "every picture is shown, and no other is kept");
     for name in there {
         let picture = std::fs::read(pictures.join(&name)).expect("a file");

@@ -21,8 +21,9 @@ async fn fuzz(key: fn(&MockServer) -> &str, client: fn(&MockServer) -> Client) {
     if key.starts_with("rk_test_") {
         inbox.sandbox_inbound("reply@customer.test", "Where is my order?").await.expect("it is taken");
     }
-    let ids: Vec<_> =
-        inbox.conversations().await.expect("a list").iter().map(|it| it.id.to_string()).collect();
+    let listed = inbox.conversations().await.expect("a list");
+    // Each in quotation marks, as its dictionaries have them.
+    let ids: Vec<_> = listed.iter().map(|it| format!("{:?}", it.id.as_str())).collect();
     assert!(!ids.is_empty());
     let here = tempfile::tempdir().expect("a directory");
     fs::write(here.path().join("schemathesis.toml"), include_str!("clients/schemathesis.toml"))
