@@ -197,7 +197,7 @@ async fn errors_speak_of_tools_and_never_of_paths() {
             let result = client.call(tool, arguments).await;
             let text = text(&result);
             assert!(is_error(&result) && text.contains(said), "{tool} {said}: {text}");
-            assert_lacks(&text, &["GET", "POST", "/conversations", "/me", "/tags", "/api"]);
+            assert_lacks(text, &["GET", "POST", "/conversations", "/me", "/tags", "/api"]);
         }
     }
 }

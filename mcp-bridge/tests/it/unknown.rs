@@ -33,7 +33,7 @@ fn assert_says_how_to_look(result: &CallToolResult) {
     let said = text(result);
     assert!(is_error(result), "{said}");
     assert_lacks(
-        &said,
+        said,
         &[
             "Client::",
             "Verification",
@@ -43,7 +43,7 @@ fn assert_says_how_to_look(result: &CallToolResult) {
             "Nothing was sent",
         ],
     );
-    assert_says(&said, &["not known", "get_conversation", "same call again", "nothing twice"]);
+    assert_says(said, &["not known", "get_conversation", "same call again", "nothing twice"]);
 }
 
 #[track_caller]
@@ -54,7 +54,7 @@ fn assert_repeats(result: &CallToolResult) {
 #[track_caller]
 fn assert_page_does_not_know(page: &str, body: &str) {
     assert_says(
-        &page,
+        page,
         &["not known whether the email was sent", "Look in the app", "kim@customer.example", body],
     );
     assert!(!page.contains("was not sent") && !page.contains("Nothing was sent"), "{page}");
