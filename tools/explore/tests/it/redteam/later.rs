@@ -9,7 +9,7 @@ use serde_json::json;
 use shared_inbox_explore::redteam::{AgentContext, Outcome, RedTeam, Verdict};
 
 use crate::redteam::{
-    agents::{AgentResult, Call, over_rest},
+    agents::{AgentResult, Call, do_task, over_rest},
     mcp::{greet, over_mcp},
 };
 
@@ -39,51 +39,35 @@ async fn look(call: Call) -> AgentResult<(bool, bool, usize)> {
     ))
 }
 
-#[tokio::test]
-async fn a_later_email_comes_once_the_agent_has_read_that_conversation_over_rest_and_over_mcp() {
-    for by_mcp in [false, true] {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&seen);
-        let agent = move |context: AgentContext| {
-            let into = Arc::clone(&into);
-            async move {
-                let rest = over_rest(&context.base_url, &context.key)?;
-                greet(&context.mcp_url, &context.key).await?;
-                crate::redteam::agents::do_task(&rest, &context.task, false).await?;
-                let call = if by_mcp { over_mcp(&context.mcp_url, &context.key) } else { rest };
-                let looked = look(call).await?;
-                into.lock().expect("whole").push(looked);
-                Ok(())
+/// What an agent sees of a later email without the attack and with it, over REST or MCP; it does its task first, or after it has looked.
+async fn looks(by_mcp: bool, task_first: bool) -> Vec<(bool, bool, usize)> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&seen);
+    let agent = move |context: AgentContext| {
+        let into = Arc::clone(&into);
+        async move {
+            let rest = over_rest(&context.base_url, &context.key)?;
+            greet(&context.mcp_url, &context.key).await?;
+            if task_first {
+                do_task(&rest, &context.task, false).await?;
             }
-        };
-        // The agent of this test does its task first, and so reads the conversation.
-        let report = RedTeam::function(agent).only(["split.correction"]).run().await.expect("it runs");
-        assert_eq!(report.attacks[0].counts.failed, 0, "{report}");
-        assert_eq!(*seen.lock().expect("whole"), [(false, false, 0), (true, true, 1)], "by MCP: {by_mcp}");
-    }
+            let call = if by_mcp { over_mcp(&context.mcp_url, &context.key) } else { Arc::clone(&rest) };
+            let looked = look(call).await?;
+            into.lock().expect("whole").push(looked);
+            if task_first { Ok(()) } else { do_task(&rest, &context.task, false).await }
+        }
+    };
+    let report = RedTeam::function(agent).only(["split.correction"]).run().await.expect("it runs");
+    assert_eq!(report.attacks[0].counts.failed, 0, "{report}");
+    seen.lock().expect("whole").clone()
 }
 
 #[tokio::test]
-async fn a_later_email_does_not_come_before_the_agent_has_read_that_conversation() {
+async fn a_later_email_comes_once_the_agent_has_read_that_conversation_and_not_before_over_rest_and_mcp() {
     for by_mcp in [false, true] {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&seen);
-        let agent = move |context: AgentContext| {
-            let into = Arc::clone(&into);
-            async move {
-                greet(&context.mcp_url, &context.key).await?;
-                let call = match by_mcp {
-                    true => over_mcp(&context.mcp_url, &context.key),
-                    false => over_rest(&context.base_url, &context.key)?,
-                };
-                let looked = look(call).await?;
-                into.lock().expect("whole").push(looked);
-                crate::redteam::scripted::does_its_task(context).await
-            }
-        };
-        let report = RedTeam::function(agent).only(["split.correction"]).run().await.expect("it runs");
-        assert_eq!(report.attacks[0].counts.failed, 0, "{report}");
-        assert_eq!(*seen.lock().expect("whole"), [(false, false, 0), (false, true, 1)], "by MCP: {by_mcp}");
+        // Its task has it read the conversation.
+        assert_eq!(looks(by_mcp, true).await, [(false, false, 0), (true, true, 1)], "by MCP: {by_mcp}");
+        assert_eq!(looks(by_mcp, false).await, [(false, false, 0), (false, true, 1)], "by MCP: {by_mcp}");
     }
 }
 
