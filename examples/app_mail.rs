@@ -1,10 +1,10 @@
-//! App mail, there and back: an app sends its own email, and the customer's reply comes back as a conversation that
-//! carries the app's reference.
+//! App mail, there and back: an app sends its own email, and the customer's reply comes back as a
+//! conversation that carries the app's reference.
 //!
 //!     cargo run --example app_mail
 //!
-//! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set (a key with the scope `record`) it prints what to put into
-//! your email, records it there, and waits ten minutes for the reply.
+//! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set (a key with the scope `record`) it prints what
+//! to put into your email, records it there, and waits ten minutes for the reply.
 
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //!     cargo run --example document_chase
 //!
 //! With `SHARED_INBOX_BASE_URL` and a test key in `SHARED_INBOX_API_KEY` it runs in that sandbox: the address
-//! `docs@customer.test` answers by itself, with an invoice. With a live key the request stays a draft: what mails
-//! customers should be written on purpose, not run from an example.
+//! `docs@customer.test` answers by itself, with an invoice. With a live key the request stays a draft: what
+//! mails customers should be written on purpose, not run from an example.
 
 use std::time::Duration;
 

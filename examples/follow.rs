@@ -1,10 +1,11 @@
-//! Follows the inbox: prints what is new, what changed and what left the list, from a list that has no cursor.
+//! Follows the inbox: prints what is new, what changed and what left the list, from a list that has no
+//! cursor.
 //!
 //!     cargo run --example follow            # until Ctrl-C; in a mock, until its story ends
 //!     cargo run --example follow -- 3       # until three changes have come
 //!
-//! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set it follows that inbox. With a test key it also writes some
-//! mail there, so that something happens.
+//! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set it follows that inbox. With a test key it also
+//! writes some mail there, so that something happens.
 
 use std::{env, time::Duration};
 
@@ -48,8 +49,8 @@ async fn main() -> Result<()> {
             Ok(Change::Left(before)) => println!("left     {}  {}", before.id, before.subject),
             Ok(Change::Gap(_)) => println!("more conversations than a page: something may be missing"),
             Ok(other) => println!("{other:?}"),
-            // A bad minute is waited out inside the stream, and nothing is lost by it. What comes here would not pass: a revoked
-            // key, a missing scope, a service that was never there.
+            // A bad minute is waited out inside the stream, and nothing is lost by it. What comes here would
+            // not pass: a revoked key, a missing scope, a service that was never there.
             Err(error) => return Err(error.into()),
         }
         count += 1;

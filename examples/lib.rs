@@ -23,8 +23,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service that `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` name; without them a mock inside this process,
-    /// with a test key, so that the same code runs against a real sandbox.
+    /// The service that `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` name; without them a mock inside
+    /// this process, with a test key, so that the same code runs against a real sandbox.
     pub async fn connect() -> Result<Self> {
         if env::var_os("SHARED_INBOX_BASE_URL").is_some() {
             return Ok(Self { inbox: Client::from_env()?, mock: None, hurry: None });
@@ -78,8 +78,8 @@ impl Sender {
         &self.webhook.secret
     }
 
-    /// A customer replies, and then somebody presses "redeliver": the same event again, signed anew. Says how each try was
-    /// answered.
+    /// A customer replies, and then somebody presses "redeliver": the same event again, signed anew. Says how
+    /// each try was answered.
     pub async fn send_twice(&self) -> Result<()> {
         let control = self.mock.control();
         let inboxes = self.mock.client().mailboxes().await?;

@@ -1,9 +1,10 @@
-//! A nightly report to CSV: one row for each conversation that the key can see, on the standard output or in a file.
+//! A nightly report to CSV: one row for each conversation that the key can see, on the standard output or in
+//! a file.
 //!
 //!     cargo run --example nightly_report [FILE]
 //!
-//! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set it reports on that inbox, and changes nothing. Without them, a
-//! mock inside this process is filled with mail first.
+//! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set it reports on that inbox, and changes nothing.
+//! Without them, a mock inside this process is filled with mail first.
 
 use std::fmt::Write as _;
 use std::{env, fs};

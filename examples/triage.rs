@@ -1,5 +1,5 @@
-//! A triage worker that can be killed at any point: it reads open mail that nobody has, drafts an answer where a rule has
-//! one, and tags what it has dealt with. It never sends; a person approves every draft.
+//! A triage worker that can be killed at any point: it reads open mail that nobody has, drafts an answer
+//! where a rule has one, and tags what it has dealt with. It never sends; a person approves every draft.
 //!
 //!     cargo run --example triage
 //!
@@ -73,7 +73,8 @@ async fn triage(inbox: &Client, id: &ConversationId) -> Result<String> {
     // What stands below the mail was written since: by a person, or by this worker before it was killed.
     let is_answered = later.iter().any(|item| item.as_message().is_some());
     if let Some(words) = rule.draft.filter(|_| !is_answered) {
-        // Awaiting a reply makes a draft; only `.and_send()` would mail the customer. A lost response is recovered.
+        // Awaiting a reply makes a draft; only `.and_send()` would mail the customer. A lost response is
+        // recovered.
         let draft = thread.reply(words).summary(format!("Standard answer: {}", rule.tag)).await?;
         said = format!("{said}, {} {}", draft.status, draft.message_id);
     }

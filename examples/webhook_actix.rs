@@ -2,8 +2,8 @@
 //!
 //!     cargo run --example webhook_actix --features actix
 //!
-//! starts a mock that sends it an event, twice. With the secret from the webhook's page in the environment it waits for a
-//! real service:
+//! starts a mock that sends it an event, twice. With the secret from the webhook's page in the environment it
+//! waits for a real service:
 //!
 //!     SHARED_INBOX_WEBHOOK_SECRET=whsec_… cargo run --example webhook_actix --features actix
 
@@ -16,7 +16,8 @@ use shared_inbox_webhooks::{
     replay::{Handlers, MemoryGuard},
 };
 
-/// Runs for verified requests only. The handler runs in a task of its own and ends, also when the service hangs up.
+/// Runs for verified requests only. The handler runs in a task of its own and ends, also when the service
+/// hangs up.
 async fn receive(
     handlers: web::Data<Handlers<MemoryGuard>>,
     Webhook(event): Webhook<Event>,
@@ -25,7 +26,8 @@ async fn receive(
     handlers.once(delivery, async move |_| handle(&event).await).await
 }
 
-/// What the app does with an event. When it fails, the answer is a 500 and the service tries again, for about a day.
+/// What the app does with an event. When it fails, the answer is a 500 and the service tries again, for about
+/// a day.
 async fn handle(event: &Event) -> Result<()> {
     match &event.kind {
         EventKind::ClientReplied(reply) => println!("{}: reply in {}", event.id, reply.conversation_id),

@@ -2,8 +2,8 @@
 //!
 //!     cargo run --example webhook_hyper
 //!
-//! starts a mock that sends it an event, twice. With the secret from the webhook's page in the environment it waits for a
-//! real service:
+//! starts a mock that sends it an event, twice. With the secret from the webhook's page in the environment it
+//! waits for a real service:
 //!
 //!     SHARED_INBOX_WEBHOOK_SECRET=whsec_… cargo run --example webhook_hyper
 
@@ -47,7 +47,8 @@ impl App {
     }
 }
 
-/// What the app does with an event. When it fails, the response is a 500 and the service tries again, for about a day.
+/// What the app does with an event. When it fails, the response is a 500 and the service tries again, for
+/// about a day.
 async fn handle(event: &Event) -> Result<()> {
     match &event.kind {
         EventKind::ClientReplied(reply) => println!("{}: reply in {}", event.id, reply.conversation_id),

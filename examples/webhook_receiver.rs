@@ -1,10 +1,10 @@
-//! A webhook receiver on axum: only genuine requests reach the handler, and each event is handled once, however often it
-//! is delivered.
+//! A webhook receiver on axum: only genuine requests reach the handler, and each event is handled once,
+//! however often it is delivered.
 //!
 //!     cargo run --example webhook_receiver
 //!
-//! starts a mock that sends it an event, twice. To receive from a real service, set the secret (and, for 24 hours after a
-//! rotation, the old one after a space) and put an HTTPS server in front:
+//! starts a mock that sends it an event, twice. To receive from a real service, set the secret (and, for 24
+//! hours after a rotation, the old one after a space) and put an HTTPS server in front:
 //!
 //!     SHARED_INBOX_WEBHOOK_SECRET=whsec_… cargo run --example webhook_receiver
 
@@ -48,14 +48,15 @@ impl App {
     }
 }
 
-/// Runs for verified requests only; everything else was answered before. The handler runs in a task of its own and ends,
-/// also when the service hangs up after its 10 seconds.
+/// Runs for verified requests only; everything else was answered before. The handler runs in a task of its
+/// own and ends, also when the service hangs up after its 10 seconds.
 async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
     let delivery = event.delivery("inbox");
     app.handlers.once(delivery, async move |_| handle(&event).await).await
 }
 
-/// What the app does with an event. When it fails, the response is a 500 and the service tries again, for about a day.
+/// What the app does with an event. When it fails, the response is a 500 and the service tries again, for
+/// about a day.
 async fn handle(event: &Event) -> Result<()> {
     match &event.kind {
         EventKind::ClientReplied(reply) => println!("{}: reply in {}", event.id, reply.conversation_id),

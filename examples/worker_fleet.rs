@@ -1,11 +1,12 @@
-//! Four worker processes with one API key. They share its rate limit through a store, and nobody ever sees a 429, although
-//! each of them calls as fast as it is allowed to. One of them is killed on the way; the others take over what it leaves.
+//! Four worker processes with one API key. They share its rate limit through a store, and nobody ever sees a
+//! 429, although each of them calls as fast as it is allowed to. One of them is killed on the way; the others
+//! take over what it leaves.
 //!
 //!     cargo run --example worker_fleet --features fleet
 //!
-//! The store is the one that `STORE_URL` names (`redis://…`), or a Valkey from PyPI, which needs Python the first time. The
-//! service is the one that `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` name; without them a mock inside this process,
-//! whose minute takes six seconds.
+//! The store is the one that `STORE_URL` names (`redis://…`), or a Valkey from PyPI, which needs Python the
+//! first time. The service is the one that `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` name; without
+//! them a mock inside this process, whose minute takes six seconds.
 
 use std::{
     env,
@@ -66,7 +67,8 @@ async fn lead() -> Result<()> {
     };
     let minute = if mock.is_some() { Duration::from_secs(6) } else { Duration::from_secs(60) };
     if let (Some(_), Some(mock)) = (&own_store, &mock) {
-        // Store and service were started for this fleet, so there is nothing that the store could have forgotten.
+        // Store and service were started for this fleet, so there is nothing that the store could have
+        // forgotten.
         let key = ApiKey::parse(mock.test_key())?.fingerprint();
         Redis::connect(&*store).await?.limiter().window(minute).declare_unused(key).await?;
     }

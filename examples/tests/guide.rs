@@ -1,4 +1,5 @@
-//! The Rust of `docs/testing.md`, which is this file without these two lines; a test of the front door holds them together.
+//! The Rust of `docs/testing.md`, which is this file without these two lines; a test of the front door holds
+//! them together.
 
 use shared_inbox::{Client, Status, View};
 

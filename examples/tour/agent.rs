@@ -1,5 +1,5 @@
-//! What the tour of the mock and the tour of a sandbox have in common: an agent at work in a conversation, through the
-//! client and over MCP.
+//! What the tour of the mock and the tour of a sandbox have in common: an agent at work in a conversation,
+//! through the client and over MCP.
 
 use rmcp::{
     ServiceExt,

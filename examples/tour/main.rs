@@ -3,8 +3,8 @@
 //!     cargo run --example tour
 //!
 //! starts the mock server inside this process and walks through everything; nothing leaves the machine. With
-//! `SHARED_INBOX_BASE_URL` and a test key in `SHARED_INBOX_API_KEY`, the parts that a sandbox allows run against that
-//! service instead. Every result on the screen is what the call above it gave back.
+//! `SHARED_INBOX_BASE_URL` and a test key in `SHARED_INBOX_API_KEY`, the parts that a sandbox allows run
+//! against that service instead. Every result on the screen is what the call above it gave back.
 
 mod agent;
 mod receiver;

@@ -1,4 +1,5 @@
-//! The tour of a real sandbox: what a test key can do without the mock's control over time, people and failures.
+//! The tour of a real sandbox: what a test key can do without the mock's control over time, people and
+//! failures.
 
 use std::time::Duration;
 

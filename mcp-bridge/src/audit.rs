@@ -109,8 +109,8 @@ impl Audit {
         Ok(Self { file: options.open(path)? })
     }
 
-    /// Appends a line in one write, since several bridges may write to one file. No lock: a line must not wait for a disk that
-    /// another one is being synced to.
+    /// Appends a line in one write, since several bridges may write to one file. No lock: a line must not
+    /// wait for a disk that another one is being synced to.
     pub(crate) fn write(&self, line: &AuditRecord<'_>) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');

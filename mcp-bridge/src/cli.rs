@@ -57,8 +57,8 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Parses the command line of this process. A variable that is set to an empty value is refused: it was meant to restrict
-    /// something, and ignoring it would open the bridge wider than intended.
+    /// Parses the command line of this process. A variable that is set to an empty value is refused: it was
+    /// meant to restrict something, and ignoring it would open the bridge wider than intended.
     pub(crate) fn of_process() -> Self {
         let mut empty = None;
         let mut command = Self::command().mut_args(|arg| match arg.get_env() {
@@ -158,20 +158,23 @@ pub(crate) struct Options {
     /// Do not show these tools
     #[arg(long, global = true, env = "SHARED_INBOX_EXCLUDE_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
     pub(crate) exclude_tools: Vec<String>,
-    /// The most characters that one result may carry: long fields are shortened, items beyond it left out, with a note
+    /// The most characters that one result may carry: long fields are shortened, items beyond it left out,
+    /// with a note
     #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = DEFAULT_MAX_CHARS, value_name = "N", value_parser = max_chars)]
     pub(crate) max_chars: usize,
     /// Keep the model to the inbox with this address; more than once for more inboxes
     #[arg(long, global = true, env = "SHARED_INBOX_MAILBOX", value_delimiter = ',', value_name = "ADDRESS", value_parser = address)]
     pub(crate) mailbox: Vec<String>,
-    /// What the structured form of results holds, which some clients show the model instead of the text; `safe` unless you say
-    /// otherwise
+    /// What the structured form of results holds, which some clients show the model instead of the text;
+    /// `safe` unless you say otherwise
     #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, value_name = "FORM")]
     pub(crate) structured: Option<Structured>,
-    /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and how; never words
+    /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and
+    /// how; never words
     #[arg(long, global = true, env = "SHARED_INBOX_AUDIT", value_name = "FILE")]
     pub(crate) audit: Option<PathBuf>,
-    /// Keep what may have been made in this folder, instead of the usual one, so that a restart or a second bridge looks first
+    /// Keep what may have been made in this folder, instead of the usual one, so that a restart or a second
+    /// bridge looks first
     #[arg(long, global = true, env = "SHARED_INBOX_STATE", value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
     /// Serve the skills in this folder too: how your team answers, as folders with a SKILL.md
@@ -215,7 +218,8 @@ fn skills_in(text: &str) -> Result<PathBuf, String> {
     check_skills(&dir).map(|()| dir)
 }
 
-/// Returns what to say about a key among the arguments, if there is one. It must not be repeated in any message.
+/// Returns what to say about a key among the arguments, if there is one. It must not be repeated in any
+/// message.
 pub(crate) fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
     let key = |argument: &OsString| {
         let text = argument.to_string_lossy();

@@ -1,7 +1,8 @@
 //! A stdio MCP server for a shared customer inbox, for desktop clients, careful with hostile email.
 //!
-//! The program `shared-inbox-mcp` is what most people want; see its `--help`. As a library, [`Bridge`] is the server
-//! behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers wrote.
+//! The program `shared-inbox-mcp` is what most people want; see its `--help`. As a library, [`Bridge`] is the
+//! server behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers
+//! wrote.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]

@@ -1,7 +1,7 @@
 //! Logs go to stderr: stdout belongs to the protocol.
 //!
-//! The filter is fixed. At its verbose levels the MCP library logs complete requests and results, which would put customers'
-//! emails into a client's log files, so no variable or flag can turn those on.
+//! The filter is fixed. At its verbose levels the MCP library logs complete requests and results, which would
+//! put customers' emails into a client's log files, so no variable or flag can turn those on.
 
 use std::io::IsTerminal;
 

@@ -1,5 +1,6 @@
-//! What the console costs: bytes in the binary, the time to its first list with ten conversations and with ten thousand,
-//! side by side in one browser, and the longest task in a minute beside an app that makes fifty calls a second.
+//! What the console costs: bytes in the binary, the time to its first list with ten conversations and with
+//! ten thousand, side by side in one browser, and the longest task in a minute beside an app that makes fifty
+//! calls a second.
 //!
 //! `cargo bench -p shared-inbox-mock --bench console`
 

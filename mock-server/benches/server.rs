@@ -1,5 +1,5 @@
-//! What the mock costs: requests a second against a bare axum route that answers the same bytes in the same run, lists and
-//! searches in small and large worlds, and memory for a conversation.
+//! What the mock costs: requests a second against a bare axum route that answers the same bytes in the same
+//! run, lists and searches in small and large worlds, and memory for a conversation.
 //!
 //! `cargo bench -p shared-inbox-mock --bench server`
 

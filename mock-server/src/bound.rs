@@ -10,10 +10,11 @@ use crate::{
     ready::Ready,
 };
 
-/// A server that listens and does not serve yet; made by [`MockServerBuilder::bind`](crate::MockServerBuilder::bind).
+/// A server that listens and does not serve yet; made by
+/// [`MockServerBuilder::bind`](crate::MockServerBuilder::bind).
 ///
-/// For a program that says where it listens, and then serves on its own runtime until something ends it. In a test,
-/// [`MockServer`](crate::MockServer) is simpler.
+/// For a program that says where it listens, and then serves on its own runtime until something ends it. In a
+/// test, [`MockServer`](crate::MockServer) is simpler.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -67,7 +67,8 @@ const BACKLOG: u32 = 1_024;
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Lets a port be reused right after a server on it has stopped. On other systems the option means something else.
+    // Lets a port be reused right after a server on it has stopped. On other systems the option means
+    // something else.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -136,7 +137,8 @@ impl MockServerBuilder {
         clock(mode: ClockMode) => clock = mode;
         /// Time stands still until [`Control::advance`](crate::Control::advance) moves it.
         manual_clock() => clock = ClockMode::Manual;
-        /// Where a manual clock starts, so that every run shows the same times; the time of the start unless set.
+        /// Where a manual clock starts, so that every run shows the same times; the time of the start unless
+        /// set.
         start_at(start: Timestamp) => start_at = Some(start);
         /// Starts with a workspace that has nothing in it.
         empty() => origin = Origin::Empty;
@@ -144,30 +146,35 @@ impl MockServerBuilder {
         seed(document: impl AsRef<[u8]>) => origin = Origin::Document(Bytes::copy_from_slice(document.as_ref()));
         /// Requests a minute for each key, or none for no limit; 120 unless set.
         rate_limit(requests: impl Into<Option<u32>>) => rate_limit = requests.into();
-        /// The span over which requests are counted: a minute unless set. For tests of many processes, whose time is real.
+        /// The span over which requests are counted: a minute unless set. For tests of many processes, whose
+        /// time is real.
         rate_window(window: Duration) => rate_window = window;
         /// Disables the limits of requests and of simulated emails.
         no_rate_limit() => rate_limit = None;
         /// Where webhooks may go; this machine too, unless set.
         webhook_targets(targets: WebhookTargets) => targets = targets;
-        /// How long a webhook's receiver has for its response, in real time whatever the clock; 10 seconds unless set.
+        /// How long a webhook's receiver has for its response, in real time whatever the clock; 10 seconds
+        /// unless set.
         webhook_timeout(time: Duration) => webhook_timeout = time;
         /// The address to listen on; a free port of the loopback address unless set.
         listen(address: SocketAddr) => listen = address;
         /// What the control API then wants as its bearer token over HTTP.
         control_token(token: impl Into<String>) => control_token = Some(token.into());
-        /// How long a slow client is waited for, in real time: for the head of a request, for its body (then it is
-        /// answered 408), for the next request on a connection that is kept, and to take its response; 30 seconds unless set.
+        /// How long a slow client is waited for, in real time: for the head of a request, for its body (then
+        /// it is answered 408), for the next request on a connection that is kept, and to take its response;
+        /// 30 seconds unless set.
         client_timeout(client_timeout: Duration) => client_timeout = client_timeout;
-        /// How many bytes the snapshots of all worlds (three quarters of it) and their journals (one) may take; 1 GiB unless
-        /// set. Beyond it a new snapshot is refused with 409, and the largest journals lose their oldest requests.
+        /// How many bytes the snapshots of all worlds (three quarters of it) and their journals (one) may
+        /// take; 1 GiB unless set. Beyond it a new snapshot is refused with 409, and the largest journals
+        /// lose their oldest requests.
         memory_limit(bytes: usize) => memory_limit = bytes;
         /// One line on stderr for each request.
         log(log: bool) => log = log;
         /// Leaves out the console: there is nothing at `/`.
         no_console() => console = false;
-        /// Panics when the server is dropped and something in the main world had no effect ([`Control::unused`](crate::Control::unused)):
-        /// a fault that never fired, or an expectation of none that nothing could have met. Otherwise it is written to stderr.
+        /// Panics when the server is dropped and something in the main world had no effect
+        /// ([`Control::unused`](crate::Control::unused)): a fault that never fired, or an expectation of none
+        /// that nothing could have met. Otherwise it is written to stderr.
         strict() => strict = true;
         /// Accepts requests that come through other ports of this machine.
         #[doc(hidden)]
@@ -224,8 +231,8 @@ impl MockServerBuilder {
         Ok(MockServer { ready, control, phase, ended, thread, strict })
     }
 
-    /// Builds the world and binds the port, without serving yet. Call it in a Tokio runtime with I/O and time, which the
-    /// server then runs on.
+    /// Builds the world and binds the port, without serving yet. Call it in a Tokio runtime with I/O and
+    /// time, which the server then runs on.
     ///
     /// # Errors
     ///

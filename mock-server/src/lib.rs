@@ -1,7 +1,8 @@
-//! The whole shared-inbox service in memory, for tests and CI: REST, MCP, webhooks, a clock you can move, faults you can switch on.
+//! The whole shared-inbox service in memory, for tests and CI: REST, MCP, webhooks, a clock you can move,
+//! faults you can switch on.
 //!
-//! In a test, start one, give its [`client`](MockServer::client) to the code under test, and play everyone else
-//! through its [`control`](MockServer::control):
+//! In a test, start one, give its [`client`](MockServer::client) to the code under test, and play everyone
+//! else through its [`control`](MockServer::control):
 //!
 //! ```
 //! use std::time::Duration;
@@ -27,11 +28,13 @@
 //!
 //! The MCP endpoint, [`mcp_url`](MockServer::mcp_url), needs the feature `mcp`.
 //!
-//! The program `shared-inbox-mock` (the crate `shared-inbox-mock-cli`) is the same server for programs in any language.
+//! The program `shared-inbox-mock` (the crate `shared-inbox-mock-cli`) is the same server for programs in any
+//! language.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// Implements `Debug` with these fields alone: the others may hold an email's words, names, addresses or secrets.
+/// Implements `Debug` with these fields alone: the others may hold an email's words, names, addresses or
+/// secrets.
 macro_rules! redacted_debug {
     ($name:ident { $($field:ident),* }) => {
         impl std::fmt::Debug for $name {
@@ -42,8 +45,8 @@ macro_rules! redacted_debug {
     };
 }
 
-/// Writes setters of a builder: `name(arguments) => field = value;` takes the builder and returns it with the field set,
-/// `name(arguments) => field.push(value);` with something added to the field.
+/// Writes setters of a builder: `name(arguments) => field = value;` takes the builder and returns it with the
+/// field set, `name(arguments) => field.push(value);` with something added to the field.
 macro_rules! setters {
     ($(
         $(#[$meta:meta])*
@@ -146,11 +149,11 @@ use http::connection::Phase;
 
 /// A running mock server. It stops when it is dropped.
 ///
-/// What a test set up in the main world and what had no effect ([`Control::unused`]) is then written to stderr, or fails the test
-/// with [`MockServerBuilder::strict`].
+/// What a test set up in the main world and what had no effect ([`Control::unused`]) is then written to
+/// stderr, or fails the test with [`MockServerBuilder::strict`].
 ///
-/// It runs on a thread of its own, so it works whatever runtime the test uses, with blocking clients and with tokio's
-/// paused time. Each has its own port; many can run at once.
+/// It runs on a thread of its own, so it works whatever runtime the test uses, with blocking clients and with
+/// tokio's paused time. Each has its own port; many can run at once.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -276,7 +279,8 @@ impl Drop for MockServer {
             (unused, _) if unused.is_empty() => {}
             (unused, true) => panic!("the test set up what had no effect: {unused}"),
             (unused, false) => {
-                // By the name of the thread, which is the test's. What `eprintln!` writes is shown of tests that fail alone.
+                // By the name of the thread, which is the test's. What `eprintln!` writes is shown of tests
+                // that fail alone.
                 let thread = std::thread::current();
                 let test = thread.name().map(|name| format!("{name}: ")).unwrap_or_default();
                 let said = format!("shared-inbox-mock: {test}the test set up what had no effect: {unused}\n");

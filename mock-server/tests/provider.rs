@@ -1,4 +1,5 @@
-//! TLS and the program around it: the crypto provider that a program has installed for itself is the one that is used.
+//! TLS and the program around it: the crypto provider that a program has installed for itself is the one that
+//! is used.
 //!
 //! A process has one provider, so this is a process of its own.
 
@@ -16,7 +17,8 @@ use tokio_rustls::{
     rustls::{CipherSuite, ServerConfig, crypto::ring, version::TLS13},
 };
 
-/// A receiver behind a certificate that nobody has signed. It answers 200, and tells with which cipher it was asked.
+/// A receiver behind a certificate that nobody has signed. It answers 200, and tells with which cipher it was
+/// asked.
 async fn receiver() -> (String, mpsc::UnboundedReceiver<CipherSuite>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

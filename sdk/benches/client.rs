@@ -1,9 +1,10 @@
-//! What the client costs: a call beside bare `reqwest` and `serde`, the memory of a large answer, a long queue in the limiter.
+//! What the client costs: a call beside bare `reqwest` and `serde`, the memory of a large answer, a long
+//! queue in the limiter.
 //!
 //!     cargo bench -p shared-inbox --bench client
 //!
-//! Calls are timed in rounds, each contender in turn, over loopback from a server that only writes bytes. Each one's best
-//! round counts: what else the machine does can only add to a time.
+//! Calls are timed in rounds, each contender in turn, over loopback from a server that only writes bytes.
+//! Each one's best round counts: what else the machine does can only add to a time.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -263,7 +264,8 @@ fn measure_memory(base_url: &str) {
     drop(read);
 }
 
-/// Ten thousand calls wait at once, and all get through, in time that is not real. Beside them, as many bare timers.
+/// Ten thousand calls wait at once, and all get through, in time that is not real. Beside them, as many bare
+/// timers.
 fn a_long_queue() {
     const WAITING: u32 = 10_000;
     let run = |with: fn() -> tokio::task::JoinHandle<()>| {

@@ -1,5 +1,5 @@
-//! What a create costs and what becomes of lost responses, in virtual time: the figures are exact, and the same on every
-//! machine.
+//! What a create costs and what becomes of lost responses, in virtual time: the figures are exact, and the
+//! same on every machine.
 //!
 //!     cargo bench -p shared-inbox --bench creates
 //!     strace -f -c -e trace=fsync,fdatasync cargo bench -p shared-inbox --bench creates -- once

@@ -1,6 +1,7 @@
 //! How to use the client in a program that has no `async`: a script, a cron job, a plugin, a thread of a GUI.
 //!
-//! Make one current-thread runtime of tokio, keep it beside the client, and run every call on it, from any thread:
+//! Make one current-thread runtime of tokio, keep it beside the client, and run every call on it, from any
+//! thread:
 //!
 //! ```
 //! use shared_inbox::Client;
@@ -62,10 +63,12 @@
 //! | [`MemoryLimiter`](crate::rate_limit::MemoryLimiter), one in a store | yes, in an `Arc` | yes, between any: make a client for each runtime |
 //! | a call or stream that has begun | it can be moved | no: finish or drop it on the runtime that it began on |
 //!
-//! A client keeps its connections open, and each belongs to the runtime that opened it. A current-thread runtime does nothing between
-//! two calls of `block_on`, so on its connections a call from another runtime stands still until the
-//! [`timeout`](crate::ClientBuilder::timeout) of its attempt. For the same reason a call that was spawned and is not awaited stands
-//! still, and keeps its place in the rate limit and its turn in a conversation meanwhile.
+//! A client keeps its connections open, and each belongs to the runtime that opened it. A current-thread
+//! runtime does nothing between two calls of `block_on`, so on its connections a call from another runtime
+//! stands still until the [`timeout`](crate::ClientBuilder::timeout) of its attempt. For the same reason a
+//! call that was spawned and is not awaited stands still, and keeps its place in the rate limit and its turn
+//! in a conversation meanwhile.
 //!
-//! `block_on` panics inside a runtime: code that is called from `async` code awaits instead. A stream is read by blocking for each item,
-//! `while let Some(change) = runtime.block_on(changes.next()) { … }`; nothing is lost between two of them.
+//! `block_on` panics inside a runtime: code that is called from `async` code awaits instead. A stream is read
+//! by blocking for each item, `while let Some(change) = runtime.block_on(changes.next()) { … }`; nothing is
+//! lost between two of them.

@@ -223,7 +223,8 @@ impl Serialize for ActorId {
 shown!(ActorId, { "type": "string", "examples": ["usr_7h2k", "agt_7h2k"] });
 
 impl EventId {
-    /// Takes any text: what an event is called is for its sender to say, and a new way to say it is no reason to lose it.
+    /// Takes any text: what an event is called is for its sender to say, and a new way to say it is no reason
+    /// to lose it.
     #[doc(hidden)]
     #[must_use]
     pub fn as_it_came(text: String) -> Self {

@@ -1,4 +1,5 @@
-//! JSON of an unknown shape, kept as text. A tree of values would take thirty times as much memory as the text.
+//! JSON of an unknown shape, kept as text. A tree of values would take thirty times as much memory as the
+//! text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -46,11 +47,13 @@ impl Json {
         serde_json::from_str(fields.remove(field)?.get()).ok()
     }
 
-    /// Returns all of it as a type: a struct, or a [`Value`]. Escapes that are half of a surrogate pair are read as U+FFFD.
+    /// Returns all of it as a type: a struct, or a [`Value`]. Escapes that are half of a surrogate pair are
+    /// read as U+FFFD.
     ///
     /// # Errors
     ///
-    /// When it does not have that shape. A [`Value`] takes no more than 128 levels and no number beyond `f64`.
+    /// When it does not have that shape. A [`Value`] takes no more than 128 levels and no number beyond
+    /// `f64`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&replace_lone_surrogates(&self.0))
     }

@@ -15,21 +15,23 @@
 //! # }
 //! ```
 //!
-//! Every call is a builder that is sent by awaiting it. Awaiting a reply makes a draft that a person approves; only
-//! [`and_send`](create::CreateRequest::and_send) emails the customer. Inputs are checked against every limit of the service before
-//! anything is sent. [`Client`] is cheap to clone, and clones share the connections and the rate limit.
+//! Every call is a builder that is sent by awaiting it. Awaiting a reply makes a draft that a person
+//! approves; only [`and_send`](create::CreateRequest::and_send) emails the customer. Inputs are checked
+//! against every limit of the service before anything is sent. [`Client`] is cheap to clone, and clones share
+//! the connections and the rate limit.
 //!
 //! Beyond the endpoints: [`Client::changes`] follows a list, [`Client::sweep`] reads all of it,
-//! [`ConversationHandle::wait_for_reply`] and [`ConversationHandle::wait_until_sent`] wait, [`ReplyAddress`] builds and parses
-//! reply addresses, [`new_message_id`] makes unguessable Message-IDs, and [`Client::raw`] calls endpoints that this crate does not
-//! know yet.
+//! [`ConversationHandle::wait_for_reply`] and [`ConversationHandle::wait_until_sent`] wait, [`ReplyAddress`]
+//! builds and parses reply addresses, [`new_message_id`] makes unguessable Message-IDs, and [`Client::raw`]
+//! calls endpoints that this crate does not know yet.
 //!
 //! # Errors
 //!
-//! There is one [`Error`]. Its [`kind`](Error::kind) and predicates ([`is_not_found`](Error::is_not_found), …) classify the
-//! failure; its data are the [`status`](Error::status), the service's [`message`](Error::message), the
-//! [`problems`](Error::problems) of a refused input field by field, and the missing [`scope`](Error::scope). Its
-//! [`certainty`](Error::certainty) tells whether the call may have taken effect:
+//! There is one [`Error`]. Its [`kind`](Error::kind) and predicates ([`is_not_found`](Error::is_not_found),
+//! …) classify the failure; its data are the [`status`](Error::status), the service's
+//! [`message`](Error::message), the [`problems`](Error::problems) of a refused input field by field, and the
+//! missing [`scope`](Error::scope). Its [`certainty`](Error::certainty) tells whether the call may have taken
+//! effect:
 //!
 //! | [`Certainty`] | means | call it again? |
 //! |---|---|---|
@@ -43,17 +45,19 @@
 //!
 //! # Retries
 //!
-//! What is safe to repeat (every read, status, tags, assignment, recording app mail) is repeated after a 429, a 5xx, a timeout
-//! or a dropped connection, with growing waits, until the attempts ([`RetryPolicy`](retry::RetryPolicy)) or the time
-//! ([`deadline`](ClientBuilder::deadline)) run out. A failed connection is repeated for every operation. `Retry-After` is
-//! honoured. All of it can be set for the client and for a single call.
+//! What is safe to repeat (every read, status, tags, assignment, recording app mail) is repeated after a 429,
+//! a 5xx, a timeout or a dropped connection, with growing waits, until the attempts
+//! ([`RetryPolicy`](retry::RetryPolicy)) or the time ([`deadline`](ClientBuilder::deadline)) run out. A
+//! failed connection is repeated for every operation. `Retry-After` is honoured. All of it can be set for the
+//! client and for a single call.
 //!
 //! # Lost responses
 //!
-//! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency header. A create is
-//! one request when nothing is lost. When its response is lost, the client reads the conversation, half a second later for the
-//! first time, until the item shows or would have shown ([`visibility_timeout`](ClientBuilder::visibility_timeout), 10 seconds
-//! unless set). What is *new* in it decides:
+//! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency
+//! header. A create is one request when nothing is lost. When its response is lost, the client reads the
+//! conversation, half a second later for the first time, until the item shows or would have shown
+//! ([`visibility_timeout`](ClientBuilder::visibility_timeout), 10 seconds unless set). What is *new* in it
+//! decides:
 //!
 //! | new in the conversation | then |
 //! |---|---|
@@ -63,33 +67,37 @@
 //! | it cannot be read | [`Certainty::Unknown`] |
 //! | the response was a 2xx that cannot be read, or that reports a failure; or a 501 | as above, but never sent again |
 //!
-//! Not new are items that this client has created, items that it or its user ([`seen`](create::CreateRequest::seen)) has read
-//! before, and items that are more than a minute older than the request. The service's clock is known from the `Date` of its
-//! responses, in whole seconds; the "few seconds" are these and the differences between its machines, five at most. Until an item
-//! was seen whose date fits that clock, only items that are more than a day older are not new.
+//! Not new are items that this client has created, items that it or its user
+//! ([`seen`](create::CreateRequest::seen)) has read before, and items that are more than a minute older than
+//! the request. The service's clock is known from the `Date` of its responses, in whole seconds; the "few
+//! seconds" are these and the differences between its machines, five at most. Until an item was seen whose
+//! date fits that clock, only items that are more than a day older are not new.
 //!
-//! What could be ours: for a note, every note but those of others whom the team lists by name; for a reply or a document
-//! request, every outbound message; for both, an item of an unknown kind. The text decides whether an item is found or a person
-//! must look, never whether to send.
+//! What could be ours: for a note, every note but those of others whom the team lists by name; for a reply or
+//! a document request, every outbound message; for both, an item of an unknown kind. The text decides whether
+//! an item is found or a person must look, never whether to send.
 //!
-//! An unknown outcome is an error that carries what is needed to find out later ([`Error::unconfirmed`]), in this process or
-//! another: [`Client::find_unconfirmed`] looks by the same rule, and waits for as long. [`Verification`](create::Verification) chooses
-//! another way to recover, or none.
+//! An unknown outcome is an error that carries what is needed to find out later ([`Error::unconfirmed`]), in
+//! this process or another: [`Client::find_unconfirmed`] looks by the same rule, and waits for as long.
+//! [`Verification`](create::Verification) chooses another way to recover, or none.
 //!
-//! A create reads first by itself where the service sends no `Date`, and where this client has created the same text a moment
-//! ago and not seen the item yet. Creates in one conversation through one client run one after the other.
+//! A create reads first by itself where the service sends no `Date`, and where this client has created the
+//! same text a moment ago and not seen the item yet. Creates in one conversation through one client run one
+//! after the other.
 //!
-//! **Two windows remain.** A request whose response was lost may still be on its way and be carried out after the last read. If
-//! the client has sent again by then, the item is there twice. Only the service can rule that out; a longer `visibility_timeout`
-//! makes the window smaller, and [`Verification::Never`](create::Verification::Never) avoids it. And when *another* process writes
-//! the same text under the same name within the same seconds, while our request never arrives, its item is taken for ours. The
-//! conversation then has the text once, as both callers wanted; [`Verification::ReadFirst`](create::Verification::ReadFirst)
-//! distinguishes them.
+//! **Two windows remain.** A request whose response was lost may still be on its way and be carried out after
+//! the last read. If the client has sent again by then, the item is there twice. Only the service can rule
+//! that out; a longer `visibility_timeout` makes the window smaller, and
+//! [`Verification::Never`](create::Verification::Never) avoids it. And when *another* process writes the same
+//! text under the same name within the same seconds, while our request never arrives, its item is taken for
+//! ours. The conversation then has the text once, as both callers wanted;
+//! [`Verification::ReadFirst`](create::Verification::ReadFirst) distinguishes them.
 //!
 //! # Creates that survive the process
 //!
-//! A process can be killed between sending a reply and hearing of it. Its job runs again, or its webhook is delivered again, and
-//! nothing in memory is left. With a [store](once) and a key of yours, the create happens once all the same:
+//! A process can be killed between sending a reply and hearing of it. Its job runs again, or its webhook is
+//! delivered again, and nothing in memory is left. With a [store](once) and a key of yours, the create
+//! happens once all the same:
 //!
 //! ```no_run
 //! # async fn run(url: &str, key: &str, id: shared_inbox::ConversationId) -> Result<(), Box<dyn std::error::Error>> {
@@ -110,34 +118,39 @@
 //! | a record whose owner is gone | its item is looked up as after a lost response: found, it is returned as [`recovered`](Response::recovered); surely not there, it is sent; unclear, an error carries the record, which stays |
 //! | another conversation or content | an error with both [fingerprints](once::Fingerprint), before anything is sent |
 //!
-//! An owner has a lease that outlasts a request and is checked right before each one, and a fence: one that wakes up after its
-//! lease changes nothing. **One window remains**, which only the service could close: an owner that stands still between that
-//! check and its request, for longer than its lease. [`Client::once_records`] lists what has no result, and settles it by hand. Until
-//! then a record holds the text, by which the item is recognised.
+//! An owner has a lease that outlasts a request and is checked right before each one, and a fence: one that
+//! wakes up after its lease changes nothing. **One window remains**, which only the service could close: an
+//! owner that stands still between that check and its request, for longer than its lease.
+//! [`Client::once_records`] lists what has no result, and settles it by hand. Until then a record holds the
+//! text, by which the item is recognised.
 //!
 //! The conversation is read once before the record where this client has not heard the service's time yet.
 //!
 //! # Rate limit
 //!
-//! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all its
-//! clones together, so a 429 only comes when others use the key too; the client then slows down. Calls queue by
-//! [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of the limit, and some
-//! capacity is kept for the reads that recover a lost response. A call that cannot be sent before its deadline fails at once;
-//! with [`no_wait`](Request::no_wait) it never waits, and the error [names the wait](Error::retry_after).
-//! [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, the limiter of the crate `shared-inbox-stores` for all
-//! processes and machines that share a key; [`RateLimiter`](rate_limit::RateLimiter) is the trait behind both.
+//! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60
+//! seconds, for all its clones together, so a 429 only comes when others use the key too; the client then
+//! slows down. Calls queue by [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but
+//! are guaranteed a twelfth of the limit, and some capacity is kept for the reads that recover a lost
+//! response. A call that cannot be sent before its deadline fails at once; with [`no_wait`](Request::no_wait)
+//! it never waits, and the error [names the wait](Error::retry_after).
+//! [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, the limiter of the crate
+//! `shared-inbox-stores` for all processes and machines that share a key;
+//! [`RateLimiter`](rate_limit::RateLimiter) is the trait behind both.
 //!
 //! # Lists
 //!
 //! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] knows whether it
-//! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer than a page by status,
-//! inbox and assignment, and [names](follow::Sweep::incomplete_slices) the slices that are too long even then.
+//! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer
+//! than a page by status, inbox and assignment, and [names](follow::Sweep::incomplete_slices) the slices that
+//! are too long even then.
 //!
 //! # Many calls
 //!
 //! A call can carry a [header](Request::header) of its own, such as `traceparent`, and return its response
-//! [with details](Request::send_with_response): status, headers, number of attempts. `into_future` makes a future of a call (before
-//! the 2024 edition, with `use std::future::IntoFuture`). However many calls run at once, they keep to the rate limit together:
+//! [with details](Request::send_with_response): status, headers, number of attempts. `into_future` makes a
+//! future of a call (before the 2024 edition, with `use std::future::IntoFuture`). However many calls run at
+//! once, they keep to the rate limit together:
 //!
 //! ```no_run
 //! # async fn run(inbox: shared_inbox::Client, ids: Vec<shared_inbox::ConversationId>) -> shared_inbox::Result<()> {
@@ -154,9 +167,10 @@
 //!
 //! # Testing
 //!
-//! A test key works on the service's sandbox: nothing is emailed, and [`Client::sandbox_inbound`] simulates customers. The crate
-//! `shared-inbox-mock` is the service in memory, with a clock that tests move and a switch for every failure. The client's own
-//! waits use a [`Clock`](clock::Clock) that can be replaced, so that an hour of retries takes no time.
+//! A test key works on the service's sandbox: nothing is emailed, and [`Client::sandbox_inbound`] simulates
+//! customers. The crate `shared-inbox-mock` is the service in memory, with a clock that tests move and a
+//! switch for every failure. The client's own waits use a [`Clock`](clock::Clock) that can be replaced, so
+//! that an hour of retries takes no time.
 //!
 //! # Features
 //!
@@ -173,10 +187,11 @@
 //!
 //! # Logs and metrics
 //!
-//! Calls and attempts are [`tracing`] spans, named by the OpenTelemetry conventions for HTTP clients. The span of a call,
-//! `shared_inbox.call`, also has `shared_inbox.attempts`, `shared_inbox.rate_limit.wait_ms` and `shared_inbox.outcome`: `received`,
-//! `recovered`, `replayed`, or the [`Certainty`] of its error. A wait of a second or more for the rate limit is an event. No span, error or
-//! `Debug` shows a key, an address or the text of an email.
+//! Calls and attempts are [`tracing`] spans, named by the OpenTelemetry conventions for HTTP clients. The
+//! span of a call, `shared_inbox.call`, also has `shared_inbox.attempts`, `shared_inbox.rate_limit.wait_ms`
+//! and `shared_inbox.outcome`: `received`, `recovered`, `replayed`, or the [`Certainty`] of its error. A wait
+//! of a second or more for the rate limit is an event. No span, error or `Debug` shows a key, an address or
+//! the text of an email.
 //!
 //! With the feature `metrics`, counters go to the recorder that the program has installed:
 //!
@@ -227,7 +242,8 @@ mod message_id;
 mod model;
 #[cfg(feature = "client")]
 pub mod once {
-    //! Stores of [`once`](crate::create::CreateRequest::once) keys, under which a create happens once although processes are killed.
+    //! Stores of [`once`](crate::create::CreateRequest::once) keys, under which a create happens once
+    //! although processes are killed.
     pub use crate::client::handle::UnfinishedRecord;
     pub use crate::client::once::{
         Begun, FileStore, Fingerprint, LeaseStatus, MemoryStore, OnceRecord, OnceStore, OnceStoreError,

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-/// Returns this JSON with `\ufffd` for every `\u` escape that is half of a surrogate pair without its other half.
+/// Returns this JSON with `\ufffd` for every `\u` escape that is half of a surrogate pair without its other
+/// half.
 ///
-/// Such an escape is grammatical JSON, and a sender that cuts a text between two UTF-16 units writes one; but no text in
-/// Rust can hold it. The result is as long as `json`, so that positions stay the same.
+/// Such an escape is grammatical JSON, and a sender that cuts a text between two UTF-16 units writes one; but
+/// no text in Rust can hold it. The result is as long as `json`, so that positions stay the same.
 pub fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(json);
     let mut at = 0;

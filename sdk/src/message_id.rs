@@ -1,5 +1,5 @@
-//! Message-IDs for mail that an app sends itself. A reply that names a recorded Message-ID joins its conversation, so they
-//! must be impossible to guess.
+//! Message-IDs for mail that an app sends itself. A reply that names a recorded Message-ID joins its
+//! conversation, so they must be impossible to guess.
 
 /// Returns a `Message-ID` header value with 160 random bits: `<…@domain>`.
 ///

@@ -139,7 +139,8 @@ impl fmt::Display for ReplyAddress {
 
 shows! { ReplyAddress: reference; }
 
-/// Returns whether a text has the outline of an email address: something, one `@`, a domain; no blanks or controls.
+/// Returns whether a text has the outline of an email address: something, one `@`, a domain; no blanks or
+/// controls.
 pub(crate) fn is_address(text: &str) -> bool {
     match text.split_once('@') {
         Some((local, domain)) => {

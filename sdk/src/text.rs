@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// A text, borrowed from the JSON where that is possible. Transparent, because a value of a query is a bare string.
+/// A text, borrowed from the JSON where that is possible. Transparent, because a value of a query is a bare
+/// string.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);

@@ -25,8 +25,8 @@ use crate::text::{Text, parsed, shown};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "Text<'_>")]
 pub struct Timestamp(
-    /// In UTC, in whole milliseconds. Not the library's type for a point in time, which ends a day before the calendar does: many
-    /// programs write the calendar's last moment for "never".
+    /// In UTC, in whole milliseconds. Not the library's type for a point in time, which ends a day before the
+    /// calendar does: many programs write the calendar's last moment for "never".
     DateTime,
 );
 
@@ -56,7 +56,8 @@ impl Timestamp {
         Self(at.with().subsec_nanosecond(nanos).build().unwrap_or(at))
     }
 
-    /// Returns the time that is this many milliseconds after the start of 1970; beyond the years -9999 to 9999 it stops at the border.
+    /// Returns the time that is this many milliseconds after the start of 1970; beyond the years -9999 to
+    /// 9999 it stops at the border.
     pub fn from_millis(millis: i64) -> Self {
         Self::whole_millis(EPOCH.saturating_add(SignedDuration::from_millis(millis)))
     }

@@ -1,10 +1,11 @@
-//! Every operation of the client against a service that fails at random, in every way the mock knows: answers are lost and
-//! quote what they were sent, reads are stale, people change what was just made, the key is renamed, the rate limit
-//! and the service hold a resend up. What the mock would never do is in the client's own tests, at a service that is not ours.
+//! Every operation of the client against a service that fails at random, in every way the mock knows: answers
+//! are lost and quote what they were sent, reads are stale, people change what was just made, the key is
+//! renamed, the rate limit and the service hold a resend up. What the mock would never do is in the client's
+//! own tests, at a service that is not ours.
 //!
-//! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so; the limit
-//! of requests was kept; nothing hung. A run is told by its seed: `CHAOS_SEED=7 CHAOS_CALLS=5000 cargo test -p
-//! shared-inbox-tests chaos` plays another one, and the same one again.
+//! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so;
+//! the limit of requests was kept; nothing hung. A run is told by its seed: `CHAOS_SEED=7 CHAOS_CALLS=5000
+//! cargo test -p shared-inbox-tests chaos` plays another one, and the same one again.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{sync::Arc, time::Duration};
@@ -197,8 +198,8 @@ impl Chaos {
         }
     }
 
-    /// The next reads show the conversation as it is now, however much is made meanwhile; not for as long as things take
-    /// to settle. Only creates go wrong then.
+    /// The next reads show the conversation as it is now, however much is made meanwhile; not for as long as
+    /// things take to settle. Only creates go wrong then.
     async fn show_late(&mut self) {
         let control = self.mock.control();
         control.clear_faults().await;

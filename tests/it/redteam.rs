@@ -1,5 +1,5 @@
-//! The scripted agents against a sample of all attacks, with the bridge between them and the service: what its settings change. The table is in
-//! `docs/safety.md`.
+//! The scripted agents against a sample of all attacks, with the bridge between them and the service: what
+//! its settings change. The table is in `docs/safety.md`.
 
 #[path = "../../tools/explore/tests/it/redteam/agents.rs"]
 mod agents;
@@ -138,7 +138,8 @@ const AGENTS: [&str; 6] = [
     "does its task alone",
 ];
 
-/// One cell of the table; all of them, which take minutes, where `REDTEAM_ATTACKS` is set. `UPDATE_DOCS=1` writes the table anew.
+/// One cell of the table; all of them, which take minutes, where `REDTEAM_ATTACKS` is set. `UPDATE_DOCS=1`
+/// writes the table anew.
 #[tokio::test]
 async fn the_table_in_the_guide_to_safety_is_what_the_scripted_agents_do() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/safety.md");

@@ -1,4 +1,5 @@
-//! A clock for the client that moves the mock's clock along: waits take no time, and both agree on what time it is.
+//! A clock for the client that moves the mock's clock along: waits take no time, and both agree on what time
+//! it is.
 
 use std::{
     fmt,

@@ -1,5 +1,6 @@
-//! The MCP conformance suite of the protocol's own maintainers against the mock's `/mcp` and against the bridge, in the
-//! protocol with `initialize` and in the one without. `docs/conformance.md` lists every scenario, and why some do not apply.
+//! The MCP conformance suite of the protocol's own maintainers against the mock's `/mcp` and against the
+//! bridge, in the protocol with `initialize` and in the one without. `docs/conformance.md` lists every
+//! scenario, and why some do not apply.
 
 use std::{
     collections::BTreeSet,

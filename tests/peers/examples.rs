@@ -1,5 +1,5 @@
-//! Every example runs to its end: against the mock that it brings along, and against a service that the environment
-//! names.
+//! Every example runs to its end: against the mock that it brings along, and against a service that the
+//! environment names.
 
 use std::{
     process::{Command, Stdio},
@@ -49,7 +49,8 @@ async fn triage_works_in_a_named_inbox_and_does_not_look_twice() {
     assert!(mock.control().outbox().await.is_empty(), "triage never sends");
 }
 
-/// Kills the worker while the response to one request is held back, each request in turn, and lets the last worker finish.
+/// Kills the worker while the response to one request is held back, each request in turn, and lets the last
+/// worker finish.
 #[tokio::test(flavor = "multi_thread")]
 async fn triage_can_be_killed_at_any_point() {
     let mock = MockServer::builder().empty().no_rate_limit().start().await;

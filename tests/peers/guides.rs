@@ -1,4 +1,5 @@
-//! The guides and the skills: every file that they show works, and every command runs, in the order in which they stand.
+//! The guides and the skills: every file that they show works, and every command runs, in the order in which
+//! they stand.
 
 use std::{
     collections::HashMap,
@@ -29,8 +30,8 @@ fn commands(markdown: &str) -> Vec<Vec<String>> {
     lines.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
 }
 
-/// An app whose tests run as a page says. Our packages stand beside it as they are in the repository: `scripts/check-packages` installs
-/// those that are packed.
+/// An app whose tests run as a page says. Our packages stand beside it as they are in the repository:
+/// `scripts/check-packages` installs those that are packed.
 struct App {
     home: tempfile::TempDir,
     python: Option<PathBuf>,

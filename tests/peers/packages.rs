@@ -1,5 +1,5 @@
-//! The mock without Rust: the packages for Python and Node, used by the tests of a small app. `scripts/check-packages` packs and installs
-//! them.
+//! The mock without Rust: the packages for Python and Node, used by the tests of a small app.
+//! `scripts/check-packages` packs and installs them.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use crate::{
     run::{assert_has, ended, finish, root},
 };
 
-/// What no test of an app shows: a flag that is none is named, an id cannot leave its place in a path, and a world that
-/// has ended lets nobody in.
+/// What no test of an app shows: a flag that is none is named, an id cannot leave its place in a path, and a
+/// world that has ended lets nobody in.
 const EDGES_PYTHON: &str = r#"
 import urllib.error, urllib.request
 from shared_inbox_mock import Refused, Server

@@ -1,5 +1,5 @@
-//! What the README shows works: its commands, its settings, its dependencies and its links. (Its Rust is compiled and run as doc
-//! tests.) The tour in the docs is a real one.
+//! What the README shows works: its commands, its settings, its dependencies and its links. (Its Rust is
+//! compiled and run as doc tests.) The tour in the docs is a real one.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,8 @@ use crate::{
     run::{assert_has, blocks, command, ended, example, finish, page, program, root, text},
 };
 
-/// The cargo that runs this test, without what it told this test of its package: the build script of `ring` looks at these variables.
+/// The cargo that runs this test, without what it told this test of its package: the build script of `ring`
+/// looks at these variables.
 pub(crate) fn cargo() -> Command {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
@@ -35,7 +36,8 @@ pub(crate) fn metadata() -> Value {
     serde_json::from_slice(&said.expect("cargo runs").stdout).expect("cargo writes JSON")
 }
 
-/// That `cargo run` and `cargo build` find this example or program from the root, without being told where it is or what to turn on.
+/// That `cargo run` and `cargo build` find this example or program from the root, without being told where it
+/// is or what to turn on.
 fn assert_found_from_the_root(kind: &str, name: &str) {
     let all = metadata();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -128,7 +130,8 @@ fn the_dependencies_of_every_snippet_resolve() {
     }
 }
 
-/// What takes long to build and what the tour has no use for: a TLS library in C, stores, a second web framework.
+/// What takes long to build and what the tour has no use for: a TLS library in C, stores, a second web
+/// framework.
 #[test]
 fn a_newcomer_builds_nothing_that_the_tour_does_not_need() {
     let tree = ["tree", "--offline", "--locked", "-e", "normal,build,dev", "--prefix", "none"];
@@ -201,7 +204,8 @@ fn every_relative_link_leads_to_a_file() {
     assert!(followed > 100, "{followed}");
 }
 
-/// `UPDATE_DOCS=1` writes the page anew from the run, where more has changed than what differs from run to run.
+/// `UPDATE_DOCS=1` writes the page anew from the run, where more has changed than what differs from run to
+/// run.
 #[test]
 fn the_tour_in_the_docs_and_its_part_in_the_readme_are_a_real_run() {
     let file = root().join("docs/tour.md");

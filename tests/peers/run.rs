@@ -47,8 +47,8 @@ pub(crate) fn example(name: &str) -> Command {
     command(shared_inbox_tests::example(name))
 }
 
-/// A program in the environment of somebody who has just come: an empty home, and no setting of this machine but where
-/// programs are.
+/// A program in the environment of somebody who has just come: an empty home, and no setting of this machine
+/// but where programs are.
 pub(crate) fn newcomer(program: impl AsRef<Path>, home: &Path) -> Command {
     let mut command = Command::new(program.as_ref());
     command.env_clear().current_dir(home).env("HOME", home);
@@ -60,7 +60,8 @@ pub(crate) fn newcomer(program: impl AsRef<Path>, home: &Path) -> Command {
     command
 }
 
-/// A `node_modules` in this folder with links to those packages, and our package for Node as it stands in the repository.
+/// A `node_modules` in this folder with links to those packages, and our package for Node as it stands in the
+/// repository.
 pub(crate) fn node_modules(packages: &Path, home: &Path) -> PathBuf {
     let modules = home.join("node_modules");
     let ours = modules.join("shared-inbox-mock");

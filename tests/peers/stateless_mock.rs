@@ -1,4 +1,5 @@
-//! The suite of the API's rules against an implementation of somebody else: Prism, a mock server that answers from the OpenAPI document and keeps nothing.
+//! The suite of the API's rules against an implementation of somebody else: Prism, a mock server that answers
+//! from the OpenAPI document and keeps nothing.
 
 use std::{
     net::{Ipv4Addr, TcpListener, TcpStream},

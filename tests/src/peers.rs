@@ -1,7 +1,7 @@
 //! Third-party programs that the tests run against ours, installed by the tests themselves.
 //!
-//! Every version is pinned. What is installed stays under the build's target directory, so the second run costs nothing. Without
-//! network, Python or Node a test fails, and says what to install.
+//! Every version is pinned. What is installed stays under the build's target directory, so the second run
+//! costs nothing. Without network, Python or Node a test fails, and says what to install.
 
 use std::{
     env,
@@ -184,8 +184,8 @@ fn install(kind: &str, packages: &[&str], make: impl FnOnce(&Path) -> Result<(),
     home
 }
 
-/// Holds back every other test, in this process or another, that wants to install something. The system lets go of it however
-/// its holder ends.
+/// Holds back every other test, in this process or another, that wants to install something. The system lets
+/// go of it however its holder ends.
 fn lock() -> File {
     let folder = target().join("peers");
     fs::create_dir_all(&folder).expect("the target directory can be written");

@@ -1,10 +1,11 @@
-//! Verification side by side with the `standardwebhooks` crate and with a bare prepared HMAC; reading an event beside the two
-//! steps done apart; the whole route beside one that takes bytes; claims beside a million others. All in one run.
+//! Verification side by side with the `standardwebhooks` crate and with a bare prepared HMAC; reading an
+//! event beside the two steps done apart; the whole route beside one that takes bytes; claims beside a
+//! million others. All in one run.
 //!
 //!     cargo bench -p shared-inbox-webhooks
 //!
-//! Every round times all contenders one after the other, each for so short a time that most rounds pass undisturbed. Each
-//! one's best round counts: what else the machine does can only add to a time.
+//! Every round times all contenders one after the other, each for so short a time that most rounds pass
+//! undisturbed. Each one's best round counts: what else the machine does can only add to a time.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -34,7 +35,8 @@ const BATCH: Duration = Duration::from_micros(200);
 const TOTAL: Duration = Duration::from_secs(4);
 
 fn main() {
-    // What is promised depends on whether the CPU has instructions for SHA-256, which `standardwebhooks` does not use.
+    // What is promised depends on whether the CPU has instructions for SHA-256, which `standardwebhooks` does
+    // not use.
     let sha = has_sha_instructions();
     println!("SHA instructions: {}", if sha { "yes" } else { "no" });
     println!(
@@ -62,7 +64,8 @@ fn has_sha_instructions() -> bool {
     return false;
 }
 
-/// Times at one size, how many times slower the crate is than ours, and how many times slower ours is than a bare HMAC.
+/// Times at one size, how many times slower the crate is than ours, and how many times slower ours is than a
+/// bare HMAC.
 fn bodies(size: usize) -> ([Duration; 3], f64, f64) {
     let body = format!("{{\"x\":\"{}\"}}", "x".repeat(size - 8));
     let secret = Secret::parse(SECRET).unwrap();
@@ -189,8 +192,9 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// The whole axum route with our extractor, beside one that takes the bytes and looks at nothing: as a sender sees it, over a
-/// connection that stays open, and inside the process, where next to nothing is left of the route that looks at nothing.
+/// The whole axum route with our extractor, beside one that takes the bytes and looks at nothing: as a sender
+/// sees it, over a connection that stays open, and inside the process, where next to nothing is left of the
+/// route that looks at nothing.
 fn route() {
     async fn hook(Webhook(event): Webhook<Event>) {
         black_box(event);
@@ -266,8 +270,8 @@ impl Connection {
     }
 }
 
-/// The longest claim while a guard fills up to a million events and then all of them fall due at once, in CPU time of this
-/// thread. The worst of three runs counts.
+/// The longest claim while a guard fills up to a million events and then all of them fall due at once, in CPU
+/// time of this thread. The worst of three runs counts.
 fn claims() {
     const EVENTS: usize = 1_000_000;
     let runs = [(); 3].map(|()| {

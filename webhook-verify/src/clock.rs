@@ -1,5 +1,5 @@
-//! The clocks of this machine, where it has any: WebAssembly in a browser or a Worker has none that the standard library
-//! could ask, and ends the program when asked.
+//! The clocks of this machine, where it has any: WebAssembly in a browser or a Worker has none that the
+//! standard library could ask, and ends the program when asked.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,5 @@
-//! For the operator: why does verification fail? Looks for the mistakes that people meet: a secret that is not the endpoint's,
-//! a body that was written anew on its way, and a clock that is wrong.
+//! For the operator: why does verification fail? Looks for the mistakes that people meet: a secret that is
+//! not the endpoint's, a body that was written anew on its way, and a clock that is wrong.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ const MAX_BODY_BYTES: usize = 1 << 16;
 
 /// Says what is likely wrong with a secret's text, or with a request that it should have verified.
 ///
-/// For a command line, a support page or a log, never for the response to the request: what it says would help a forger
-/// too. [`Verifier::diagnose`] is for a verifier that exists already.
+/// For a command line, a support page or a log, never for the response to the request: what it says would
+/// help a forger too. [`Verifier::diagnose`] is for a verifier that exists already.
 ///
 /// ```
 /// use shared_inbox_webhooks::diagnose;
@@ -39,8 +39,9 @@ pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8])
 impl Verifier {
     /// Says what is likely wrong with a request that this verifier rejects; for logs, never for the response.
     ///
-    /// For each secret it costs five hashes of the body at most, and one of a body over 64 KiB, which whoever can send requests can
-    /// make happen: call it while a webhook is being set up, in a route that takes the headers and the bytes.
+    /// For each secret it costs five hashes of the body at most, and one of a body over 64 KiB, which whoever
+    /// can send requests can make happen: call it while a webhook is being set up, in a route that takes the
+    /// headers and the bytes.
     #[must_use]
     pub fn diagnose<'a>(&self, headers: impl WebhookHeaders<'a>, body: &[u8]) -> Diagnosis {
         let parts = headers.parts();

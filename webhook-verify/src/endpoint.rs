@@ -2,9 +2,10 @@
 
 /// A marker for one of an app's endpoints.
 ///
-/// Each endpoint of the service has a secret of its own, and each gets a [receiver](crate::ReceiverBuilder::endpoint) of its own type here:
-/// with one receiver for all secrets, an event of the sandbox would be accepted on the route for live events. The compiler
-/// finds the receiver that a route needs, and a function that takes a `Verified<Event, Live>` cannot be called with anything else.
+/// Each endpoint of the service has a secret of its own, and each gets a
+/// [receiver](crate::ReceiverBuilder::endpoint) of its own type here: with one receiver for all secrets, an
+/// event of the sandbox would be accepted on the route for live events. The compiler finds the receiver that
+/// a route needs, and a function that takes a `Verified<Event, Live>` cannot be called with anything else.
 ///
 #[cfg_attr(feature = "axum", doc = "```")]
 #[cfg_attr(not(feature = "axum"), doc = "```ignore")]

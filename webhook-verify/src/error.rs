@@ -118,8 +118,8 @@ impl VerifyError {
         }
     }
 
-    /// Returns the HTTP status for the sender: 400 for what is not a webhook request at all, 401 for one that does not hold, 500
-    /// for a receiver without a clock.
+    /// Returns the HTTP status for the sender: 400 for what is not a webhook request at all, 401 for one that
+    /// does not hold, 500 for a receiver without a clock.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {

@@ -75,9 +75,9 @@ impl fmt::Debug for RawHeaders<'_> {
     }
 }
 
-/// Anything in which the three headers can be found: [`RawHeaders`], a tuple of three texts, [`SignedHeaders`](crate::SignedHeaders),
-/// and references to the header maps of `http` and `actix-web` with the features of these names. For those of any other
-/// framework there is [`RawHeaders::from_pairs`].
+/// Anything in which the three headers can be found: [`RawHeaders`], a tuple of three texts,
+/// [`SignedHeaders`](crate::SignedHeaders), and references to the header maps of `http` and `actix-web` with
+/// the features of these names. For those of any other framework there is [`RawHeaders::from_pairs`].
 pub trait WebhookHeaders<'a>: Sealed {
     /// Returns the three values.
     ///

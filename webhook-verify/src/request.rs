@@ -14,11 +14,12 @@ use crate::verified::{Verified, VerifiedBody};
 type BoxError = Box<dyn Error + Send + Sync>;
 
 impl<E> Receiver<E> {
-    /// Takes a request of any server that speaks `http` 1: headers are judged before anything of the body is read, then the
-    /// body up to the limits. Respond to a [`Rejection`] with its status and an empty body.
+    /// Takes a request of any server that speaks `http` 1: headers are judged before anything of the body is
+    /// read, then the body up to the limits. Respond to a [`Rejection`] with its status and an empty body.
     ///
     /// # Errors
-    /// When the request is not genuine, its body does not come or is too large, or is not of the expected shape.
+    /// When the request is not genuine, its body does not come or is too large, or is not of the expected
+    /// shape.
     pub async fn receive<T, B>(&self, request: Request<B>) -> Result<Verified<T, E>, Rejection>
     where
         T: DeserializeOwned,
@@ -29,8 +30,8 @@ impl<E> Receiver<E> {
         self.verify(checked, &self.read(body).await?, VerifiedBody::parse_from)
     }
 
-    /// Like [`receive`](Self::receive), but takes the headers alone, and leaves the body as it came: [`Verified::parse`] is for
-    /// later.
+    /// Like [`receive`](Self::receive), but takes the headers alone, and leaves the body as it came:
+    /// [`Verified::parse`] is for later.
     ///
     /// # Errors
     /// When the request is not genuine, or its body does not come or is too large.

@@ -24,16 +24,18 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Returns a signer for these secrets; the signatures come in the same order. Put the current secret first.
+    /// Returns a signer for these secrets; the signatures come in the same order. Put the current secret
+    /// first.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         Self { keys: secrets.into_iter().map(|secret| Key::new(&secret)).collect() }
     }
 
-    /// Returns the three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.
+    /// Returns the three headers for a request sent at `timestamp` (seconds since 1970) with this id and this
+    /// body.
     ///
-    /// The body must go out byte for byte as it is here. The id is taken as it is, so that a test can also sign
-    /// what a receiver has to reject.
+    /// The body must go out byte for byte as it is here. The id is taken as it is, so that a test can also
+    /// sign what a receiver has to reject.
     #[must_use]
     pub fn sign(&self, id: &str, timestamp: u64, body: &[u8]) -> SignedHeaders {
         self.sign_text(id, &timestamp.to_string(), body)

@@ -14,8 +14,9 @@ use crate::signer::{SignedHeaders, Signer};
 
 /// Signs an event as the service would send it now.
 ///
-/// What the service always says and the event leaves out is filled in: the present time, the workspace `wsp_test`, and that it is
-/// an event of the sandbox. Set `event.livemode` for a receiver that requires live events.
+/// What the service always says and the event leaves out is filled in: the present time, the workspace
+/// `wsp_test`, and that it is an event of the sandbox. Set `event.livemode` for a receiver that requires live
+/// events.
 ///
 /// # Panics
 /// When the platform has no clock: use [`signed_at`] there.
@@ -24,8 +25,8 @@ pub fn signed(secret: &Secret, event: impl Borrow<Event>) -> SignedRequest {
     signed_at(secret, event, clock::wall().expect("this platform has no clock: use `signed_at`"))
 }
 
-/// Signs an event as the service would have sent it at `time`: for a verifier with a clock of its own, and for requests that
-/// are too old.
+/// Signs an event as the service would have sent it at `time`: for a verifier with a clock of its own, and
+/// for requests that are too old.
 ///
 /// # Panics
 /// When the event holds raw JSON that is none.
@@ -61,8 +62,9 @@ impl SignedRequest {
         &self.body
     }
 
-    /// Returns a `POST` to this path or address, for axum, hyper, tower, or [`Receiver::receive`](crate::Receiver::receive). `B` is any
-    /// body that can be made from bytes: `axum::body::Body`, `http_body_util::Full`.
+    /// Returns a `POST` to this path or address, for axum, hyper, tower, or
+    /// [`Receiver::receive`](crate::Receiver::receive). `B` is any body that can be made from bytes:
+    /// `axum::body::Body`, `http_body_util::Full`.
     ///
     /// # Panics
     /// When `uri` is not valid.

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 /// The trace that a request belongs to, from its header `traceparent`.
 ///
-/// The header is not signed: it is for following a request through systems, and proves nothing. Handlers run in a span with its ids in the fields
-/// `trace_id` and `parent_span_id`; what exports spans can add a link to them.
+/// The header is not signed: it is for following a request through systems, and proves nothing. Handlers run
+/// in a span with its ids in the fields `trace_id` and `parent_span_id`; what exports spans can add a link to
+/// them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TraceContext([u8; LENGTH]);
 

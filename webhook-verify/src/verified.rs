@@ -1,5 +1,5 @@
-//! What verification gives: values that nothing else can make, so a handler that asks for one cannot be reached by a
-//! request that was not verified.
+//! What verification gives: values that nothing else can make, so a handler that asks for one cannot be
+//! reached by a request that was not verified.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -43,9 +43,11 @@ impl<'a> MatchedSignature<'a> {
         self.timestamp
     }
 
-    /// Returns which secret matched: its place in the list given to [`Verifier::new`](crate::Verifier::new), from 0.
+    /// Returns which secret matched: its place in the list given to [`Verifier::new`](crate::Verifier::new),
+    /// from 0.
     ///
-    /// With the new secret first and the old one second, a rotation is complete when this is never 1 any more.
+    /// With the new secret first and the old one second, a rotation is complete when this is never 1 any
+    /// more.
     #[must_use]
     pub fn secret(&self) -> usize {
         self.secret
@@ -80,11 +82,14 @@ impl<'a> VerifiedBody<'a> {
         self.body
     }
 
-    /// Reads the envelope, usually into an [`Event`](crate::Event); any type that reads the envelope's JSON will do.
+    /// Reads the envelope, usually into an [`Event`](crate::Event); any type that reads the envelope's JSON
+    /// will do.
     ///
-    /// Whatever has the id, and no field twice, is an [`Event`](crate::Event), not an error: a kind or version that is not known, or a known one of
-    /// another shape, is [`EventKind::Unknown`](crate::EventKind::Unknown), and keeps its JSON. Another type takes what `serde_json`
-    /// reads into it. Half a surrogate pair in a text, as `"\\ud83d"`, is read as U+FFFD in either case.
+    /// Whatever has the id, and no field twice, is an [`Event`](crate::Event), not an error: a kind or
+    /// version that is not known, or a known one of another shape, is
+    /// [`EventKind::Unknown`](crate::EventKind::Unknown), and keeps its JSON. Another type takes what
+    /// `serde_json` reads into it. Half a surrogate pair in a text, as `"\\ud83d"`, is read as U+FFFD in
+    /// either case.
     ///
     /// # Errors
     /// When the body is not JSON, not of that shape, or has another id than the header `webhook-id`.
@@ -118,7 +123,8 @@ impl<'a> VerifiedBody<'a> {
                 _ => Err(error),
             },
         };
-        // The id is what a replay guard goes by, so an envelope that says another one cannot be told apart from a mistake.
+        // The id is what a replay guard goes by, so an envelope that says another one cannot be told apart
+        // from a mistake.
         let id = self.matched.id;
         let event_type = match after_id(json, id) {
             Some(rest) => leading_type(rest),
@@ -134,8 +140,8 @@ impl<'a> VerifiedBody<'a> {
     }
 }
 
-/// What comes behind the id, if the body begins as nearly every one does: with this id, and no blanks. An id that JSON would
-/// write in another way is for [`Head`] to read.
+/// What comes behind the id, if the body begins as nearly every one does: with this id, and no blanks. An id
+/// that JSON would write in another way is for [`Head`] to read.
 fn after_id<'a>(body: &'a [u8], id: &str) -> Option<&'a [u8]> {
     let rest = body.strip_prefix(br#"{"id":""#)?.strip_prefix(id.as_bytes())?.strip_prefix(b"\"")?;
     (!id.contains(['"', '\\'])).then_some(rest)
@@ -292,8 +298,8 @@ impl<E> Verified<bytes::Bytes, E> {
 }
 
 impl<T> Verified<T> {
-    /// This event at one of your endpoints, for a [guard](crate::replay) to remember. Knows the event's type, for logs, and its
-    /// body where a [`Receiver`](crate::Receiver) has read it, for dead letters.
+    /// This event at one of your endpoints, for a [guard](crate::replay) to remember. Knows the event's type,
+    /// for logs, and its body where a [`Receiver`](crate::Receiver) has read it, for dead letters.
     #[must_use]
     pub fn delivery(&self, endpoint: &str) -> Delivery {
         self.delivery_at(endpoint)
@@ -301,7 +307,8 @@ impl<T> Verified<T> {
 }
 
 impl<T, E: Endpoint> Verified<T, E> {
-    /// This event at the endpoint that it came to, for a [guard](crate::replay) to remember: the endpoint's id is the receiver's.
+    /// This event at the endpoint that it came to, for a [guard](crate::replay) to remember: the endpoint's
+    /// id is the receiver's.
     #[must_use]
     pub fn delivery(&self) -> Delivery {
         self.delivery_at(self.endpoint_id())
@@ -322,7 +329,8 @@ impl<T, E> Deref for Verified<T, E> {
     }
 }
 
-/// Why a verified body could not be read. The sender is genuine; receiver and sender do not agree on the format.
+/// Why a verified body could not be read. The sender is genuine; receiver and sender do not agree on the
+/// format.
 ///
 /// Carries places, not words of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -23,9 +23,9 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// Checks that requests come from someone who holds one of the secrets, and come now.
 ///
-/// Make one at the start of the program and share it; the keys are prepared once. While a rotation lasts (24 hours)
-/// give it both secrets, the new one first: [`MatchedSignature::secret`] says which of them matched, and once the old one does no
-/// more, it can go.
+/// Make one at the start of the program and share it; the keys are prepared once. While a rotation lasts (24
+/// hours) give it both secrets, the new one first: [`MatchedSignature::secret`] says which of them matched,
+/// and once the old one does no more, it can go.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -59,20 +59,22 @@ impl Verifier {
     }
 
     setters! {
-        /// Sets how old or how far ahead a timestamp may be; 5 minutes unless set. A longer one gives whoever has
-        /// recorded a request more time to send it again.
+        /// Sets how old or how far ahead a timestamp may be; 5 minutes unless set. A longer one gives whoever
+        /// has recorded a request more time to send it again.
         tolerance(tolerance): Duration;
     }
 
-    /// Takes the time from `clock` instead of the system's: for tests, and for WebAssembly in a browser or a Worker, which has no
-    /// clock of its own. Without one every request is rejected there with [`VerifyError::NoClock`].
+    /// Takes the time from `clock` instead of the system's: for tests, and for WebAssembly in a browser or a
+    /// Worker, which has no clock of its own. Without one every request is rejected there with
+    /// [`VerifyError::NoClock`].
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Checks headers and body of one request. The body must be the bytes that came in, not JSON written anew.
+    /// Checks headers and body of one request. The body must be the bytes that came in, not JSON written
+    /// anew.
     ///
     /// # Errors
     /// The first thing found wrong, headers before body.
@@ -124,7 +126,8 @@ impl Verifier {
     }
 }
 
-/// The headers of a request, in order as far as they show. Nothing is proven before the body has been verified.
+/// The headers of a request, in order as far as they show. Nothing is proven before the body has been
+/// verified.
 pub(crate) struct CheckedHeaders<'h> {
     parts: RawHeaders<'h>,
     signatures: Signatures<'h>,
@@ -152,8 +155,8 @@ pub(crate) fn matching(
     keys.iter().position(|key| signatures.contain(&key.sign(parts.id, parts.timestamp, body)))
 }
 
-/// An id is the key of the replay guard and a part of what is signed. A full stop in it would let the border between
-/// id, timestamp and body be moved without breaking the signature.
+/// An id is the key of the replay guard and a part of what is signed. A full stop in it would let the border
+/// between id, timestamp and body be moved without breaking the signature.
 fn id(bytes: &[u8]) -> Result<&str, VerifyError> {
     let allowed = bytes.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'.');
     if bytes.is_empty() || bytes.len() > MAX_ID_BYTES || !allowed {

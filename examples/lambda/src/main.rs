@@ -2,11 +2,13 @@
 //!
 //!     cargo lambda build --release --manifest-path examples/lambda/Cargo.toml
 //!
-//! `SHARED_INBOX_WEBHOOK_SECRET` is the secret from the webhook's page, from the function's environment or a secret store.
+//! `SHARED_INBOX_WEBHOOK_SECRET` is the secret from the webhook's page, from the function's environment or a
+//! secret store.
 //!
-//! Nothing outlives a request here: the platform freezes the function as soon as it has answered. So the handler runs inside
-//! the request. The guard in memory sees the events of one instance only; where a repeat must not be handled twice across
-//! instances, use a store that they share (the traits `ReplayGuard` and `TransactionalInbox`).
+//! Nothing outlives a request here: the platform freezes the function as soon as it has answered. So the
+//! handler runs inside the request. The guard in memory sees the events of one instance only; where a repeat
+//! must not be handled twice across instances, use a store that they share (the traits `ReplayGuard` and
+//! `TransactionalInbox`).
 #![forbid(unsafe_code)]
 
 use lambda_http::{Body, Error, Request, Response, run, service_fn};

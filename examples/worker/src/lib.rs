@@ -5,8 +5,8 @@
 //! (`wrangler` does that and deploys it.) The secret from the webhook's page is the Worker's secret
 //! `SHARED_INBOX_WEBHOOK_SECRET`.
 //!
-//! An isolate may end at any time and forgets what it has seen; where a repeat must not be handled twice, write the effect
-//! into a store under the event's id.
+//! An isolate may end at any time and forgets what it has seen; where a repeat must not be handled twice,
+//! write the effect into a store under the event's id.
 #![forbid(unsafe_code)]
 
 use std::sync::LazyLock;

@@ -53,7 +53,8 @@ impl SettingsFile for File {
     }
 }
 
-/// Sets a field that is different, and leaves its comment where it is; of a table, only what is different in it.
+/// Sets a field that is different, and leaves its comment where it is; of a table, only what is different in
+/// it.
 fn put(table: &mut dyn TableLike, name: &str, new: &Json) {
     let Some(mut new_value) = toml(new) else { return };
     let Some(old) = table.get_mut(name) else {

@@ -90,7 +90,8 @@ pub(super) fn missing(entry: &Value, key: KeyPlace) -> Vec<String> {
     missing
 }
 
-/// Returns what is different in the new entry, a line each. Values of variables are not shown: one of them is a key.
+/// Returns what is different in the new entry, a line each. Values of variables are not shown: one of them is
+/// a key.
 pub(super) fn changes(old: Option<&Value>, new: &Value) -> Vec<String> {
     let mut said = Vec::new();
     let before = |name: &str| old.and_then(|old| old.get(name));
@@ -132,7 +133,8 @@ fn name(arg: &str) -> &str {
     arg.split('=').next().unwrap_or(arg)
 }
 
-/// Replaces the arguments that set the same options, or appends the new ones. An argument may occur more than once.
+/// Replaces the arguments that set the same options, or appends the new ones. An argument may occur more than
+/// once.
 fn set(args: &mut Vec<String>, new: &[String]) {
     for same in new.chunk_by(|one, next| name(one) == name(next)) {
         let at = take_out(args, &same[0]);
@@ -140,7 +142,8 @@ fn set(args: &mut Vec<String>, new: &[String]) {
     }
 }
 
-/// Removes the arguments that set the same option, with a value in them or after them. Returns the index of the first.
+/// Removes the arguments that set the same option, with a value in them or after them. Returns the index of
+/// the first.
 fn take_out(args: &mut Vec<String>, like: &str) -> usize {
     let (mut first, mut at) = (None, 0);
     while at < args.len() {

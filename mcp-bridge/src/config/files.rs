@@ -41,8 +41,8 @@ impl DesktopClient {
     }
 }
 
-/// Returns where Claude Desktop keeps its roaming settings if it was installed from the Microsoft Store, which redirects the
-/// usual folder.
+/// Returns where Claude Desktop keeps its roaming settings if it was installed from the Microsoft Store,
+/// which redirects the usual folder.
 fn from_store(local: &Path) -> Option<PathBuf> {
     let packages = fs::read_dir(local.join("Packages")).ok()?;
     let claude =
@@ -50,7 +50,8 @@ fn from_store(local: &Path) -> Option<PathBuf> {
     Some(claude.path().join("LocalCache").join("Roaming"))
 }
 
-/// Returns the file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
+/// Returns the file behind a link, whether it is there yet or not: settings may be a link into a folder of
+/// dotfiles.
 pub(super) fn resolve_symlink(path: &Path) -> Result<PathBuf, String> {
     const MAX_LINKS: usize = 40;
     let mut target = path.to_owned();
@@ -79,8 +80,8 @@ pub(super) struct Replaced {
     pub(super) was_open: bool,
 }
 
-/// Replaces the file atomically, after a copy of it. The copy is its owner's alone, because it may hold an older key; so is the
-/// file, if it is to be private, and otherwise it keeps its mode.
+/// Replaces the file atomically, after a copy of it. The copy is its owner's alone, because it may hold an
+/// older key; so is the file, if it is to be private, and otherwise it keeps its mode.
 pub(super) fn replace(path: &Path, text: &str, private: bool) -> Result<Replaced, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let before = fs::metadata(path).ok();
@@ -111,7 +112,8 @@ pub(crate) fn others_can_read(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Copies the file beside it, under a name of its own: no backup is ever replaced. Where one has this content, that is the copy.
+/// Copies the file beside it, under a name of its own: no backup is ever replaced. Where one has this
+/// content, that is the copy.
 fn back_up(path: &Path) -> io::Result<PathBuf> {
     let old = fs::read(path)?;
     let mut number = 1;
@@ -136,7 +138,8 @@ fn sibling(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Puts a file in the place of another, with these permissions, or readable by its owner alone from its first byte on.
+/// Puts a file in the place of another, with these permissions, or readable by its owner alone from its first
+/// byte on.
 fn put(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
     let new = sibling(path, &format!("new-{}", std::process::id()));
     let written = new_private_file().open(&new).and_then(|mut file| {

@@ -66,8 +66,8 @@ pub(crate) enum KeyPlace {
     NotNeeded,
 }
 
-/// Returns the command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
-/// that these themselves must be named.
+/// Returns the command that starts this program again, and its first arguments. A folder of `npx` or `uvx`
+/// may be gone tomorrow, so that these themselves must be named.
 pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
     let package = concat!(env!("CARGO_PKG_NAME"), "@", env!("CARGO_PKG_VERSION")).to_owned();
     for folder in program.components().filter_map(|part| part.as_os_str().to_str()) {
@@ -145,8 +145,9 @@ impl DesktopClient {
         self == DesktopClient::ClaudeDesktop
     }
 
-    /// Returns whether this client gives a model both forms of a result, so that every word is paid for twice.
-    /// A client belongs here only when it is known to show the text: most show one form, and several the structured one.
+    /// Returns whether this client gives a model both forms of a result, so that every word is paid for
+    /// twice. A client belongs here only when it is known to show the text: most show one form, and several
+    /// the structured one.
     pub(crate) fn shows_both_forms(self) -> bool {
         self == DesktopClient::CopilotCli
     }
@@ -167,7 +168,8 @@ impl DesktopClient {
         self.merged("", &launch, key.as_deref()).map(|(file, ..)| file.text()).unwrap_or_default()
     }
 
-    /// Merges the settings into the client's file, which is copied before, unless it has them already. The error says why nothing was written.
+    /// Merges the settings into the client's file, which is copied before, unless it has them already. The
+    /// error says why nothing was written.
     pub(crate) fn write(self, launch: &Launch, path: &Path) -> Result<Option<WrittenSettings>, String> {
         let key = match launch.key {
             KeyPlace::Settings if self.asks_for_key() => Some(self.key()),

@@ -110,7 +110,8 @@ impl ClosingPage {
         }
     }
 
-    /// Returns the page after any answer but a yes. `draft` is what became of the draft that is made instead, if one is.
+    /// Returns the page after any answer but a yes. `draft` is what became of the draft that is made instead,
+    /// if one is.
     pub(crate) fn after_no(answer: Decision, draft: Option<&Outcome>) -> Self {
         match answer {
             Decision::No => Self::new(

@@ -15,7 +15,8 @@ pub(super) fn odd_letters(text: &str) -> Option<String> {
     (!odd.is_empty()).then(|| odd.join(", ") + &more)
 }
 
-/// Returns where a link of the text may not lead where it seems to: names with letters beyond a to z, written out or encoded.
+/// Returns where a link of the text may not lead where it seems to: names with letters beyond a to z, written
+/// out or encoded.
 pub(super) fn odd_links(text: &str) -> Vec<String> {
     const MAX_LINKS: usize = 5;
     let mut found = Vec::new();

@@ -28,7 +28,8 @@ use serde_json::Value;
 
 /// How long a question stays open.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// The least time in which a person reads an email and decides. Some clients answer by themselves, and faster.
+/// The least time in which a person reads an email and decides. Some clients answer by themselves, and
+/// faster.
 pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
 
 /// Who agreed, and how.
@@ -77,7 +78,8 @@ pub(crate) enum AskMethod {
 }
 
 impl AskMethod {
-    /// Returns the best way with this client, if there is one. `--ask=browser` takes precedence over the client's own way.
+    /// Returns the best way with this client, if there is one. `--ask=browser` takes precedence over the
+    /// client's own way.
     pub(crate) fn choose(ask: ConsentChannel, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
         if ask == ConsentChannel::Browser {
             return Some(Self::Browser);
@@ -107,7 +109,8 @@ pub(crate) enum Decision {
 }
 
 impl Decision {
-    /// Reads a decision. An accepted form is a yes only with the box ticked: some clients accept forms by themselves.
+    /// Reads a decision. An accepted form is a yes only with the box ticked: some clients accept forms by
+    /// themselves.
     pub(crate) fn new(action: &ElicitationAction, content: Option<&Value>) -> Self {
         let ticked = content.and_then(|fields| fields.get("send")) == Some(&Value::Bool(true));
         match action {
@@ -122,7 +125,8 @@ impl Decision {
         Some(Self::new(&action(answer)?, answer.get("content")))
     }
 
-    /// Returns what a decision counts as when it took this long: one that is too quick for a person counts for nothing.
+    /// Returns what a decision counts as when it took this long: one that is too quick for a person counts
+    /// for nothing.
     pub(crate) fn after(self, took: Duration) -> Self {
         if took < MIN_ANSWER_TIME { Self::TooQuick } else { self }
     }

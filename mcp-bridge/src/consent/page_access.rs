@@ -18,13 +18,14 @@ pub(crate) struct PageAccess {
     pub(super) cookie: String,
     /// Whether a browser has come in, with the secret or by the address.
     pub(super) is_entered: bool,
-    /// The secret and the file that brings it, which is gone once it has been used. Without one, the address is the secret.
+    /// The secret and the file that brings it, which is gone once it has been used. Without one, the address
+    /// is the secret.
     entry_file: Option<(String, Option<PrivateFile>)>,
 }
 
 impl PageAccess {
-    /// Creates the access to a page with this preview. With `entry_form`, which makes a form of a secret, a private file brings
-    /// the browser there; its path is returned beside.
+    /// Creates the access to a page with this preview. With `entry_form`, which makes a form of a secret, a
+    /// private file brings the browser there; its path is returned beside.
     pub(super) fn new(
         preview: String,
         entry_form: Option<impl FnOnce(&str) -> String>,

@@ -1,5 +1,5 @@
-//! A private file that takes the browser to the page, so that the secret is never an argument of a program, which every user of
-//! the machine could read.
+//! A private file that takes the browser to the page, so that the secret is never an argument of a program,
+//! which every user of the machine could read.
 
 use std::{
     env, fs,
@@ -14,7 +14,8 @@ const FILE: &str = "open.html";
 /// What the names of the folders begin with.
 const PREFIX: &str = "shared-inbox-question-";
 
-/// The file in a folder of its own; both are gone when this is dropped. As long as it lives, it holds a lock on the file.
+/// The file in a folder of its own; both are gone when this is dropped. As long as it lives, it holds a lock
+/// on the file.
 pub struct PrivateFile {
     folder: PathBuf,
     path: String,
@@ -87,7 +88,8 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Returns where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
+/// Returns where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is
+/// hidden in the home.
 fn places() -> impl Iterator<Item = PathBuf> {
     let home = env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute());
     home.into_iter().chain([env::temp_dir()])
@@ -101,7 +103,8 @@ mod unix {
 
     use super::{FILE, PREFIX};
 
-    /// Owns a file that was just created. Its lock ends with the process, and holds across process namespaces and shared homes.
+    /// Owns a file that was just created. Its lock ends with the process, and holds across process namespaces
+    /// and shared homes.
     pub(super) fn lock(file: &fs::File) -> io::Result<()> {
         flock(file, FlockOperation::NonBlockingLockExclusive)?;
         match file.metadata()?.nlink() {

@@ -1,7 +1,8 @@
-//! One note, draft or email and the question to a person about it, from the call that wants it to what became of it.
+//! One note, draft or email and the question to a person about it, from the call that wants it to what became
+//! of it.
 //!
-//! Each is one entry of one table, found by one digest of what is to be made. An email that a person must agree to holds the
-//! terms of that agreement. Every change of its state is a line of [`State::after`]:
+//! Each is one entry of one table, found by one digest of what is to be made. An email that a person must
+//! agree to holds the terms of that agreement. Every change of its state is a line of [`State::after`]:
 //!
 //! | state | what holds | next |
 //! |---|---|---|
@@ -15,7 +16,8 @@
 //! | `Closed` | nothing was made; the same call begins anew | |
 //!
 //! At most one entry with the same digest holds at a time. Whoever works on an entry owns it; the same call
-//! waits meanwhile. An owner that is dropped midway leaves `Unknown` where a request may have left, and `Closed` elsewhere.
+//! waits meanwhile. An owner that is dropped midway leaves `Unknown` where a request may have left, and
+//! `Closed` elsewhere.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -37,8 +39,8 @@ use crate::{
 
 /// How long the same call gets the first result, and a refusal holds.
 pub(crate) const RESULT_TTL: Duration = Duration::from_secs(120);
-/// How many refusals in one conversation stop all questions about it for as long, so that a model that rewrites its email does
-/// not wear a person down.
+/// How many refusals in one conversation stop all questions about it for as long, so that a model that
+/// rewrites its email does not wear a person down.
 const MAX_REFUSALS: usize = 3;
 /// The most questions open at once: a person who sees more stops reading them.
 const MAX_OPEN_QUESTIONS: usize = 3;
@@ -100,7 +102,8 @@ pub(crate) enum Permission<'a> {
 }
 
 impl State {
-    /// Returns the state after an event, if the event has a way from this one. `agreed` is what a person is asked, if one is.
+    /// Returns the state after an event, if the event has a way from this one. `agreed` is what a person is
+    /// asked, if one is.
     fn after(&self, event: Event<'_>, agreed: Option<&Terms>) -> Option<Self> {
         use State::{Answered, Closed, Open, Refused, Sending, Sent, Shown, Unknown};
         Some(match (self, event) {
@@ -213,7 +216,8 @@ impl Questions {
         Self { clock, table: Arc::default() }
     }
 
-    /// Returns what there is about the create with this digest. What is not being worked on becomes the caller's.
+    /// Returns what there is about the create with this digest. What is not being worked on becomes the
+    /// caller's.
     pub(crate) fn enter(&self, digest: Digest, conversation: &str) -> Entry {
         let (mut table, now) = self.lock();
         let mut same = table.all.iter().filter(|question| question.digest == digest);
@@ -222,7 +226,8 @@ impl Questions {
                 let age = now.saturating_duration_since(progress.since);
                 let is_unwanted = !progress.is_owned || question.withdrawn.is_cancelled();
                 match &progress.state {
-                    // Its answer would come with a call of its own, or nobody wants it any more; this call takes its place.
+                    // Its answer would come with a call of its own, or nobody wants it any more; this call
+                    // takes its place.
                     State::Open | State::Shown(_) if is_unwanted => {
                         progress.step(now, Event::TakenBack);
                         None
@@ -270,8 +275,8 @@ impl Questions {
         Owner { questions: self.clone(), question }
     }
 
-    /// Takes the question whose answer a call brings back with this handle, and how long it was open. It works once, whatever
-    /// the answer is, and for these terms alone.
+    /// Takes the question whose answer a call brings back with this handle, and how long it was open. It
+    /// works once, whatever the answer is, and for these terms alone.
     pub(crate) fn take(
         &self,
         handle: &str,
@@ -294,7 +299,8 @@ impl Questions {
         })
     }
 
-    /// Returns the question that a client was given this handle for, and how long it is open by now, if it still is.
+    /// Returns the question that a client was given this handle for, and how long it is open by now, if it
+    /// still is.
     pub(crate) fn collect(&self, handle: &str, digest: Digest) -> Option<(Waiter, Option<Duration>)> {
         let (table, now) = self.lock();
         let mut same = table.all.iter().filter(|question| question.digest == digest);
@@ -368,7 +374,8 @@ impl Progress {
         self.step(now, Event::Shown(now));
     }
 
-    /// Records an answer on the page. Returns whether it counts: `None` if the question was never shown, false if it is over.
+    /// Records an answer on the page. Returns whether it counts: `None` if the question was never shown,
+    /// false if it is over.
     pub(super) fn answer_on_page(&mut self, answer: Decision, now: Instant) -> Option<bool> {
         match self.state {
             State::Open => None,
@@ -494,8 +501,8 @@ impl Owner {
         self.question.progress.borrow().page.as_ref().is_some_and(|page| page.is_entered)
     }
 
-    /// Records that the request leaves. Returns false, and it must not leave, without a yes to exactly these terms where one is
-    /// needed.
+    /// Records that the request leaves. Returns false, and it must not leave, without a yes to exactly these
+    /// terms where one is needed.
     #[must_use]
     pub(crate) fn send(&self, permission: Permission<'_>, to_look_for: UnconfirmedCreate) -> bool {
         self.step(Event::Left(permission, to_look_for))
@@ -511,8 +518,8 @@ impl Owner {
         Outcome::Made(made)
     }
 
-    /// Records that what may have been made is not there. If it may have been, the caller begins anew in an entry of its own,
-    /// which has nothing of this one: neither its time, nor its answer, nor its last page.
+    /// Records that what may have been made is not there. If it may have been, the caller begins anew in an
+    /// entry of its own, which has nothing of this one: neither its time, nor its answer, nor its last page.
     pub(crate) fn not_there(self) -> Self {
         if !self.step(Event::NotThere) {
             return self;
@@ -584,8 +591,8 @@ impl Drop for Owner {
     }
 }
 
-/// A call that waits. Dropped before there is an answer, it takes the question back, unless others wait too or a call has left
-/// it open.
+/// A call that waits. Dropped before there is an answer, it takes the question back, unless others wait too
+/// or a call has left it open.
 pub(crate) struct Waiter {
     question: Arc<Question>,
 }

@@ -1,4 +1,5 @@
-//! How much one result may carry: fields are shortened, then items left out, and never an item cut in the middle.
+//! How much one result may carry: fields are shortened, then items left out, and never an item cut in the
+//! middle.
 
 use std::ops::Range;
 
@@ -62,7 +63,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns the item, its fields shortened until it keeps to `limit` in both forms. One that cannot is as short as it gets.
+    /// Returns the item, its fields shortened until it keeps to `limit` in both forms. One that cannot is as
+    /// short as it gets.
     pub(crate) fn within(limit: usize, make: impl Fn(Scale) -> (String, Value)) -> Self {
         let mut parts = Scale::ALL.into_iter().map(|scale| {
             let (text, json) = make(scale);
@@ -79,14 +81,15 @@ impl Part {
     }
 }
 
-/// Returns what one item may take of this much room: a quarter, so that one long email does not push out the others, but no
-/// less than an email of some lines needs.
+/// Returns what one item may take of this much room: a quarter, so that one long email does not push out the
+/// others, but no less than an email of some lines needs.
 pub(crate) fn share(room: usize) -> usize {
     const FEW_LINES: usize = 1_500;
     (room / 4).max(room.min(FEW_LINES))
 }
 
-/// Returns the items of a list that fit, by their places: first those that must not be missed, then the others in their order.
+/// Returns the items of a list that fit, by their places: first those that must not be missed, then the
+/// others in their order.
 pub(crate) fn fit_first(room: usize, items: &[Part], must: impl Fn(usize) -> bool) -> Vec<usize> {
     let (mut kept, others): (Vec<_>, Vec<_>) = (0..items.len()).partition(|place| must(*place));
     kept.extend(others);
@@ -103,7 +106,8 @@ pub(crate) fn fit(room: usize, items: &[Part], keep: Keep) -> Range<usize> {
     }
 }
 
-/// Returns how many items fit. A client hands a model either the text or the JSON, so each has to fit by itself.
+/// Returns how many items fit. A client hands a model either the text or the JSON, so each has to fit by
+/// itself.
 fn fitting<'a>(room: usize, items: impl Iterator<Item = &'a Part>) -> usize {
     let (mut text, mut json) = (0, 0);
     let fits = |part: &&Part| {

@@ -73,8 +73,8 @@ pub fn clean(text: &str, tally: &mut SanitizeReport) -> String {
     defuse(&visible, tally)
 }
 
-/// Returns the first characters of a cleaned text, and how many more there are. However long the text is, no more of it is
-/// looked at than may be needed.
+/// Returns the first characters of a cleaned text, and how many more there are. However long the text is, no
+/// more of it is looked at than may be needed.
 pub(crate) fn clean_and_cut(text: &str, most: usize, tally: &mut SanitizeReport) -> String {
     // What is hidden is taken out before the rest is counted, so there must be more to look at than is shown.
     let (near, far) = split(text, most.saturating_mul(4).saturating_add(1_000));
@@ -83,7 +83,8 @@ pub(crate) fn clean_and_cut(text: &str, most: usize, tally: &mut SanitizeReport)
     match rest.chars().count() + far.chars().count() {
         0 => shown.to_owned(),
         _ if shown.is_empty() => "…".to_owned(),
-        // The cut may have taken the space behind `mailto:`, and the mark of the cut would stand in its place.
+        // The cut may have taken the space behind `mailto:`, and the mark of the cut would stand in its
+        // place.
         more if shown.ends_with(':') => format!("{shown} … ({more} more characters)"),
         more => format!("{shown}… ({more} more characters)"),
     }
@@ -124,8 +125,8 @@ pub(crate) fn kind(c: char) -> Kind {
     }
 }
 
-/// Removes what is invisible, and replaces brackets like those of our fences, before links are broken: a replaced bracket may
-/// begin a link.
+/// Removes what is invisible, and replaces brackets like those of our fences, before links are broken: a
+/// replaced bracket may begin a link.
 fn strip(text: &str, tally: &mut SanitizeReport) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -199,8 +200,8 @@ fn fence_like(c: char) -> Option<char> {
     }
 }
 
-/// Returns whether `written` ends in this word, in any case, and not in a longer one. Only letters that every client knows for
-/// letters make it longer: which others are, tables of different years answer differently.
+/// Returns whether `written` ends in this word, in any case, and not in a longer one. Only letters that every
+/// client knows for letters make it longer: which others are, tables of different years answer differently.
 fn ends_in_word(written: &str, word: &str) -> bool {
     let Some(at) = written.len().checked_sub(word.len()) else { return false };
     written.is_char_boundary(at)
@@ -208,8 +209,9 @@ fn ends_in_word(written: &str, word: &str) -> bool {
         && !written[..at].ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Returns whether a word has letters of the Latin alphabet beside letters that look like them: of scripts that may not be mixed
-/// with it, or no letters of a script at all. Single letters beyond a to z that keyboards have, as in `10µm`, do not count.
+/// Returns whether a word has letters of the Latin alphabet beside letters that look like them: of scripts
+/// that may not be mixed with it, or no letters of a script at all. Single letters beyond a to z that
+/// keyboards have, as in `10µm`, do not count.
 pub(super) fn mixes(word: &str) -> bool {
     // Some of these look like `o`, `n` and `u`, and the level below allows them.
     let is_armenian = |c: char| matches!(c, '\u{0530}'..='\u{058f}');

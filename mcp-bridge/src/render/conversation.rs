@@ -14,7 +14,8 @@ use super::{
 /// Renders a conversation: its latest items, or this part of its timeline, as many as fit.
 pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
     let all = c.timeline.len();
-    // In the exact form nothing is shortened; a recorded email that would crowd out the conversation is left out.
+    // In the exact form nothing is shortened; a recorded email that would crowd out the conversation is left
+    // out.
     let sent_fits = style.form != Form::Exact
         || c.app_sent.as_ref().is_none_or(|sent| chars(sent.as_str()) <= style.max_chars / 4);
     let head = Part::within(style.max_chars / 2, |scale| {

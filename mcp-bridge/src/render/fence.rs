@@ -1,7 +1,8 @@
 //! The fence around untrusted text.
 //!
-//! Each result gets an unguessable marker, so that an email cannot close its own fence, and every line inside starts with a bar,
-//! so that no line of an email looks like one of ours. In JSON a mark at the beginning of a string is enough.
+//! Each result gets an unguessable marker, so that an email cannot close its own fence, and every line inside
+//! starts with a bar, so that no line of an email looks like one of ours. In JSON a mark at the beginning of
+//! a string is enough.
 
 use std::fmt::Write;
 
@@ -101,7 +102,8 @@ impl FencedBlock {
         self.lines.is_empty()
     }
 
-    /// Adds a short field on a line of its own, with at most so many characters; line breaks in it are shown as `⏎`.
+    /// Adds a short field on a line of its own, with at most so many characters; line breaks in it are shown
+    /// as `⏎`.
     pub fn field(&mut self, name: &str, value: &str, most: usize) -> &mut Self {
         let value = clean_and_cut(value, self.scale.apply(most), &mut self.tally).replace('\n', " ⏎ ");
         self.lines.push(format!("{name}: {value}"));

@@ -1,5 +1,5 @@
-//! Renders results for a model in two forms: as text, with untrusted text inside fences, and as JSON of the service's shape, with
-//! the same text marked.
+//! Renders results for a model in two forms: as text, with untrusted text inside fences, and as JSON of the
+//! service's shape, with the same text marked.
 //!
 //! A client shows a model either, so both are safe: cleaned, defused, and within the size limit.
 
@@ -89,8 +89,8 @@ impl RenderOptions {
         Self { fence, max_chars, form: Form::Safe, more: More::No }
     }
 
-    /// Returns the JSON exactly as the service gave it, for a program: with hidden characters, live links and no marks. An item
-    /// that is too long is left out.
+    /// Returns the JSON exactly as the service gave it, for a program: with hidden characters, live links and
+    /// no marks. An item that is too long is left out.
     #[must_use]
     pub fn exact(mut self) -> Self {
         self.form = Form::Exact;

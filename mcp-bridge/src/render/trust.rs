@@ -1,9 +1,9 @@
 //! Who may write each field of every result: one table, which the text and the structured form both read.
 //!
-//! What a customer can influence stands inside the fence of the text and is marked in the structured form, which some clients
-//! show a model instead of the text. That includes whatever reads a customer's words to fill a field (a topic, the fields of a
-//! document), and whatever the service names after them (the actor of an upload). Every string is cleaned and has a cap. A field
-//! that the table does not name may be anyone's.
+//! What a customer can influence stands inside the fence of the text and is marked in the structured form,
+//! which some clients show a model instead of the text. That includes whatever reads a customer's words to
+//! fill a field (a topic, the fields of a document), and whatever the service names after them (the actor of
+//! an upload). Every string is cleaned and has a cap. A field that the table does not name may be anyone's.
 
 use serde_json::{Map, Value};
 use shared_inbox::{Date, Timestamp};
@@ -151,7 +151,8 @@ impl FieldTrust {
         })
     }
 
-    /// Returns how many characters of the text of a field are shown inside the fence; `None` if it may stand outside.
+    /// Returns how many characters of the text of a field are shown inside the fence; `None` if it may stand
+    /// outside.
     pub(super) fn fenced(&self, path: &str, text: &str) -> Option<usize> {
         match self.at(path) {
             Service | Team => None,
@@ -169,7 +170,8 @@ impl FieldTrust {
         }
     }
 
-    /// Returns the value as a model may see it: with the words, cleaned and marked, or only its ids, states, times and numbers.
+    /// Returns the value as a model may see it: with the words, cleaned and marked, or only its ids, states,
+    /// times and numbers.
     pub(super) fn shown(&self, value: Value, scale: Scale, with_words: bool) -> Value {
         self.part(value, scale, with_words).unwrap_or_default()
     }

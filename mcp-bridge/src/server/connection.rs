@@ -1,4 +1,5 @@
-//! The connection to the service: made by the first call, and made again when the service refuses the key and there is another.
+//! The connection to the service: made by the first call, and made again when the service refuses the key and
+//! there is another.
 
 use std::{
     error::Error as _,
@@ -63,8 +64,8 @@ impl Connector {
         self.made.lock().await.clone()
     }
 
-    /// Connects again after the service refused the key of this connection. None: there is no other key, or it does not work
-    /// either.
+    /// Connects again after the service refused the key of this connection. None: there is no other key, or
+    /// it does not work either.
     pub(super) async fn renew(&self, refused: &Connection) -> Option<Arc<Connection>> {
         let mut made = self.made.lock().await;
         match &*made {
@@ -93,7 +94,8 @@ impl Connector {
 }
 
 async fn connect(OpenedAccess { client, key }: OpenedAccess) -> Result<Arc<Connection>, String> {
-    // Few attempts: a client that waits for the list of tools should get an error soon, and the next call tries again.
+    // Few attempts: a client that waits for the list of tools should get an error soon, and the next call
+    // tries again.
     let call = client.me().deadline(ME_TIMEOUT).retry(RetryPolicy::default().attempts(2));
     let me = call.await.map_err(|error| explain(&error))?;
     tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "connected to the service");
@@ -109,7 +111,8 @@ async fn connect(OpenedAccess { client, key }: OpenedAccess) -> Result<Arc<Conne
         Err(error) if error.is_config() => {}
         Err(error) => tracing::warn!("the state folder cannot be read, see doctor: {error}"),
     }
-    // A folder that cannot be read is no reason to do without one: what it holds may be what is about to be made.
+    // A folder that cannot be read is no reason to do without one: what it holds may be what is about to be
+    // made.
     let remembers = !unresolved.is_err_and(|error| error.is_config());
     if remembers {
         // A bridge that was killed may have left words of what was made.

@@ -109,7 +109,8 @@ impl ServerHandler for Bridge {
         }
     }
 
-    /// Handles requests of extensions, and requests of a wrong form, such as a call whose arguments are no object.
+    /// Handles requests of extensions, and requests of a wrong form, such as a call whose arguments are no
+    /// object.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

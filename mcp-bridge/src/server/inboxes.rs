@@ -1,5 +1,5 @@
-//! All reads of the inboxes. They keep the model to the inboxes that the person chose, if any: what is in another inbox is
-//! invisible to every tool, resource, prompt and completion.
+//! All reads of the inboxes. They keep the model to the inboxes that the person chose, if any: what is in
+//! another inbox is invisible to every tool, resource, prompt and completion.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -52,7 +52,8 @@ impl Inboxes {
         InboxReader { inboxes: self, client, is_background: false }
     }
 
-    /// Returns the result of a request about a conversation. One that is gone is denied like one in another inbox.
+    /// Returns the result of a request about a conversation. One that is gone is denied like one in another
+    /// inbox.
     pub(super) fn admitted<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Failure> {
         match result {
             Err(error) if !self.all() && error.is_not_found() => {
@@ -109,8 +110,8 @@ impl<'a> InboxReader<'a> {
         self.inboxes.chosen.get_or_try_init(|| self.mailboxes()).await.map(Vec::as_slice)
     }
 
-    /// Returns conversations, newest first: of the input's view, or of all of `views`. Requests one more than the limit, to
-    /// know whether there are more.
+    /// Returns conversations, newest first: of the input's view, or of all of `views`. Requests one more than
+    /// the limit, to know whether there are more.
     pub(super) async fn conversations(
         &self,
         mut input: ListConversations,
@@ -179,7 +180,8 @@ impl<'a> InboxReader<'a> {
         if here { Ok(conversation) } else { Err(not_here()) }
     }
 
-    /// Fails when the conversation is not to be touched. Costs a request only when it is not known which inbox it is in.
+    /// Fails when the conversation is not to be touched. Costs a request only when it is not known which
+    /// inbox it is in.
     pub(super) async fn admit(&self, id: &ConversationId) -> Result<(), Failure> {
         let known = self.inboxes.known().get(id).copied();
         match known {
@@ -189,7 +191,8 @@ impl<'a> InboxReader<'a> {
         }
     }
 
-    /// Returns documents, whether there are more, and how many were left out because their inbox was not looked up.
+    /// Returns documents, whether there are more, and how many were left out because their inbox was not
+    /// looked up.
     pub(super) async fn documents(
         &self,
         input: SearchDocuments,

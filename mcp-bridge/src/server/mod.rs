@@ -1,4 +1,5 @@
-//! The MCP server: tools, resources and prompts over the SDK's client, for one person's client on this machine.
+//! The MCP server: tools, resources and prompts over the SDK's client, for one person's client on this
+//! machine.
 
 mod connection;
 mod context;
@@ -78,8 +79,8 @@ impl Bridge {
         }
     }
 
-    /// Connects to the service, so that the first call does not wait for it, and removes what a bridge that was killed left
-    /// behind. A failure is logged, and the next call tries again.
+    /// Connects to the service, so that the first call does not wait for it, and removes what a bridge that
+    /// was killed left behind. A failure is logged, and the next call tries again.
     pub async fn warm_up(&self) {
         if self.settings.ask == ConsentChannel::Browser {
             tokio::task::spawn_blocking(remove_leftovers);
@@ -89,8 +90,8 @@ impl Bridge {
         }
     }
 
-    /// Waits up to `grace` for creates in flight, and starts no more. Call it before the program exits: a create that is
-    /// dropped midway may have taken effect without a record of it.
+    /// Waits up to `grace` for creates in flight, and starts no more. Call it before the program exits: a
+    /// create that is dropped midway may have taken effect without a record of it.
     pub async fn finish(&self, grace: Duration) {
         self.sender.finish(grace).await;
     }
@@ -119,7 +120,8 @@ impl Bridge {
         tools
     }
 
-    /// Reads something that is no tool's, and writes down how that ended. `named` is what may be the id of a conversation.
+    /// Reads something that is no tool's, and writes down how that ended. `named` is what may be the id of a
+    /// conversation.
     async fn recorded<T, F: Future<Output = Result<T, Failure>>>(
         &self,
         what: &'static str,
@@ -135,8 +137,8 @@ impl Bridge {
         Ok(read?)
     }
 
-    /// Makes a call, and once more if the service refused the key and it was replaced meanwhile. A refused key means that
-    /// nothing was done; but a person is not asked twice.
+    /// Makes a call, and once more if the service refused the key and it was replaced meanwhile. A refused
+    /// key means that nothing was done; but a person is not asked twice.
     async fn with_renewed_key<T, F: Future<Output = Result<T, Failure>>>(
         &self,
         record: &CallRecord,
@@ -156,8 +158,8 @@ impl Bridge {
         result
     }
 
-    /// Notifies the client when the tools are no longer those that were listed: by a notification in the older protocol, and
-    /// through its subscription in the newer.
+    /// Notifies the client when the tools are no longer those that were listed: by a notification in the
+    /// older protocol, and through its subscription in the newer.
     async fn notify_of_tools(&self, ctx: &RequestContext<RoleServer>) {
         let Some(connection) = self.connector.made().await else { return };
         {

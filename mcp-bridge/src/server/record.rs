@@ -1,7 +1,8 @@
 //! The record of a call while it runs, and its lines in the audit.
 //!
-//! A call is one line when it ends. A create is two lines with the same `call`: the intent before the request is sent, and the
-//! outcome after it, so that whatever reaches a customer has a line, whenever the program ends.
+//! A call is one line when it ends. A create is two lines with the same `call`: the intent before the request
+//! is sent, and the outcome after it, so that whatever reaches a customer has a line, whenever the program
+//! ends.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -141,7 +142,8 @@ impl CallRecord {
         Ok(intent)
     }
 
-    /// Records how a tool's call ended, unless the lines of its create stand for it. The error is why it has no result.
+    /// Records how a tool's call ended, unless the lines of its create stand for it. The error is why it has
+    /// no result.
     pub(super) fn end(&self, ended: Result<&Result<CallToolResponse, Failure>, AuditOutcome>) {
         let asked = matches!(self.lock().consent, Some(Consent::Open(_)));
         let (outcome, result) = match ended {
@@ -185,8 +187,8 @@ impl CallRecord {
         self.write_unless_created(outcome, result);
     }
 
-    /// Writes a line, unless those of a create stand for it. Where this bridge was refused and another one may have made it, its
-    /// fate is unknown all the same.
+    /// Writes a line, unless those of a create stand for it. Where this bridge was refused and another one
+    /// may have made it, its fate is unknown all the same.
     fn write_unless_created(&self, outcome: AuditOutcome, result: Option<&CallToolResult>) {
         let created = self.lock().created;
         let is_unclear = created == Some(AuditOutcome::Failed) && outcome == AuditOutcome::Unknown;

@@ -34,8 +34,9 @@ fn both(rendered: Rendered) -> CallToolResult {
     result
 }
 
-/// Returns the result of a change: a sentence that names it, and the same as JSON. What the bridge adds is in both forms,
-/// because a client may show a model either. The service's own note is in the JSON alone: the sentence says the same.
+/// Returns the result of a change: a sentence that names it, and the same as JSON. What the bridge adds is in
+/// both forms, because a client may show a model either. The service's own note is in the JSON alone: the
+/// sentence says the same.
 pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> CallToolResult {
     let mut answer = render::answer(answer);
     let mut text = said(sentence);
@@ -130,7 +131,8 @@ fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }
 
-/// Cleans and cuts a sentence that may quote the service, and through it a stranger. It starts with a capital letter.
+/// Cleans and cuts a sentence that may quote the service, and through it a stranger. It starts with a capital
+/// letter.
 pub(super) fn said(sentence: &str) -> String {
     let mut said = clean_and_cut(sentence, MAX_SENTENCE_CHARS, &mut SanitizeReport::default());
     // An id stays as it is.

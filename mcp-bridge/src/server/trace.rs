@@ -1,4 +1,5 @@
-//! Trace context (SEP-414): the `traceparent` in a call's `_meta` goes into every request that the call leads to.
+//! Trace context (SEP-414): the `traceparent` in a call's `_meta` goes into every request that the call leads
+//! to.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ pub(super) fn traced(connection: &Arc<Connection>, ctx: &RequestContext<RoleServ
     }
 }
 
-/// Returns whether a text has the form that W3C gave it: version, trace, parent and flags. Anything else stays here.
+/// Returns whether a text has the form that W3C gave it: version, trace, parent and flags. Anything else
+/// stays here.
 fn is_traceparent(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut is_hex = |length: usize| {

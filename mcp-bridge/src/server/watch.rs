@@ -1,5 +1,5 @@
-//! Watches a call while it runs: sends progress to a client that asked for it, and ends the call when the client cancels
-//! or would give up.
+//! Watches a call while it runs: sends progress to a client that asked for it, and ends the call when the
+//! client cancels or would give up.
 
 use std::time::Duration;
 

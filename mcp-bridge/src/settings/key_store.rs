@@ -1,4 +1,5 @@
-//! The key in this system's own store: Keychain, Credential Manager, or the Secret Service of a Linux desktop.
+//! The key in this system's own store: Keychain, Credential Manager, or the Secret Service of a Linux
+//! desktop.
 //!
 //! Stores block, and may ask the person to unlock them: call these functions where that is no matter.
 
@@ -49,8 +50,8 @@ pub fn delete_key(base_url: &str) -> Result<bool, KeyStoreError> {
     Ok(access(base_url, Entry::delete_credential)?.is_some())
 }
 
-/// Acts on the entry in the default store of `keyring_core`, which is the system's unless another was set before. `None`: there is
-/// no entry.
+/// Acts on the entry in the default store of `keyring_core`, which is the system's unless another was set
+/// before. `None`: there is no entry.
 fn access<T>(
     base_url: &str,
     act: impl FnOnce(&Entry) -> Result<T, Error>,

@@ -35,7 +35,8 @@ pub const API_KEY: &str = "SHARED_INBOX_API_KEY";
 /// The default size limit of a result, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 50_000;
 
-/// What the service, retries and waits for the rate limit may take of a call. Clients give up after 60 seconds.
+/// What the service, retries and waits for the rate limit may take of a call. Clients give up after 60
+/// seconds.
 const CALL_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// How the bridge was started.
@@ -96,7 +97,8 @@ pub enum Structured {
     Safe,
     /// Ids, states and times, for clients that show a model both forms: the words stand in the text alone.
     Slim,
-    /// Emails exactly as they came, for programs: with hidden characters, live links and no marks. Not for a model.
+    /// Emails exactly as they came, for programs: with hidden characters, live links and no marks. Not for a
+    /// model.
     Exact,
     /// Nothing: results are text alone.
     None,
@@ -133,8 +135,8 @@ pub struct ServiceAccess {
 }
 
 impl ServiceAccess {
-    /// Creates a client. Reads the environment, the key file and the key store anew, so that a mistake there can be put right while
-    /// the bridge runs.
+    /// Creates a client. Reads the environment, the key file and the key store anew, so that a mistake there
+    /// can be put right while the bridge runs.
     ///
     /// # Errors
     ///
@@ -143,8 +145,8 @@ impl ServiceAccess {
         self.open(&OnceLock::new()).map(|opened| opened.client)
     }
 
-    /// Creates a client, and says which key it has. May wait for a key store to be unlocked. A state folder that was opened before is
-    /// kept: one that cannot be used any more must not be done without.
+    /// Creates a client, and says which key it has. May wait for a key store to be unlocked. A state folder
+    /// that was opened before is kept: one that cannot be used any more must not be done without.
     pub(crate) fn open(&self, opened: &OnceLock<FileStore>) -> Result<OpenedAccess, String> {
         if let Some(client) = &self.client {
             return Ok(OpenedAccess { client: client.clone(), key: None });
@@ -204,7 +206,8 @@ impl ServiceAccess {
         }
     }
 
-    /// Finds the key, and where it came from: the file that was named, the environment, or the store of this system.
+    /// Finds the key, and where it came from: the file that was named, the environment, or the store of this
+    /// system.
     ///
     /// # Errors
     ///

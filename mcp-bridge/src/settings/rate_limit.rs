@@ -1,5 +1,5 @@
-//! Waits for the rate limit. A model that gets "try again in a minute" tries again at once, so a call waits as long as it may
-//! before it fails with the remaining wait.
+//! Waits for the rate limit. A model that gets "try again in a minute" tries again at once, so a call waits
+//! as long as it may before it fails with the remaining wait.
 
 use std::time::Duration;
 

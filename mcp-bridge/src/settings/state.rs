@@ -4,7 +4,8 @@ use std::{env, path::PathBuf};
 
 use shared_inbox::once::FileStore;
 
-/// A folder for what may have been made, until that is found out, and for what was made within the last two minutes.
+/// A folder for what may have been made, until that is found out, and for what was made within the last two
+/// minutes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateFolder {

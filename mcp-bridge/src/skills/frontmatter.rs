@@ -1,5 +1,6 @@
-//! The name and the description of a skill, from the YAML above its text. Only the forms that people write there are understood;
-//! anything else is an error and not a guess. Other fields are for whoever reads the file.
+//! The name and the description of a skill, from the YAML above its text. Only the forms that people write
+//! there are understood; anything else is an error and not a guess. Other fields are for whoever reads the
+//! file.
 
 use serde_json::{Map, Value};
 

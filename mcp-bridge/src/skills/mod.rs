@@ -1,4 +1,5 @@
-//! Skills: instructions for an agent in a folder with a `SKILL.md`. The bridge brings its own, and takes a team's.
+//! Skills: instructions for an agent in a folder with a `SKILL.md`. The bridge brings its own, and takes a
+//! team's.
 
 mod frontmatter;
 
@@ -98,12 +99,14 @@ pub(crate) fn all(dir: Option<&Path>) -> Vec<Skill> {
     all
 }
 
-/// Returns whether all skills in a folder can be read. The error names the file, and says what is wrong with it.
+/// Returns whether all skills in a folder can be read. The error names the file, and says what is wrong with
+/// it.
 pub fn check_skills(dir: &Path) -> Result<(), String> {
     read(dir).map(drop)
 }
 
-/// Returns the skills in a folder, which is one or holds some. The error names the file, and says what is wrong with it.
+/// Returns the skills in a folder, which is one or holds some. The error names the file, and says what is
+/// wrong with it.
 fn read(dir: &Path) -> Result<Vec<Skill>, String> {
     let unreadable = |error: io::Error| format!("{}: {error}", dir.display());
     let folders: Vec<PathBuf> = if dir.join("SKILL.md").is_file() {
@@ -139,7 +142,8 @@ fn of_folder(folder: &Path) -> Result<Skill, String> {
     Skill::new(name, files)
 }
 
-/// Returns the files of a folder by their paths in the skill, in order. Hidden ones and links, which may lead anywhere, are none.
+/// Returns the files of a folder by their paths in the skill, in order. Hidden ones and links, which may lead
+/// anywhere, are none.
 fn collect(
     folder: &Path,
     prefix: &str,

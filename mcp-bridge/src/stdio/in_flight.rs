@@ -1,4 +1,5 @@
-//! The requests that were read: those that are worked on, no more than can be carried, and those that wait for a place.
+//! The requests that were read: those that are worked on, no more than can be carried, and those that wait
+//! for a place.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,7 +24,8 @@ pub(crate) const MAX_SUBSCRIPTIONS: usize = 8;
 pub(super) const MAX_RUNNING: usize = 32;
 /// How many requests may run without a place in the queue: every subscription, and some pings.
 pub(super) const MAX_UNQUEUED: usize = MAX_SUBSCRIPTIONS + 8;
-/// How many requests are queued, so that what comes behind them can pass: the answer to a question, a cancellation.
+/// How many requests are queued, so that what comes behind them can pass: the answer to a question, a
+/// cancellation.
 pub(super) const MAX_QUEUED: usize = 256;
 /// How many bytes the queue may hold; one more is read while it holds less.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
@@ -45,8 +47,8 @@ enum Admission {
     Waiting,
     /// It runs, and holds a permit until it has a response.
     Taken(#[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit),
-    /// It runs without a permit: a subscription, which ends when the client ends it, or a ping, by which a client sees that the
-    /// bridge is still there.
+    /// It runs without a permit: a subscription, which ends when the client ends it, or a ping, by which a
+    /// client sees that the bridge is still there.
     Beside,
 }
 

@@ -2,7 +2,8 @@
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
-/// The longest line that is read, without its end. The largest call of the service's own needs less than one of these.
+/// The longest line that is read, without its end. The largest call of the service's own needs less than one
+/// of these.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 /// A buffer that has grown beyond this is given back.
 const MAX_KEPT_BYTES: usize = 64 << 10;
@@ -18,7 +19,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(reader), line: Vec::new(), too_long: false }
     }
 
-    /// Reads to the end of a line that is not empty. Returns false at the end of the input. Cancel-safe: what was read is kept.
+    /// Reads to the end of a line that is not empty. Returns false at the end of the input. Cancel-safe: what
+    /// was read is kept.
     pub(super) async fn read(&mut self) -> bool {
         loop {
             let room = MAX_LINE_BYTES + 1 - self.line.len();

@@ -1,8 +1,8 @@
-//! Standard input and output as a transport. Every request gets a response, also a malformed one; the number of running requests
-//! is limited; and the program ends when the client disconnects.
+//! Standard input and output as a transport. Every request gets a response, also a malformed one; the number
+//! of running requests is limited; and the program ends when the client disconnects.
 //!
-//! Requests beyond the limit are queued. The answer to a question, or a cancellation, passes them, because running calls wait for
-//! it. A client that does not read its responses is not read from either.
+//! Requests beyond the limit are queued. The answer to a question, or a cancellation, passes them, because
+//! running calls wait for it. A client that does not read its responses is not read from either.
 
 mod in_flight;
 mod lines;
@@ -63,7 +63,8 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
 type Read = Result<Box<RxJsonRpcMessage<RoleServer>>, String>;
 
 impl Stdio {
-    /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard input.
+    /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard
+    /// input.
     pub fn new() -> (Self, CancellationToken) {
         let (read, write) = stdio_pipes();
         let (stdio, closed) = Self::from_pipes(read, write);
@@ -72,7 +73,8 @@ impl Stdio {
 }
 
 impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
-    /// Creates the transport over other pipes, and a token that is cancelled when the client closes the one to read from.
+    /// Creates the transport over other pipes, and a token that is cancelled when the client closes the one
+    /// to read from.
     pub fn from_pipes(read: R, write: W) -> (Self, CancellationToken) {
         let closed = CancellationToken::new();
         let stdio = Self {

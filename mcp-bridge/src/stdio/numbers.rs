@@ -1,5 +1,5 @@
-//! The numbers of the bridge's own requests. The library counts from 0, and there are clients that take a cancellation of
-//! request 0 for one of nothing. So they count from 1 on the wire.
+//! The numbers of the bridge's own requests. The library counts from 0, and there are clients that take a
+//! cancellation of request 0 for one of nothing. So they count from 1 on the wire.
 
 use rmcp::{
     RoleServer,

@@ -1,10 +1,11 @@
-//! The id and the method of a line that is no message, because the error response to a malformed request must carry its id.
+//! The id and the method of a line that is no message, because the error response to a malformed request must
+//! carry its id.
 
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-/// What can be told of a line that should hold a JSON object. The rest of it is skipped and not parsed, so that broken characters,
-/// deep nesting and huge numbers in it do not matter.
+/// What can be told of a line that should hold a JSON object. The rest of it is skipped and not parsed, so
+/// that broken characters, deep nesting and huge numbers in it do not matter.
 #[derive(Default, Deserialize)]
 pub(super) struct Outline<'a> {
     #[serde(borrow, default, deserialize_with = "also_null")]

@@ -1,7 +1,7 @@
 //! Gives every schema of an OpenAPI document a name.
 //!
-//! Client generators make a class of each object and invent names for unnamed ones; two equal names would cost a class. `allOf` is
-//! written out, because not every generator can merge it.
+//! Client generators make a class of each object and invent names for unnamed ones; two equal names would
+//! cost a class. `allOf` is written out, because not every generator can merge it.
 
 use serde_json::{Map, Value, json};
 

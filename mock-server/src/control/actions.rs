@@ -34,8 +34,8 @@ impl Control {
         self.act("approve", |world, now| world.approve(message.as_ref(), approval, now))
     }
 
-    /// Stops a message in its undo window as a person; it is a draft again. The id of a conversation stands for its
-    /// newest message in the undo window.
+    /// Stops a message in its undo window as a person; it is a draft again. The id of a conversation stands
+    /// for its newest message in the undo window.
     ///
     /// # Errors
     ///
@@ -108,8 +108,8 @@ impl Control {
         self.act("tags", |world, now| world.tag_by_team(conversation.as_ref(), change, now))
     }
 
-    /// Replies as someone on the team. It goes out when the undo window has passed; with `send` false it is a draft of
-    /// theirs.
+    /// Replies as someone on the team. It goes out when the undo window has passed; with `send` false it is a
+    /// draft of theirs.
     ///
     /// # Errors
     ///

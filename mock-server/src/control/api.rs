@@ -79,7 +79,8 @@ impl DocumentedCall {
         checker.problems
     }
 
-    /// Returns the problems of a body, whose paths begin with `path`. A world document is checked when it is read.
+    /// Returns the problems of a body, whose paths begin with `path`. A world document is checked when it is
+    /// read.
     pub(crate) fn problems_of_body(&self, path: &str, body: &[u8]) -> Problems {
         let mut checker = Checker::new(&DOCUMENT, path);
         let schema = self.0.pointer("/requestBody/content/application~1json/schema").unwrap_or(&NO_FIELDS);

@@ -24,8 +24,8 @@ pub struct Trace {
 }
 
 impl Control {
-    /// Returns a page of the conversations of all inboxes, newest first: private ones and the sandbox included, in
-    /// every view unless one is named.
+    /// Returns a page of the conversations of all inboxes, newest first: private ones and the sandbox
+    /// included, in every view unless one is named.
     ///
     /// # Errors
     ///
@@ -94,10 +94,11 @@ impl Control {
         });
     }
 
-    /// Returns everything that happened in the world and is still stored, oldest first: the steps of all traces.
+    /// Returns everything that happened in the world and is still stored, oldest first: the steps of all
+    /// traces.
     ///
-    /// Requests that changed nothing are in the journal alone. The numbers of steps, [requests](Self::requests) and attempts of
-    /// [deliveries](Self::delivery) are one order.
+    /// Requests that changed nothing are in the journal alone. The numbers of steps,
+    /// [requests](Self::requests) and attempts of [deliveries](Self::delivery) are one order.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -120,12 +121,14 @@ impl Control {
         self.read(|world, _| world.history())
     }
 
-    /// Draws a number of that order: greater than those of everything before it, smaller than those of everything after it.
+    /// Draws a number of that order: greater than those of everything before it, smaller than those of
+    /// everything after it.
     pub async fn next_number(&self) -> u64 {
         self.runtime.draw_number()
     }
 
-    /// Returns what led to something and what it led to: a request, a message, a note, an event, a booking, a conversation.
+    /// Returns what led to something and what it led to: a request, a message, a note, an event, a booking, a
+    /// conversation.
     pub async fn trace(&self, id: impl AsRef<str>) -> Trace {
         let id = id.as_ref();
         let mut steps = self.read(|world, _| world.trace(id));

@@ -16,8 +16,8 @@ impl Control {
         self.runtime.clock()
     }
 
-    /// Advances the clock. Every job on the way runs in order, each at its own time; webhook attempts that were due or under way have
-    /// ended when this returns.
+    /// Advances the clock. Every job on the way runs in order, each at its own time; webhook attempts that
+    /// were due or under way have ended when this returns.
     ///
     /// # Errors
     ///
@@ -35,7 +35,8 @@ impl Control {
         self.runtime.advance(AdvanceTarget::Time(time)).await
     }
 
-    /// Advances the clock to the next job, and runs all jobs that are due at that time. Does nothing if there is none.
+    /// Advances the clock to the next job, and runs all jobs that are due at that time. Does nothing if there
+    /// is none.
     ///
     /// # Errors
     ///

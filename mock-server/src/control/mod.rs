@@ -1,4 +1,5 @@
-//! Everything that a test can do beside the service: acting as people and customers, advancing the clock, failures on demand.
+//! Everything that a test can do beside the service: acting as people and customers, advancing the clock,
+//! failures on demand.
 //!
 //! [`Control`] is the control API as plain methods, one file for each family. A test that embeds the server calls them, and so does
 //! `http/control`, the same API over HTTP.

@@ -85,8 +85,9 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// 400 for a name that is none, 409 when there are 100 already, or when the snapshots of all worlds would take more than three quarters
-    /// of [`MockServerBuilder::memory_limit`](crate::MockServerBuilder::memory_limit).
+    /// 400 for a name that is none, 409 when there are 100 already, or when the snapshots of all worlds would
+    /// take more than three quarters of
+    /// [`MockServerBuilder::memory_limit`](crate::MockServerBuilder::memory_limit).
     pub async fn take_snapshot(&self, name: &str) -> Result<SnapshotEntry> {
         let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 80 || !name.chars().all(letter) {

@@ -44,9 +44,9 @@ pub struct Unused {
 }
 
 impl Control {
-    /// Returns the faults of this world that never fired or whose control calls were all refused, and the expectations of none that
-    /// nothing could have met: an expectation about a request that no route takes, an email to somebody who is in no conversation, or a
-    /// delivery that no webhook wants.
+    /// Returns the faults of this world that never fired or whose control calls were all refused, and the
+    /// expectations of none that nothing could have met: an expectation about a request that no route takes,
+    /// an email to somebody who is in no conversation, or a delivery that no webhook wants.
     ///
     /// [`MockServer`](crate::MockServer) reports those of the main world when it is dropped.
     pub async fn unused(&self) -> Vec<Unused> {

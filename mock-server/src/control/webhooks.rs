@@ -86,7 +86,8 @@ impl Control {
         Ok(section.or_whole().select(&found, Clone::clone))
     }
 
-    /// Returns one delivery, with the exact body and headers of each attempt. Signatures are there; the secret is not.
+    /// Returns one delivery, with the exact body and headers of each attempt. Signatures are there; the
+    /// secret is not.
     ///
     /// # Errors
     ///

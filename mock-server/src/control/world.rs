@@ -85,7 +85,8 @@ impl Control {
         Ok(())
     }
 
-    /// Returns a page of the requests to the service so far, oldest first: of the last 10,000. Keys never appear.
+    /// Returns a page of the requests to the service so far, oldest first: of the last 10,000. Keys never
+    /// appear.
     ///
     /// # Errors
     ///
@@ -163,8 +164,8 @@ impl Control {
         Ok(())
     }
 
-    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result. Each call gets the
-    /// result before it.
+    /// Calls `look` until its result is enough or the span has passed, in real time; returns the last result.
+    /// Each call gets the result before it.
     pub(crate) async fn wait_for<T, F>(
         &self,
         span: Duration,

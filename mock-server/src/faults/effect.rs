@@ -114,14 +114,14 @@ impl Effect {
         Self::from_action(FaultAction::Drop(FaultTiming::Before))
     }
 
-    /// Performs the request, then closes the connection without a response. For a webhook: the receiver's response is
-    /// lost, so it comes again.
+    /// Performs the request, then closes the connection without a response. For a webhook: the receiver's
+    /// response is lost, so it comes again.
     pub fn drop_after() -> Self {
         Self::from_action(FaultAction::Drop(FaultTiming::After))
     }
 
-    /// Sends the response's headers and only the first bytes of its body, then closes the connection. For a webhook: its own body
-    /// is cut.
+    /// Sends the response's headers and only the first bytes of its body, then closes the connection. For a
+    /// webhook: its own body is cut.
     pub fn truncate(bytes: usize) -> Self {
         Self::from_action(FaultAction::Truncate(bytes))
     }
@@ -246,7 +246,8 @@ struct EffectFields {
     /// A webhook is sent this much later, on the world's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_seconds: Option<f64>,
-    /// Control calls in this world, right before the request is handled, or with `when` `after` before the response.
+    /// Control calls in this world, right before the request is handled, or with `when` `after` before the
+    /// response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     act: Option<Vec<ControlCall>>,
     /// A delay in real time; goes with any of the others, or alone.

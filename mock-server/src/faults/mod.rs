@@ -1,8 +1,8 @@
 //! Failures on demand: rules for which requests and webhooks fail, and how.
 //!
-//! Rules are matched after a request has been read and before it has any effect, so that REST and MCP behave alike, and when a
-//! webhook's attempt is due. `rule` selects, `effect` fails, `latency` delays; `bundles` has named sets of rules. Each
-//! rule has a seeded random generator, so the same calls fail in every run.
+//! Rules are matched after a request has been read and before it has any effect, so that REST and MCP behave
+//! alike, and when a webhook's attempt is due. `rule` selects, `effect` fails, `latency` delays; `bundles`
+//! has named sets of rules. Each rule has a seeded random generator, so the same calls fail in every run.
 
 mod bundles;
 mod effect;
@@ -141,7 +141,8 @@ impl Fault {
         true
     }
 
-    /// Returns whether it fired, and control calls of it that were made were not all refused: those set nothing up.
+    /// Returns whether it fired, and control calls of it that were made were not all refused: those set
+    /// nothing up.
     fn had_effect(&self) -> bool {
         self.fired > 0 && (self.acted.is_empty() || self.acted.iter().any(|status| *status < 400))
     }
@@ -243,8 +244,8 @@ impl Faults {
         self.rules.len() < before
     }
 
-    /// Returns a sentence about each rule without an effect, removed or not. One that fires by chance counts when it had the
-    /// chance; the rules of a bundle count together.
+    /// Returns a sentence about each rule without an effect, removed or not. One that fires by chance counts
+    /// when it had the chance; the rules of a bundle count together.
     pub(crate) fn unused(&self) -> Vec<String> {
         let all = || self.removed.iter().chain(&self.rules);
         let had_chance = |fault: &Fault| {
@@ -261,8 +262,8 @@ impl Faults {
         unused.map(Fault::describe_unused).collect()
     }
 
-    /// Returns the effect on a request, if any. The first rule that fires applies; a rule that makes control calls leaves the
-    /// request to the rules after it.
+    /// Returns the effect on a request, if any. The first rule that fires applies; a rule that makes control
+    /// calls leaves the request to the rules after it.
     pub(crate) fn match_request(&mut self, request: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
         let mut picked: Option<FaultMatch> = None;
         for it in &mut self.rules {
@@ -294,7 +295,8 @@ impl Faults {
         }
     }
 
-    /// Returns the effect on a webhook's attempt, if any. An attempt that was delayed before is not delayed again.
+    /// Returns the effect on a webhook's attempt, if any. An attempt that was delayed before is not delayed
+    /// again.
     pub(crate) fn match_delivery(&mut self, request: &AttemptRequest, now: Timestamp) -> Option<FaultMatch> {
         let mut rules = self.rules.iter_mut();
         rules.find_map(|it| {

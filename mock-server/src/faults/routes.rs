@@ -39,8 +39,8 @@ fn overlap(pattern: &str, route: &str, same: impl Fn(&str, &str) -> bool) -> boo
         && pattern.split('/').zip(route.split('/')).all(|(wanted, is)| same(wanted, is))
 }
 
-/// Returns whether any request to a route, or any call of a tool, can have this method and path, in which `*` stands for any run of
-/// characters.
+/// Returns whether any request to a route, or any call of a tool, can have this method and path, in which `*`
+/// stands for any run of characters.
 pub(crate) fn can_match(method: Option<&str>, path: Option<&str>, of_tool: bool) -> bool {
     let path = path.map(|path| path.strip_prefix(REST_PREFIX).unwrap_or(path));
     let same = |wanted: &str, is: &str| (is == "*" && !wanted.is_empty()) || text_matches(wanted, is);
@@ -50,7 +50,8 @@ pub(crate) fn can_match(method: Option<&str>, path: Option<&str>, of_tool: bool)
     })
 }
 
-/// Returns whether a rule for this path can match a request to a route. `*` stands for a whole segment, and no id has one in it.
+/// Returns whether a rule for this path can match a request to a route. `*` stands for a whole segment, and
+/// no id has one in it.
 fn rule_fits(path: Option<&str>, route: &str) -> bool {
     let same = |wanted: &str, is: &str| {
         wanted == is || wanted == "*" || (is == "*" && !wanted.is_empty() && !wanted.contains('*'))

@@ -32,7 +32,8 @@ use crate::json::nearest::did_you_mean;
 pub struct FaultRule {
     /// Only requests with this method.
     pub method: Option<String>,
-    /// Only requests with this path behind the base URL; `*` stands for one segment, `/mcp` is the MCP endpoint.
+    /// Only requests with this path behind the base URL; `*` stands for one segment, `/mcp` is the MCP
+    /// endpoint.
     pub path: Option<String>,
     /// Only requests of this agent's key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,8 +44,8 @@ pub struct FaultRule {
     /// Only requests with these query parameters; `*` stands for any run of characters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
-    /// Only requests whose body, or whose arguments of a tool, have these fields; a text is looked for in the body as it
-    /// came.
+    /// Only requests whose body, or whose arguments of a tool, have these fields; a text is looked for in the
+    /// body as it came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// Applies to the attempts of this webhook instead of requests; `*` is all webhooks.

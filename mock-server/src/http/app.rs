@@ -60,7 +60,8 @@ impl ServerState {
         response::json(200, self.openapi.get_or_init(|| self.service_document().into()).clone())
     }
 
-    /// Returns the OpenAPI document with this server's address. `examples/write_documents` writes the embedded one.
+    /// Returns the OpenAPI document with this server's address. `examples/write_documents` writes the
+    /// embedded one.
     fn service_document(&self) -> String {
         let embedded = include_str!("../../documents/openapi.json");
         let mut document: Value = serde_json::from_str(embedded).unwrap_or_default();

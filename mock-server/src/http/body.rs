@@ -12,9 +12,11 @@ use crate::world::{Refusal, Result};
 pub(crate) const SERVICE_LIMIT: usize = 4 << 20;
 /// Enough for the document of a large world.
 pub(crate) const DOCUMENT_LIMIT: usize = 1 << 30;
-/// The largest buffer that is reserved for a body with a known length. Growing to that size would copy the body many times.
+/// The largest buffer that is reserved for a body with a known length. Growing to that size would copy the
+/// body many times.
 const MAX_RESERVED: u64 = 128 << 20;
-/// How many times the limit is read and discarded, so that a client that is still sending receives the response.
+/// How many times the limit is read and discarded, so that a client that is still sending receives the
+/// response.
 const MAX_DRAINED: usize = 4;
 
 /// Reads the whole body, for at most the client timeout.

@@ -1,7 +1,7 @@
 //! The console at `/`: a page that uses the control API, for a person who tests a program.
 //!
-//! It serves the files of `console/` without indentation and comments, so no other program builds anything. The files hold no
-//! data; the page reads it from the control API.
+//! It serves the files of `console/` without indentation and comments, so no other program builds anything.
+//! The files hold no data; the page reads it from the control API.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response};
@@ -40,8 +40,8 @@ fn file(path: &str) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Removes indentation, empty lines, comments that begin a line and types (`/** @…`) anywhere, at compile time. Returns as much
-/// of the text as fits, and its length.
+/// Removes indentation, empty lines, comments that begin a line and types (`/** @…`) anywhere, at compile
+/// time. Returns as much of the text as fits, and its length.
 #[cfg(feature = "console")]
 const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
     let (mut out, mut length, mut at) = ([0; N], 0, 0);

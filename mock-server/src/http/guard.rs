@@ -1,7 +1,7 @@
 //! Access to the server: the control API's token, and the `Host` and `Origin` of every request.
 //!
-//! The server listens on the developer's own machine, next to a browser. A page of another site must not be able to use it,
-//! neither directly (`Origin`) nor by resolving its own name to this machine (`Host`).
+//! The server listens on the developer's own machine, next to a browser. A page of another site must not be
+//! able to use it, neither directly (`Origin`) nor by resolving its own name to this machine (`Host`).
 
 use std::net::SocketAddr;
 
@@ -54,7 +54,8 @@ impl Guard {
             .map(|host| host.to_str().ok())
             .chain(named)
             .peekable();
-        // On a public address the server cannot know its own names; there a token is required, which no foreign page has.
+        // On a public address the server cannot know its own names; there a token is required, which no
+        // foreign page has.
         if self.address.ip().is_loopback()
             && (hosts.peek().is_none() || !hosts.all(|host| host.is_some_and(|host| self.may_be_host(host))))
         {

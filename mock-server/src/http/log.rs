@@ -1,5 +1,5 @@
-//! Log lines on stderr: one for each request, and one when idle connections were closed. They never contain queries, bodies or
-//! keys.
+//! Log lines on stderr: one for each request, and one when idle connections were closed. They never contain
+//! queries, bodies or keys.
 
 use std::{io::Write, time::Duration};
 

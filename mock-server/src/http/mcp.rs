@@ -1,8 +1,9 @@
 //! The MCP endpoint: the operations of the service as tools, through the same calls as REST.
 //!
-//! Requests are stateless and get JSON responses, in both versions of the protocol: with `initialize`, and since 2026-07-28
-//! without. A missing key, the plan and the rate limit fail with an HTTP status, as in REST. A missing scope, bad arguments and
-//! an unknown conversation are error results, because those are what a model reads.
+//! Requests are stateless and get JSON responses, in both versions of the protocol: with `initialize`, and
+//! since 2026-07-28 without. A missing key, the plan and the rate limit fail with an HTTP status, as in REST.
+//! A missing scope, bad arguments and an unknown conversation are error results, because those are what a
+//! model reads.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,5 @@
-//! Requests to the service, REST or MCP: reads the body, applies a fault, makes the response, and writes the journal and the log.
+//! Requests to the service, REST or MCP: reads the body, applies a fault, makes the response, and writes the
+//! journal and the log.
 
 use std::{
     collections::BTreeMap,
@@ -130,7 +131,8 @@ pub(crate) async fn handle(
     reply
 }
 
-/// Makes the control calls of a fault for this moment, as a part of the trace of the request with this number.
+/// Makes the control calls of a fault for this moment, as a part of the trace of the request with this
+/// number.
 async fn make_control_calls(
     app: &ServerState,
     routes: &Router,
@@ -218,7 +220,8 @@ struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Returns the caller and the record of a request. Without a valid key the request belongs to the main world.
+    /// Returns the caller and the record of a request. Without a valid key the request belongs to the main
+    /// world.
     fn begin(app: &ServerState, target: ServiceTarget, parts: &Parts) -> (Result<Caller>, Self) {
         let (caller, runtime, number, at) = match Caller::authenticate(&app.registry, &parts.headers) {
             Ok((caller, at)) => {

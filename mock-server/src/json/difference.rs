@@ -12,7 +12,8 @@ use super::matching::short;
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FieldChange {
-    /// Where, such as `conversations[cnv_4k7q2m9x].status`. Things with an id stand under it, others under their number.
+    /// Where, such as `conversations[cnv_4k7q2m9x].status`. Things with an id stand under it, others under
+    /// their number.
     pub path: String,
     /// What was there; left out when it is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +35,8 @@ impl std::fmt::Display for FieldChange {
     }
 }
 
-/// Returns every place where two documents differ, except the state of the id generator, which changes with every call.
+/// Returns every place where two documents differ, except the state of the id generator, which changes with
+/// every call.
 pub(crate) fn between(was: &Value, is: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();
     compare("", was, is, &mut found);

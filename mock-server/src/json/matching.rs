@@ -1,7 +1,8 @@
 //! Compares JSON with a pattern.
 //!
-//! An object must have the fields of the pattern and may have others; a dot in a name leads into a field. A list must have the same
-//! length. `*` in a text stands for any run of characters. Everything else must be equal.
+//! An object must have the fields of the pattern and may have others; a dot in a name leads into a field. A
+//! list must have the same length. `*` in a text stands for any run of characters. Everything else must be
+//! equal.
 
 use serde_json::{Map, Value};
 

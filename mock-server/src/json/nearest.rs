@@ -21,7 +21,8 @@ pub(crate) fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n s
     nearest(name, known).map(|known| format!("; did you mean {known}?")).unwrap_or_default()
 }
 
-/// Says that a field is unknown: with the field that has nearly its name, or whose description begins with it, or else with all that there are.
+/// Says that a field is unknown: with the field that has nearly its name, or whose description begins with
+/// it, or else with all that there are.
 pub(crate) fn unknown<'n>(name: &str, known: impl Iterator<Item = (&'n str, &'n Value)>) -> String {
     let known: Vec<(&str, &Value)> = known.collect();
     let described = || {

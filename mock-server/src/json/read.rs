@@ -36,14 +36,15 @@ impl ReadError {
     }
 }
 
-/// Reads a JSON text. The field of an error is searched for only when there is one, and without another reader for each type.
+/// Reads a JSON text. The field of an error is searched for only when there is one, and without another
+/// reader for each type.
 pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, ReadError> {
     serde_json::from_slice(text)
         .map_err(|error| explain(text, &error, &|part| serde_json::from_slice::<T>(part).err()))
 }
 
-/// Reads the body of a request. A number beyond the range of a double is read as the largest one, as in other languages: it may
-/// stand in a field that nobody reads.
+/// Reads the body of a request. A number beyond the range of a double is read as the largest one, as in other
+/// languages: it may stand in a field that nobody reads.
 pub(crate) fn read_body(text: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(text).or_else(|error| match clamp_numbers(text) {
         Some(clamped) => serde_json::from_slice(&clamped),
@@ -98,8 +99,8 @@ fn explain(
         // It was found by looking at the next byte.
         before = &before[..before.len().saturating_sub(1)];
     }
-    // A value that breaks a rule of its own is reported behind the bracket that follows it. Such an error comes without the
-    // bracket too; one that is about the whole object or list does not.
+    // A value that breaks a rule of its own is reported behind the bracket that follows it. Such an error
+    // comes without the bracket too; one that is about the whole object or list does not.
     if let [inside @ .., b'}' | b']'] = before
         && read(inside).is_some_and(|error| without_position(&error) == reason)
     {
@@ -120,7 +121,8 @@ fn explain(
     }
 }
 
-/// Returns the message of an error. Its position is reported apart, or does not help: the body of a request is often one line.
+/// Returns the message of an error. Its position is reported apart, or does not help: the body of a request
+/// is often one line.
 fn without_position(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());

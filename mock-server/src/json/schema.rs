@@ -1,7 +1,7 @@
 //! Checks JSON against the schemas of the embedded documents: every problem at once, each with its path.
 //!
-//! An object may have the fields that its schema names and no others, unless the schema says otherwise: a typing error must not make
-//! a test pass. Reads as much of JSON Schema as the documents use.
+//! An object may have the fields that its schema names and no others, unless the schema says otherwise: a
+//! typing error must not make a test pass. Reads as much of JSON Schema as the documents use.
 
 use serde_json::{Map, Value};
 use shared_inbox::{Problems, ReplyAddress, Timestamp};
@@ -19,15 +19,16 @@ const MAX_PROBLEMS: usize = 100;
 pub(crate) struct Checker<'s> {
     /// What the references of schemas lead into.
     document: &'s Value,
-    /// Whether values are compared with what is checked: then nothing is required, `*` in a text stands for any run of characters,
-    /// and null for a field that is not there.
+    /// Whether values are compared with what is checked: then nothing is required, `*` in a text stands for
+    /// any run of characters, and null for a field that is not there.
     pattern: bool,
     /// Where the value stands.
     path: String,
     pub(crate) problems: Problems,
 }
 
-/// Schemas that apply to a value together: an alternative, what it refers to, and what all alternatives have in common.
+/// Schemas that apply to a value together: an alternative, what it refers to, and what all alternatives have
+/// in common.
 #[derive(Clone, Copy)]
 struct Shape<'s>([Option<&'s Value>; 3]);
 
@@ -120,7 +121,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Checks an object that may have one of several shapes: the one whose constant field it has, or else the nearest.
+    /// Checks an object that may have one of several shapes: the one whose constant field it has, or else the
+    /// nearest.
     fn check_object(&mut self, mut shapes: Vec<Shape<'s>>, fields: &Map<String, Value>) {
         let constant =
             |shape: &Shape<'s>, name: &str| shape.property(name).and_then(|node| node["const"].as_str());

@@ -1,7 +1,7 @@
 //! Checks a receiver: sends a fixed series of good and bad requests and reports its responses.
 //!
-//! The requests carry `webhook.test` events with ids of their own, stay out of the delivery log, and are dated by this
-//! machine's clock, which is the one a receiver looks at, wherever the mock's clock stands.
+//! The requests carry `webhook.test` events with ids of their own, stay out of the delivery log, and are
+//! dated by this machine's clock, which is the one a receiver looks at, wherever the mock's clock stands.
 
 mod cases;
 

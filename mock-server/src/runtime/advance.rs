@@ -1,6 +1,7 @@
 //! Advances a world's clock, and drives the jobs of a running one.
 //!
-//! Every job on the way runs at its own time. Other calls get their turn in between: a year of a large world takes a while.
+//! Every job on the way runs at its own time. Other calls get their turn in between: a year of a large world
+//! takes a while.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -135,8 +136,8 @@ impl WorldRuntime {
         ClockReading { now: state.clock.now(), mode: state.clock.mode }
     }
 
-    /// Advances the clock. Every job on the way runs at its own time, and every webhook attempt that was due or under way has
-    /// ended when this returns.
+    /// Advances the clock. Every job on the way runs at its own time, and every webhook attempt that was due
+    /// or under way has ended when this returns.
     ///
     /// Completes even if the caller stops waiting.
     pub(crate) async fn advance(self: &Arc<Self>, until: AdvanceTarget) -> Result<ClockAdvance> {

@@ -1,4 +1,5 @@
-//! The clock of a world: the machine's clock with an offset, or a manual one that stands still until it is advanced.
+//! The clock of a world: the machine's clock with an offset, or a manual one that stands still until it is
+//! advanced.
 //!
 //! The world never reads a clock; every `now` comes from here.
 

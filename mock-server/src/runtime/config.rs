@@ -58,8 +58,8 @@ impl InitialState {
     }
 }
 
-/// The world of a document as it was read, to be copied. Suites put the same document again and again: reading it each time would
-/// hold two worlds in memory at once, of which allocators return little.
+/// The world of a document as it was read, to be copied. Suites put the same document again and again:
+/// reading it each time would hold two worlds in memory at once, of which allocators return little.
 pub(super) struct DocumentWorld {
     digest: [u8; 32],
     pub(super) world: World,

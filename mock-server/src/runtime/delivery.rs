@@ -1,8 +1,8 @@
 //! Makes webhook attempts over HTTP, outside of every lock.
 //!
-//! Concurrent attempts are bounded here. An endpoint has at most one attempt under way, which the world ensures. Endpoints whose
-//! last attempt timed out share a smaller number of permits of their own, so that dead receivers cannot take the permits of
-//! live ones.
+//! Concurrent attempts are bounded here. An endpoint has at most one attempt under way, which the world
+//! ensures. Endpoints whose last attempt timed out share a smaller number of permits of their own, so that
+//! dead receivers cannot take the permits of live ones.
 
 use std::{
     error::Error as _,
@@ -58,7 +58,8 @@ struct Inner {
     slow: Semaphore,
 }
 
-/// A client that is built on first use: reading the machine's certificates takes longer than the server's start.
+/// A client that is built on first use: reading the machine's certificates takes longer than the server's
+/// start.
 type LazyClient = OnceLock<Option<Client>>;
 
 redacted_debug!(Deliverer {});
@@ -284,7 +285,8 @@ impl Inner {
             // A proxy would resolve the name itself.
             .no_proxy()
             .dns_resolver(self.targets.resolver(route))
-            // Each send connects anew: a pooled connection would use an address that was checked for an earlier send.
+            // Each send connects anew: a pooled connection would use an address that was checked for an
+            // earlier send.
             .pool_max_idle_per_host(0);
         match route {
             // A receiver on this machine may have a self-signed certificate, and nothing leaves the machine.

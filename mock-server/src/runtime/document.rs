@@ -28,7 +28,8 @@ pub(crate) enum Origin {
     Document(Bytes),
 }
 
-/// Returns the JSON Schema of a world document, the format of [`MockServerBuilder::seed`](crate::MockServerBuilder::seed).
+/// Returns the JSON Schema of a world document, the format of
+/// [`MockServerBuilder::seed`](crate::MockServerBuilder::seed).
 pub fn world_schema() -> &'static str {
     include_str!("../../documents/world.schema.json")
 }
@@ -52,7 +53,8 @@ pub(crate) fn read(document: &[u8]) -> Result<World> {
     })
 }
 
-/// Returns what the schema says about a document, which is looked at one item at a time: it may be as large as the memory.
+/// Returns what the schema says about a document, which is looked at one item at a time: it may be as large
+/// as the memory.
 fn problems(document: &[u8]) -> Problems {
     let mut checker = Checker::new(&SCHEMA, "");
     // What is not JSON at all is said by the reader.

@@ -52,8 +52,9 @@ impl MemoryLimit {
         self.used.load(Ordering::Relaxed) > self.bytes
     }
 
-    /// Shortens the largest journal, again and again, until the limit is kept. Worlds that are busy are passed over, so it may stay
-    /// exceeded until the next request ends. The caller must not hold the lock of a world.
+    /// Shortens the largest journal, again and again, until the limit is kept. Worlds that are busy are
+    /// passed over, so it may stay exceeded until the next request ends. The caller must not hold the lock of
+    /// a world.
     pub(super) fn shorten_journals(&self) {
         while self.is_exceeded() {
             let worlds: Vec<_> = self.worlds().iter().filter_map(Weak::upgrade).collect();

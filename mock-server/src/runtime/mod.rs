@@ -1,8 +1,8 @@
 //! A world at run time: its clock, faults and journal, and the driver that runs jobs when they are due.
 //!
 //! [`WorldRuntime::enter`] is the only access to the world. It runs due jobs first, so a response never shows a world that is
-//! behind its clock, however late the driver wakes up. Webhook attempts are made outside the lock, and their outcomes are
-//! recorded under it.
+//! behind its clock, however late the driver wakes up. Webhook attempts are made outside the lock, and their
+//! outcomes are recorded under it.
 //!
 //! Slow work on a large world blocks nobody: see `state` for whole worlds and `advance` for the clock.
 
@@ -96,7 +96,8 @@ struct State {
 }
 
 impl State {
-    /// Returns whether a job is due that has not run. While the clock is being advanced, the advance runs them.
+    /// Returns whether a job is due that has not run. While the clock is being advanced, the advance runs
+    /// them.
     fn is_behind(&mut self) -> bool {
         let now = self.clock.now();
         self.fired.is_none() && self.world.next_due().is_some_and(|due| due <= now)
@@ -157,8 +158,8 @@ impl WorldRuntime {
         }
     }
 
-    /// Runs due jobs, then `act`, then the jobs that became due. Many due jobs are run a few under each lock; a task of the server
-    /// awaits [`catch_up`](Self::catch_up) first, so that its thread is not held up.
+    /// Runs due jobs, then `act`, then the jobs that became due. Many due jobs are run a few under each lock;
+    /// a task of the server awaits [`catch_up`](Self::catch_up) first, so that its thread is not held up.
     pub(crate) fn enter<R>(self: &Arc<Self>, act: impl FnOnce(&mut World, Timestamp) -> R) -> R {
         // Whatever does not depend on `act` is compiled once.
         let (mut state, now, attempts) = self.lock_caught_up();

@@ -1,7 +1,7 @@
 //! All worlds of one server, and the world of each key.
 //!
-//! Test workers share one server without seeing each other: the service API has one address, and the key of a request selects
-//! the world.
+//! Test workers share one server without seeing each other: the service API has one address, and the key of a
+//! request selects the world.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,8 +30,8 @@ pub(crate) struct WorldRegistry {
 #[derive(Default)]
 struct Worlds {
     others: BTreeMap<u64, Arc<WorldRuntime>>,
-    /// The worlds of each key. A snapshot restored in a second world brings the first one's keys along; they stay with the
-    /// older world.
+    /// The worlds of each key. A snapshot restored in a second world brings the first one's keys along; they
+    /// stay with the older world.
     keys: BTreeSet<(KeyHash, u64)>,
     /// The keys of each world, as in `keys`.
     keys_by_world: BTreeMap<u64, Vec<KeyHash>>,
@@ -95,7 +95,8 @@ impl WorldRegistry {
     /// Updates the keys of a world.
     pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
         let number = runtime.config.number;
-        // The world is locked first: others need not wait until it is free, and a concurrent update cannot overwrite newer keys.
+        // The world is locked first: others need not wait until it is free, and a concurrent update cannot
+        // overwrite newer keys.
         runtime.with_key_hashes(|hashes| {
             let mut worlds = self.write();
             if number == 0 || worlds.others.contains_key(&number) {

@@ -1,7 +1,7 @@
 //! Operations on whole worlds: starting, resetting, writing and restoring.
 //!
-//! Slow work blocks nobody: documents are read and written, and worlds dropped, by the world's worker, outside the lock and on
-//! copies, which are cheap.
+//! Slow work blocks nobody: documents are read and written, and worlds dropped, by the world's worker,
+//! outside the lock and on copies, which are cheap.
 
 use std::{
     mem,
@@ -81,7 +81,8 @@ impl WorldRuntime {
         written.map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
     }
 
-    /// Replaces the world by that of a document. A manual clock is set to the document's time, a real one only advanced to it.
+    /// Replaces the world by that of a document. A manual clock is set to the document's time, a real one
+    /// only advanced to it.
     pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<()> {
         let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;

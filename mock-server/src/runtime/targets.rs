@@ -1,7 +1,8 @@
-//! Where webhooks may be sent: public `https` addresses, and in `loopback` mode receivers on this machine too.
+//! Where webhooks may be sent: public `https` addresses, and in `loopback` mode receivers on this machine
+//! too.
 //!
-//! A name is resolved when a webhook is added and again for every send, and only addresses that passed the check are connected
-//! to: otherwise a name could change between check and connection.
+//! A name is resolved when a webhook is added and again for every send, and only addresses that passed the
+//! check are connected to: otherwise a name could change between check and connection.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -128,8 +129,8 @@ impl WebhookTargets {
         self
     }
 
-    /// Returns whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
-    /// behind it now, and it is looked up again before every send.
+    /// Returns whether a webhook with this address may be added. A name that cannot be found may: no
+    /// forbidden address stands behind it now, and it is looked up again before every send.
     pub async fn check_url(&self, url: &str) -> Result<()> {
         match tokio::time::timeout(CHECK_TIMEOUT, self.route(url)).await {
             Ok(Ok(_) | Err(Forbidden::NotFound)) | Err(_) => Ok(()),

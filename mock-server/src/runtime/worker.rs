@@ -1,7 +1,8 @@
 //! A thread for slow work on one world: reading and writing its document, indexing its words, dropping it.
 //!
-//! Each large world has its own. Allocators separate the memory of threads, so the memory of a dropped world can be returned to
-//! the system. With one thread for all worlds, memory would fragment and never be returned.
+//! Each large world has its own. Allocators separate the memory of threads, so the memory of a dropped world
+//! can be returned to the system. With one thread for all worlds, memory would fragment and never be
+//! returned.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

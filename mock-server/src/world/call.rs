@@ -88,8 +88,8 @@ impl World {
     /// # Ok::<(), shared_inbox_mock::Refusal>(())
     /// ```
     ///
-    /// The order of checks: plan, rate limit, scope, input, conversation. Nothing takes effect before all have
-    /// passed.
+    /// The order of checks: plan, rate limit, scope, input, conversation. Nothing takes effect before all
+    /// have passed.
     pub fn call(
         &mut self,
         agent: &AgentId,
@@ -194,7 +194,8 @@ impl World {
         }
     }
 
-    /// Returns the conversation with this id, and the input. Problems of the id come before those of the input.
+    /// Returns the conversation with this id, and the input. Problems of the id come before those of the
+    /// input.
     fn locate<I>(&self, key: usize, id: Result<String, Problems>, input: Result<I>) -> Result<(usize, I)> {
         match (id, input) {
             (Ok(id), Ok(input)) => Ok((self.conversation_for(key, &id)?, input)),

@@ -1,10 +1,11 @@
-//! A seeded generator for ids, keys and randomness. Its state is part of the world document, so the same seed and the same calls
-//! produce the same world.
+//! A seeded generator for ids, keys and randomness. Its state is part of the world document, so the same seed
+//! and the same calls produce the same world.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use shared_inbox::__spec::Id;
 
-/// A SplitMix64 generator. Its outputs do not repeat within 2^64 steps, so ids made of whole outputs are unique.
+/// A SplitMix64 generator. Its outputs do not repeat within 2^64 steps, so ids made of whole outputs are
+/// unique.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct IdGenerator(u64);
 

@@ -1,13 +1,14 @@
 //! The rules of the service: plain data and functions.
 //!
-//! Nothing here does I/O or reads a clock; the time is an argument. [`World`] is written and read as one JSON document. Indexes and
-//! the counters of the rate limit are not part of the document: [`World::prepare`] rebuilds them. Copies of a world are cheap
-//! (`store`).
+//! Nothing here does I/O or reads a clock; the time is an argument. [`World`] is written and read as one JSON
+//! document. Indexes and the counters of the rate limit are not part of the document: [`World::prepare`]
+//! rebuilds them. Copies of a world are cheap (`store`).
 //!
-//! A world changes by a call (`call`) or by a job that is due (`run`, from the queue in `jobs`); `trace` records which led to
-//! which. `browse` reads across all inboxes. The folders follow an email; the types of each use only those of folders above it. What
-//! happens is methods of [`World`], and those call each other in both directions: whatever a webhook may tell of, in any folder, ends
-//! with a call into `webhooks/events`.
+//! A world changes by a call (`call`) or by a job that is due (`run`, from the queue in `jobs`); `trace`
+//! records which led to which. `browse` reads across all inboxes. The folders follow an email; the types of
+//! each use only those of folders above it. What happens is methods of [`World`], and those call each other
+//! in both directions: whatever a webhook may tell of, in any folder, ends with a call into
+//! `webhooks/events`.
 //!
 //! | folder | contains |
 //! |---|---|
@@ -139,7 +140,8 @@ pub struct World {
 redacted_debug!(World { workspace });
 
 impl World {
-    /// Returns a workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.
+    /// Returns a workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in
+    /// it.
     ///
     /// ```
     /// use shared_inbox_mock::world::World;
@@ -183,7 +185,8 @@ impl World {
             + self.webhooks.len()
     }
 
-    /// Returns the indexing that the first search needs and that can run without the world; `None` if it is short.
+    /// Returns the indexing that the first search needs and that can run without the world; `None` if it is
+    /// short.
     pub(crate) fn pending_search_index(&self) -> Option<impl FnOnce() + Send + 'static> {
         let (words, titles) = (self.index.words.pending_base(), self.library.words.pending_base());
         (words.is_some() || titles.is_some()).then_some(move || {

@@ -40,7 +40,8 @@ impl ServiceResponse {
         write: impl FnOnce(&mut Serializer<&mut Vec<u8>>) -> serde_json::Result<()>,
     ) -> Result<Self> {
         thread_local! {
-            /// Reused, so that a response is copied once and is as large as it has to be: the journal stores thousands.
+            /// Reused, so that a response is copied once and is as large as it has to be: the journal stores
+            /// thousands.
             static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         BUFFER.with_borrow_mut(|buffer| {

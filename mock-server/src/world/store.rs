@@ -1,7 +1,7 @@
 //! Lists and maps with cheap copies, which share what neither has changed.
 //!
-//! A reset copies the initial world, and writing a document copies the current one, so the cost of both under the lock does not
-//! depend on the size of the world.
+//! A reset copies the initial world, and writing a document copies the current one, so the cost of both under
+//! the lock does not depend on the size of the world.
 
 use std::{
     borrow::Borrow,

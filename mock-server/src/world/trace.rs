@@ -68,8 +68,9 @@ pub enum StepKind {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TraceStep {
-    /// Its number in the order of everything that happened in the world, as [`JournalEntry`](crate::journal::JournalEntry) and
-    /// [`AttemptDetail`](crate::webhooks::AttemptDetail) have one; a cause has a smaller one than what it led to.
+    /// Its number in the order of everything that happened in the world, as
+    /// [`JournalEntry`](crate::journal::JournalEntry) and [`AttemptDetail`](crate::webhooks::AttemptDetail)
+    /// have one; a cause has a smaller one than what it led to.
     pub number: u64,
     /// The step that led to it; none for the step that began the trace.
     pub cause: Option<u64>,
@@ -451,7 +452,8 @@ impl World {
         result
     }
 
-    /// Returns the traces of an id: what led to it and what it led to, oldest first, then the jobs that are still queued.
+    /// Returns the traces of an id: what led to it and what it led to, oldest first, then the jobs that are
+    /// still queued.
     pub fn trace(&self, id: &str) -> Vec<TraceStep> {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
         let (roots, ids) = self.traces.roots(id, conversation);

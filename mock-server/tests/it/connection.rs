@@ -178,7 +178,8 @@ async fn a_client_that_takes_no_answer_is_given_up() {
         kit.mock.live_key()
     );
     let mut stream = connect(&kit);
-    // Answers pile up until the server can write no more. Were it to wait, so would these writes, for 20 seconds.
+    // Answers pile up until the server can write no more. Were it to wait, so would these writes, for 20
+    // seconds.
     let error = loop {
         if let Err(error) = stream.write_all(read.as_bytes()) {
             break error.kind();

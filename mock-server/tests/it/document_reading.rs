@@ -1,4 +1,5 @@
-//! What the document-reading helper finds, and files that a person puts into the library; as REST and MCP show it.
+//! What the document-reading helper finds, and files that a person puts into the library; as REST and MCP
+//! show it.
 
 use serde_json::{Value, json};
 

@@ -224,7 +224,8 @@ async fn a_clock_that_others_move_meanwhile_is_no_error() {
     }
 }
 
-/// There are as many looks as jobs; reading the whole journal at each of them would take longer than this waits.
+/// There are as many looks as jobs; reading the whole journal at each of them would take longer than this
+/// waits.
 #[tokio::test]
 async fn a_look_reads_only_what_is_new_since_the_last() {
     const JOBS: u64 = 200;

@@ -1,5 +1,5 @@
-//! Fields that an answer has only where they mean something. That it has no others than the document names is looked at in each
-//! answer of these tests.
+//! Fields that an answer has only where they mean something. That it has no others than the document names is
+//! looked at in each answer of these tests.
 
 use serde_json::json;
 

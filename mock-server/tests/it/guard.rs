@@ -116,7 +116,8 @@ async fn the_control_api_is_not_in_the_journal_and_has_no_limit() {
     assert_eq!(kit.look("/requests").await, json!([]), "nothing was asked of the service");
 }
 
-/// A page that a developer has open in a browser must not use up faults, learn of them or trigger their control calls.
+/// A page that a developer has open in a browser must not use up faults, learn of them or trigger their
+/// control calls.
 #[tokio::test]
 async fn faults_do_not_apply_to_a_request_that_the_guard_refuses() {
     let kit = Kit::start().await;

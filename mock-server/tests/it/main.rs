@@ -1,5 +1,5 @@
-//! The mock server itself, from outside: its control API, faults, clock, console and wire. What the service demands is in
-//! `conform`. One binary, so that it is linked once.
+//! The mock server itself, from outside: its control API, faults, clock, console and wire. What the service
+//! demands is in `conform`. One binary, so that it is linked once.
 
 mod browse;
 mod concurrency;

@@ -1,5 +1,5 @@
-//! Mail joins within its inbox only. What is written to a private inbox stays there, whatever it answers; what is in one
-//! draws in no mail to another.
+//! Mail joins within its inbox only. What is written to a private inbox stays there, whatever it answers;
+//! what is in one draws in no mail to another.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
-//! A typing error does not make a test pass: what the control API does not know, and what could do nothing, is refused with all
-//! problems at once, each with its field and the nearest that is known. `refusals.txt` has the calls with their sentences.
+//! A typing error does not make a test pass: what the control API does not know, and what could do nothing,
+//! is refused with all problems at once, each with its field and the nearest that is known. `refusals.txt`
+//! has the calls with their sentences.
 
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, Expectation, FaultRule};
@@ -8,7 +9,8 @@ use crate::{kit::Kit, webhooks::kit::start_with_hook};
 
 const REFUSALS: &str = include_str!("refusals.txt");
 
-/// Each call, without a body that `serde_json` would have put in order. `UPDATE_DOCS=1` writes the sentences anew.
+/// Each call, without a body that `serde_json` would have put in order. `UPDATE_DOCS=1` writes the sentences
+/// anew.
 #[tokio::test]
 async fn each_call_is_refused_as_the_file_says_and_nothing_happens() {
     let (kit, _receiver, hook) = start_with_hook(200).await;
@@ -67,7 +69,8 @@ async fn every_control_call_refuses_an_unknown_field_at_the_top_and_one_level_do
     assert!(calls > 70 && inner >= 7, "{calls} calls, {inner} fields with fields of their own");
 }
 
-/// Returns a value for a field with an unknown field in it, and where that stands; `None` for a field without fields.
+/// Returns a value for a field with an unknown field in it, and where that stands; `None` for a field without
+/// fields.
 fn with_unknown_field(document: &Value, schema: &Value) -> Option<(Value, &'static str)> {
     let schema = resolved(document, schema);
     let closed = |schema: &Value| schema["properties"].is_object().then(|| json!({ "zebra": 1 }));

@@ -1,4 +1,5 @@
-//! What the people and the helpers of the app do, by the control API; in both worlds, as REST and MCP show it.
+//! What the people and the helpers of the app do, by the control API; in both worlds, as REST and MCP show
+//! it.
 
 use serde_json::{Value, json};
 

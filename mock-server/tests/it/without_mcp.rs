@@ -1,4 +1,5 @@
-//! A build without the feature `mcp`: what `cargo test -p shared-inbox-mock` tests. With `--workspace` the feature is on.
+//! A build without the feature `mcp`: what `cargo test -p shared-inbox-mock` tests. With `--workspace` the
+//! feature is on.
 
 use serde_json::json;
 

@@ -138,7 +138,8 @@ fn keys_that_are_made_at_the_same_time_all_work_at_once() {
                         for _ in 0..25 {
                             let new = NewKey::live("Maker", [Scope::Read]);
                             let made = control.create_key(new).await.expect("a key");
-                            // Now, and not when all are made: whoever makes the next one would put right what is wrong.
+                            // Now, and not when all are made: whoever makes the next one would put right what
+                            // is wrong.
                             let answer =
                                 http.get(&url).bearer_auth(&made.key).send().await.expect("an answer");
                             refused += usize::from(answer.status() != 200);

@@ -1,4 +1,5 @@
-//! The HTTP client: one method for each operation, with input checks, the rate limit, retries and verified creates.
+//! The HTTP client: one method for each operation, with input checks, the rate limit, retries and verified
+//! creates.
 //!
 //! Modules depend only on those above them:
 //!

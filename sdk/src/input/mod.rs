@@ -1,7 +1,7 @@
 //! The inputs of the operations, and their limits.
 //!
-//! Every struct has a table of rules. [`Input::check`] holds a value against it and names all problems at once, in the service's
-//! own form, so that a bad call costs no request.
+//! Every struct has a table of rules. [`Input::check`] holds a value against it and names all problems at
+//! once, in the service's own form, so that a bad call costs no request.
 
 pub(crate) mod assign;
 mod bodies;

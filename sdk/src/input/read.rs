@@ -6,8 +6,8 @@ use super::rule::{Rule, relax_fields};
 use super::{Input, check_value, from_checked};
 use crate::Problems;
 
-/// Reads the arguments of a tool, as a model writes them: an optional field that is `null` or an empty text is not
-/// given, and `10.0` is a whole number. Strict modes of model vendors send exactly these.
+/// Reads the arguments of a tool, as a model writes them: an optional field that is `null` or an empty text
+/// is not given, and `10.0` is a whole number. Strict modes of model vendors send exactly these.
 pub fn read_arguments<I: Input>(mut value: Value) -> Result<I, Problems> {
     if let Value::Object(fields) = &mut value {
         relax_fields(I::FIELDS, fields);

@@ -1,8 +1,8 @@
 //! What the service returns, field by field.
 //!
-//! The structs are `#[non_exhaustive]`, so that a new field of the service breaks nobody: a test builds one with `new`, which takes
-//! the fields that are always there, and sets the others. `Debug` shows ids, states and numbers: never an email's words, a
-//! name or an address.
+//! The structs are `#[non_exhaustive]`, so that a new field of the service breaks nobody: a test builds one
+//! with `new`, which takes the fields that are always there, and sets the others. `Debug` shows ids, states
+//! and numbers: never an email's words, a name or an address.
 
 mod conversation;
 mod document;

@@ -89,8 +89,8 @@ fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: A) -> Result<T, A::E
     T::deserialize(MapAccessDeserializer::new(map))
 }
 
-/// Reads an item in one pass where its type comes first, as the service writes it; otherwise keeps its fields until its type is
-/// known.
+/// Reads an item in one pass where its type comes first, as the service writes it; otherwise keeps its fields
+/// until its type is known.
 struct ItemVisitor;
 
 impl<'de> Visitor<'de> for ItemVisitor {

@@ -140,8 +140,8 @@ impl Operation {
     }
 }
 
-/// Returns the names and types of an object's fields. A list of tools is read by models, which pay for every word of it; the
-/// whole schema is that of [`Operation::output_schema`].
+/// Returns the names and types of an object's fields. A list of tools is read by models, which pay for every
+/// word of it; the whole schema is that of [`Operation::output_schema`].
 fn outline(schema: &Value) -> Value {
     let typed = |of: &Value| of.get("type").map_or_else(|| json!({}), |kind| json!({ "type": kind }));
     let mut out = typed(schema);

@@ -1,4 +1,5 @@
-//! Following a list without a cursor: no change missed or reported twice while it fits on a page, a gap when it does not.
+//! Following a list without a cursor: no change missed or reported twice while it fits on a page, a gap when
+//! it does not.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -103,7 +103,8 @@ async fn whatever_has_the_form_of_an_address_is_redacted() {
 #[tokio::test]
 async fn the_key_is_marked_so_that_nothing_prints_or_indexes_it() {
     use tokio::io::AsyncReadExt;
-    /// `authorization` by its number in the static table (23), in a literal that is never indexed, and in one that is.
+    /// `authorization` by its number in the static table (23), in a literal that is never indexed, and in one
+    /// that is.
     const NEVER_INDEXED: [u8; 2] = [0x1f, 0x08];
     const INDEXED: u8 = 0x57;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,5 @@
-//! A service that cannot be connected to: a mistake in the settings until it was reached once, an outage afterwards.
+//! A service that cannot be connected to: a mistake in the settings until it was reached once, an outage
+//! afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Answers that are lost at a service that is not ours: whatever it makes of what it was given, nothing is made twice and
-//! nobody is told what is not so. Each holds for a service that tells its time, where what was there before is known by it,
-//! and for one that does not, where the conversation is read first.
+//! Answers that are lost at a service that is not ours: whatever it makes of what it was given, nothing is
+//! made twice and nobody is told what is not so. Each holds for a service that tells its time, where what was
+//! there before is known by it, and for one that does not, where the conversation is read first.
 
 use std::time::Duration;
 
@@ -486,7 +486,8 @@ async fn what_others_do_meanwhile_is_told_apart_where_it_can_be() {
         assert!(!create(&thread, Kind::Mail, TEXT).await.unwrap(), "{baseline:?}");
         assert_eq!(service.stored(), 1, "{baseline:?}");
 
-        // Someone whom the team does not list may be us under another name; a mail in these seconds may be ours.
+        // Someone whom the team does not list may be us under another name; a mail in these seconds may be
+        // ours.
         for kind in [Kind::Note, Kind::Mail] {
             let (service, thread) = baseline.thread().await;
             service.teammate_notes("Carl", "Called them back", Duration::from_secs(1));

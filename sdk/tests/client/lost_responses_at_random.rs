@@ -1,9 +1,10 @@
-//! Creates at a service that is not ours and has a bad day: it rewrites, renames, shows late, tells a wrong time or none,
-//! loses and repeats, while others write in the same conversation and the rate limit holds calls up.
+//! Creates at a service that is not ours and has a bad day: it rewrites, renames, shows late, tells a wrong
+//! time or none, loses and repeats, while others write in the same conversation and the rate limit holds
+//! calls up.
 //!
-//! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so. A run is told
-//! by its seed: `CHAOS_SEED=7 CHAOS_CALLS=10000 cargo test -p shared-inbox --test client at_random` plays another one, and
-//! the same one again.
+//! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so.
+//! A run is told by its seed: `CHAOS_SEED=7 CHAOS_CALLS=10000 cargo test -p shared-inbox --test client
+//! at_random` plays another one, and the same one again.
 
 use std::time::Duration;
 
@@ -62,11 +63,12 @@ async fn service(rng: &mut StdRng) -> Service {
     service
 }
 
-/// Machines of the service disagree by less than a minute, so it may date what is as old as this like our own.
+/// Machines of the service disagree by less than a minute, so it may date what is as old as this like our
+/// own.
 const SAME_TIME: u64 = 65_000;
 
-/// What else happens before a create. Says whether another process has made the same at the same time, by a clock that may be
-/// off: then theirs may be taken for ours, and the text stands there once.
+/// What else happens before a create. Says whether another process has made the same at the same time, by a
+/// clock that may be off: then theirs may be taken for ours, and the text stands there once.
 fn meanwhile(rng: &mut StdRng, service: &Service, kind: Kind, text: &str) -> bool {
     match rng.random_range(0..12) {
         0 => service.teammate_notes("Anna", text, Duration::from_secs(1)),

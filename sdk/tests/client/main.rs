@@ -1,4 +1,5 @@
-//! The client, one file a concern, each test named for the rule that it proves. One binary, so that it is linked once.
+//! The client, one file a concern, each test named for the rule that it proves. One binary, so that it is
+//! linked once.
 
 mod bad_input;
 mod calls;

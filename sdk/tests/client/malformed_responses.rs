@@ -1,4 +1,5 @@
-//! Answers that are not the service's: a clear error with the status and a bounded excerpt, no panic, no unbounded read.
+//! Answers that are not the service's: a clear error with the status and a bounded excerpt, no panic, no
+//! unbounded read.
 
 use crate::support::{Outcome, Service, conversation_id, key, responding, summary};
 use serde_json::json;

@@ -1,5 +1,6 @@
-//! A create under a key of the caller's happens once, whichever process calls and whatever was killed in between. A process is a
-//! client of its own here; one that is killed is a future that is dropped, and a lease that ends.
+//! A create under a key of the caller's happens once, whichever process calls and whatever was killed in
+//! between. A process is a client of its own here; one that is killed is a future that is dropped, and a
+//! lease that ends.
 
 #[path = "../../../stores/tests/suite/once_keys.rs"]
 mod suite;

@@ -1,5 +1,5 @@
-//! A lost response is recovered with default settings, at a service that is not ours and behaves: each way to lose one, for
-//! each kind of create. `cargo bench -p shared-inbox --bench creates` prints the table.
+//! A lost response is recovered with default settings, at a service that is not ours and behaves: each way to
+//! lose one, for each kind of create. `cargo bench -p shared-inbox --bench creates` prints the table.
 
 use std::time::Duration;
 

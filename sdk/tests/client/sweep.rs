@@ -17,7 +17,8 @@ struct Thread {
     assigned: &'static str,
 }
 
-/// The queries of all requests, how many are to fail, and the conversations that are in another view from a request on.
+/// The queries of all requests, how many are to fail, and the conversations that are in another view from a
+/// request on.
 #[derive(Default)]
 struct Script {
     queries: Vec<String>,

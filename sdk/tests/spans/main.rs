@@ -1,6 +1,7 @@
 //! What a program's logs show: enough to follow a call, and no key, address or words of a mail.
 //!
-//! In a process of its own: what is logged is decided once for all threads, and tests that log nothing would decide it too.
+//! In a process of its own: what is logged is decided once for all threads, and tests that log nothing would
+//! decide it too.
 
 mod counters;
 #[path = "../client/support/mod.rs"]

@@ -1,4 +1,5 @@
-//! The JSON Schemas against the types: answers as open as the types that read them, inputs as strict as the check.
+//! The JSON Schemas against the types: answers as open as the types that read them, inputs as strict as the
+//! check.
 
 use std::sync::LazyLock;
 
@@ -14,8 +15,8 @@ fn validator(schema: &Value) -> Validator {
     jsonschema::options().should_validate_formats(true).build(schema).expect("a schema")
 }
 
-/// What the hand-written answers look like when the service has grown: new fields in every object, new words wherever a
-/// word stands, and with `types` also new types of timeline items.
+/// What the hand-written answers look like when the service has grown: new fields in every object, new words
+/// wherever a word stands, and with `types` also new types of timeline items.
 fn grown(value: &Value, types: bool) -> Value {
     let word = |key: &str| {
         matches!(key, "status" | "urgency" | "direction" | "kind" | "event") || (types && key == "type")

@@ -1,8 +1,8 @@
-//! Writes the public API of the libraries that other people's code compiles, with all features, a line an item, so that a change of it
-//! shows in review.
+//! Writes the public API of the libraries that other people's code compiles, with all features, a line an
+//! item, so that a change of it shows in review.
 //!
-//! `scripts/regenerate` runs it. It reads the JSON of rustdoc in the one format that `public-api` knows, which is that of the
-//! toolchain in `rust-toolchain.toml`: move both together.
+//! `scripts/regenerate` runs it. It reads the JSON of rustdoc in the one format that `public-api` knows,
+//! which is that of the toolchain in `rust-toolchain.toml`: move both together.
 
 use std::{
     env,
@@ -68,7 +68,8 @@ fn document(root: &Path, target: &Path, name: &str, features: &str) -> Result<()
     cargo
         .env("RUSTDOC", root.join("scripts/rustdoc"))
         .env("RUSTDOCFLAGS", "-Zunstable-options --output-format json");
-    // With what cargo told this program of its package, the build script of `ring` would run again, and all behind it.
+    // With what cargo told this program of its package, the build script of `ring` would run again, and all
+    // behind it.
     for (variable, _) in env::vars_os() {
         if variable
             .to_str()

@@ -112,7 +112,8 @@ fn names(call: &Value) -> String {
     format!("Python `{python}`, TypeScript `{typescript}`{rust}.")
 }
 
-/// Returns the method of `Control` for a call: what is read is named for itself, and a few are said in another way.
+/// Returns the method of `Control` for a call: what is read is named for itself, and a few are said in
+/// another way.
 fn rust_name(call: &str) -> Option<&str> {
     Some(match call {
         "health" => return None,

@@ -1,7 +1,8 @@
-//! Any request: nothing panics, nothing verifies but what the signer would have written, and whatever has an id is an event.
+//! Any request: nothing panics, nothing verifies but what the signer would have written, and whatever has an
+//! id is an event.
 //!
-//! The input is the three header values and the body, each on a line of its own but the last, which is the rest. The
-//! clock stands still and the secrets are known, so the seeds hold requests that verify.
+//! The input is the three header values and the body, each on a line of its own but the last, which is the
+//! rest. The clock stands still and the secrets are known, so the seeds hold requests that verify.
 //!
 //!     cargo +nightly fuzz run webhook        # for as long as you like
 //!     scripts/fuzz                               # for a minute, with any compiler
@@ -64,7 +65,8 @@ fuzz_target!(|input: &[u8]| {
 
 const FIELDS: [&str; 7] = ["id", "type", "version", "created_at", "workspace", "livemode", "data"];
 
-/// Whatever is an object with this id is an event, which says what did not fit and is written again as it came.
+/// Whatever is an object with this id is an event, which says what did not fit and is written again as it
+/// came.
 fn events(id: &str, body: &[u8]) {
     let headers = Signer::new(SECRETS.map(|text| Secret::parse(text).unwrap())).sign(id, NOW, body);
     let verifier = Verifier::new(SECRETS.map(|text| Secret::parse(text).unwrap()))

@@ -1,4 +1,5 @@
-//! An app that sends its own mail: the customer's reply comes back with the app's reference, a stranger's does not.
+//! An app that sends its own mail: the customer's reply comes back with the app's reference, a stranger's
+//! does not.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The team's own program that listens for webhooks: axum, our extractor, the replay guard. It can be broken and mended.
+//! The team's own program that listens for webhooks: axum, our extractor, the replay guard. It can be broken
+//! and mended.
 
 use std::sync::{
     Arc, Mutex,

@@ -1,4 +1,5 @@
-//! A refund, from the customer's first mail to the last: the agent drafts, a person approves, the mail goes out.
+//! A refund, from the customer's first mail to the last: the agent drafts, a person approves, the mail goes
+//! out.
 
 use std::time::Duration;
 

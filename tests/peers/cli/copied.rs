@@ -19,8 +19,8 @@ struct CopiedTest {
     script: String,
 }
 
-/// Every operation, and every kind of failure once, with hostile values. Those in Rust stand in `tests/it/copied_tests.rs`, where they
-/// are compiled and run; those in Python and JavaScript are run here.
+/// Every operation, and every kind of failure once, with hostile values. Those in Rust stand in
+/// `tests/it/copied_tests.rs`, where they are compiled and run; those in Python and JavaScript are run here.
 #[tokio::test(flavor = "multi_thread")]
 async fn copied_tests_run_for_every_operation_and_every_kind_of_failure() {
     let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;

@@ -1,4 +1,5 @@
-//! The program `shared-inbox-mock`: its pages in a browser, the tests that its console copies, and the guide to its red team.
+//! The program `shared-inbox-mock`: its pages in a browser, the tests that its console copies, and the guide
+//! to its red team.
 
 mod copied;
 mod pages;

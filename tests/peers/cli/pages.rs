@@ -1,4 +1,5 @@
-//! Reports as pages in a real browser: what strangers wrote stays text, and a report can be read by everybody.
+//! Reports as pages in a real browser: what strangers wrote stays text, and a report can be read by
+//! everybody.
 
 use std::{fs, path::Path, process::Command};
 

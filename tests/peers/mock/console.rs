@@ -129,7 +129,8 @@ fn the_types_of_the_page_hold() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// `UPDATE_DOCS=1` makes them anew; they are not alike to the last byte on every machine, so nothing compares them.
+/// `UPDATE_DOCS=1` makes them anew; they are not alike to the last byte on every machine, so nothing compares
+/// them.
 #[tokio::test]
 async fn the_pictures_of_the_readme_are_there_and_made_by_a_script() {
     let pictures = root().join("docs/console");

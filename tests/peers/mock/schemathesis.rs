@@ -1,5 +1,5 @@
-//! A fuzzer reads the OpenAPI document and tries to catch the server at doing something else: a server error, an
-//! answer outside the document, a request accepted that the document forbids, or refused that it allows.
+//! A fuzzer reads the OpenAPI document and tries to catch the server at doing something else: a server error,
+//! an answer outside the document, a request accepted that the document forbids, or refused that it allows.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! The verifier and the replay guard inside a WebAssembly module, which has neither a clock nor a runtime: what a Worker
-//! gives them. A test loads it into Node and calls the functions below.
+//! The verifier and the replay guard inside a WebAssembly module, which has neither a clock nor a runtime:
+//! what a Worker gives them. A test loads it into Node and calls the functions below.
 //!
 //! A module of its own, because exporting a function by its name counts as unsafe.
 
@@ -30,7 +30,8 @@ pub extern "C" fn input() -> usize {
     INPUT.as_ptr().addr()
 }
 
-/// The status for the request of so many bytes, at this time. One that is answered with success for the second time is 208.
+/// The status for the request of so many bytes, at this time. One that is answered with success for the
+/// second time is 208.
 #[unsafe(no_mangle)]
 pub extern "C" fn receive(length: usize, milliseconds: f64) -> u32 {
     NOW.store(milliseconds as u64, Ordering::Relaxed);

@@ -1,5 +1,6 @@
-//! What a world of 100,000 conversations costs: ready from its document, reset, memory after it was put ten times, how long
-//! the cheapest calls take at worst while something large happens to it, and lists that find nothing.
+//! What a world of 100,000 conversations costs: ready from its document, reset, memory after it was put ten
+//! times, how long the cheapest calls take at worst while something large happens to it, and lists that find
+//! nothing.
 //!
 //! The program itself is measured, over HTTP. `cargo bench -p shared-inbox-mock-cli --bench large`
 
@@ -83,7 +84,8 @@ fn main() {
     }
 }
 
-/// A world document: a mail in each conversation, a file with every fifth, a snooze that ends tomorrow on every tenth.
+/// A world document: a mail in each conversation, a file with every fifth, a snooze that ends tomorrow on
+/// every tenth.
 fn document(conversations: usize) -> String {
     let mut text = String::from(
         r#"{"now":"2026-03-01T09:00:00.000Z","users":[{"id":"usr_anna","name":"Anna"}],"mailboxes":[

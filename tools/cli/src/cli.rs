@@ -31,7 +31,8 @@ Examples:
   shared-inbox-mock explore --scenario FILE -- COMMAND     is my app right?
   shared-inbox-mock redteam -- COMMAND           is my agent safe?";
 
-/// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
+/// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch
+/// on.
 #[derive(Parser)]
 #[command(name = "shared-inbox-mock", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -104,8 +105,8 @@ struct Options {
     /// No line on stderr for each request
     #[arg(long)]
     quiet: bool,
-    /// End when the parent process does: when stdin closes, and on Unix also when the parent is gone. Ctrl-C is then left
-    /// to the parent. For test runners, so that no server outlives them
+    /// End when the parent process does: when stdin closes, and on Unix also when the parent is gone. Ctrl-C
+    /// is then left to the parent. For test runners, so that no server outlives them
     #[arg(long, overrides_with = "exit_with_parent")]
     exit_with_parent: bool,
 }
@@ -165,7 +166,8 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn fail(message: &str) -> ExitCode {
     let mut out = io::stderr().lock();
-    // What was said by somebody else, such as the app under test, comes behind an empty line; a place in a file has lines too.
+    // What was said by somebody else, such as the app under test, comes behind an empty line; a place in a
+    // file has lines too.
     let _ = writeln!(out, "shared-inbox-mock: {}", message.trim_end().replacen("\n\n", "\n", 1));
     ExitCode::from(2)
 }

@@ -19,9 +19,9 @@ use crate::{
 
 /// Check an implementation of the API against every rule of its document.
 ///
-/// It needs a test key (rk_test_…) from --key-file or SHARED_INBOX_API_KEY, writes to the sandbox of that key alone, and
-/// mails nobody. Status 0: nothing demanded differs; 1: something does; 2: it could not run, or more rules than
-/// --max-not-tried were not tried because something failed.
+/// It needs a test key (rk_test_…) from --key-file or SHARED_INBOX_API_KEY, writes to the sandbox of that key
+/// alone, and mails nobody. Status 0: nothing demanded differs; 1: something does; 2: it could not run, or
+/// more rules than --max-not-tried were not tried because something failed.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ConformCli {
@@ -52,7 +52,8 @@ struct RunOptions {
     /// A file with the API key; SHARED_INBOX_API_KEY unless given
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// The control API of the implementation; found by itself on the mock. Its token: SHARED_INBOX_CONTROL_TOKEN
+    /// The control API of the implementation; found by itself on the mock. Its token:
+    /// SHARED_INBOX_CONTROL_TOKEN
     #[arg(long, value_name = "URL")]
     control_url: Option<String>,
     /// Send GET requests only; a live key is accepted then
@@ -78,7 +79,8 @@ struct RunOptions {
     seed: Option<u32>,
     #[command(flatten)]
     reports: ReportFiles,
-    /// Show the profiles and the rules with what each takes, and try nothing; with --json FILE as JSON, `-` is stdout
+    /// Show the profiles and the rules with what each takes, and try nothing; with --json FILE as JSON, `-`
+    /// is stdout
     #[arg(long)]
     list: bool,
 }

@@ -19,33 +19,34 @@ use crate::{
 
 /// Find the failures and interruptions that break your app, with a command that replays them.
 ///
-/// Runs COMMAND in worlds of its own mock server: once without trouble, then with lost responses, kills, people and
-/// customers who act between two requests. The smallest scenario file is one line:
+/// Runs COMMAND in worlds of its own mock server: once without trouble, then with lost responses, kills,
+/// people and customers who act between two requests. The smallest scenario file is one line:
 ///
 ///   mails = ["Where is my order 1042?", "Order 1043 is broken"]
 ///
-/// COMMAND is a job that runs to its end. It gets SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY, SHARED_INBOX_TIME,
-/// which is the time in its world, and SHARED_INBOX_STATE_DIR, a folder that it may keep state in, and is run again
-/// when it fails:
+/// COMMAND is a job that runs to its end. It gets SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY,
+/// SHARED_INBOX_TIME, which is the time in its world, and SHARED_INBOX_STATE_DIR, a folder that it may keep
+/// state in, and is run again when it fails:
 ///
 ///   shared-inbox-mock explore --scenario scenario.toml -- python app.py
 ///
-/// With `mode = "server"` in the scenario COMMAND is started once and stays. It listens on PORT, receives webhooks at
-/// `webhook_path` that are signed with SHARED_INBOX_WEBHOOK_SECRET, and is killed and started again. Webhooks come
-/// twice, late, out of order, or are lost.
+/// With `mode = "server"` in the scenario COMMAND is started once and stays. It listens on PORT, receives
+/// webhooks at `webhook_path` that are signed with SHARED_INBOX_WEBHOOK_SECRET, and is killed and started
+/// again. Webhooks come twice, late, out of order, or are lost.
 ///
-/// When everything has calmed down, every customer must be answered, none twice, what people decided respected, and all
-/// else as without trouble. Status 0: nothing found; 1: something found; 2: it could not run, or with --strict could not
-/// judge everything; 130: interrupted. An app whose words vary is judged by how many emails, drafts and notes there are.
+/// When everything has calmed down, every customer must be answered, none twice, what people decided
+/// respected, and all else as without trouble. Status 0: nothing found; 1: something found; 2: it could not
+/// run, or with --strict could not judge everything; 130: interrupted. An app whose words vary is judged by
+/// how many emails, drafts and notes there are.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExploreCli {
-    /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `days`, `job`,
-    /// `job_at`, `same`, `rules`, `ignore`, `expect`
+    /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `days`,
+    /// `job`, `job_at`, `same`, `rules`, `ignore`, `expect`
     #[arg(long, value_name = "FILE", required_unless_present = "pipe")]
     scenario: Option<PathBuf>,
-    /// How long to explore at most. Without it, each single step is tried once; with it, pairs of steps and steps at random
-    /// follow. Shrinking what was found may take as long again
+    /// How long to explore at most. Without it, each single step is tried once; with it, pairs of steps and
+    /// steps at random follow. Shrinking what was found may take as long again
     #[arg(long, value_name = "N", value_parser = seconds)]
     seconds: Option<f64>,
     /// What chance starts from; another number tries other schedules
@@ -63,7 +64,8 @@ pub(crate) struct ExploreCli {
     /// Go on after the first finding
     #[arg(long)]
     all: bool,
-    /// End with status 2 when something could not be judged, such as the words of an app that vary from run to run
+    /// End with status 2 when something could not be judged, such as the words of an app that vary from run
+    /// to run
     #[arg(long)]
     strict: bool,
     /// Keep the world of the first finding open in the console afterwards, until Ctrl-C

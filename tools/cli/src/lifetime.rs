@@ -7,11 +7,11 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// Listens for signals from now on. The future completes when the server has to end: at SIGTERM, and at SIGINT or, with
-/// `with_parent`, at the end of the parent.
+/// Listens for signals from now on. The future completes when the server has to end: at SIGTERM, and at
+/// SIGINT or, with `with_parent`, at the end of the parent.
 ///
-/// A terminal sends Ctrl-C to every process in the foreground. A server that ends with its parent ignores it, so that the
-/// parent can still use the server while it cleans up.
+/// A terminal sends Ctrl-C to every process in the foreground. A server that ends with its parent ignores it,
+/// so that the parent can still use the server while it cleans up.
 pub(crate) fn until_ended(with_parent: bool) -> io::Result<impl Future<Output = ()>> {
     until_ended_or(with_parent.then(parent_end))
 }
@@ -45,7 +45,8 @@ fn until_ended_or(parent: Option<impl Future<Output = ()>>) -> io::Result<impl F
     })
 }
 
-/// Watches the parent from now on. The future completes when stdin closes, which happens however the parent ends.
+/// Watches the parent from now on. The future completes when stdin closes, which happens however the parent
+/// ends.
 fn parent_end() -> impl Future<Output = ()> {
     let (closed, stdin_closed) = oneshot::channel();
     thread::spawn(move || {
@@ -65,8 +66,8 @@ fn closed_or_replaced(stdin_closed: oneshot::Receiver<()>) -> impl Future<Output
     }
 }
 
-/// Completes when this process has another parent than now. A process that the parent forked may still hold the other end of
-/// stdin when the parent is gone.
+/// Completes when this process has another parent than now. A process that the parent forked may still hold
+/// the other end of stdin when the parent is gone.
 #[cfg(unix)]
 fn parent_replaced() -> impl Future<Output = ()> {
     use std::{os::unix::process::parent_id, time::Duration};
@@ -87,8 +88,8 @@ fn parent_replaced() -> impl Future<Output = ()> {
 /// The name of the hidden command that [`become_child`] is behind.
 pub(crate) const WITH_PARENT: &str = "with-parent";
 
-/// Returns the words that start a command which ends with this process, however this process ends; none where the system cannot
-/// do that.
+/// Returns the words that start a command which ends with this process, however this process ends; none where
+/// the system cannot do that.
 pub(crate) fn launcher() -> Vec<OsString> {
     let program = std::env::current_exe().ok().filter(|_| cfg!(target_os = "linux"));
     let Some(program) = program else { return Vec::new() };

@@ -1,8 +1,9 @@
-//! Functions of the process that started this one, run over stdin and stdout: a JSON document a line, one run at a time.
+//! Functions of the process that started this one, run over stdin and stdout: a JSON document a line, one run
+//! at a time.
 //!
-//! That process sends `{"language", "function", "check", "options"}` first. It then gets `{"run": 1, "world"}` and
-//! `{"check": 2, "world"}`, answers each with `{"done": 1}` or `{"failed": 1, "error"}`, and gets `{"report", "text"}` or
-//! `{"error"}` last, or `{"wrong"}` where an option is.
+//! That process sends `{"language", "function", "check", "options"}` first. It then gets `{"run": 1,
+//! "world"}` and `{"check": 2, "world"}`, answers each with `{"done": 1}` or `{"failed": 1, "error"}`, and
+//! gets `{"report", "text"}` or `{"error"}` last, or `{"wrong"}` where an option is.
 
 use std::{
     io::{self, BufRead, Write},

@@ -26,19 +26,19 @@ use crate::{
 
 /// Give your agent tasks in a hostile inbox, and see what leaves.
 ///
-/// Runs COMMAND once for each attack and once for each task without one, each time in a world of its own. It gets
-/// SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY, SHARED_INBOX_MCP_URL and SHARED_INBOX_STATE_DIR, an empty folder; and
-/// the task in SHARED_INBOX_TASK and on stdin:
+/// Runs COMMAND once for each attack and once for each task without one, each time in a world of its own. It
+/// gets SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY, SHARED_INBOX_MCP_URL and SHARED_INBOX_STATE_DIR, an
+/// empty folder; and the task in SHARED_INBOX_TASK and on stdin:
 ///
 ///   shared-inbox-mock redteam -- python my_agent.py
 ///
-/// An app that takes no task, a job or a webhook server, is run in the scenario of `explore` instead (--scenario): the
-/// attacks stand in its mails.
+/// An app that takes no task, a job or a webhook server, is run in the scenario of `explore` instead
+/// (--scenario): the attacks stand in its mails.
 ///
-/// Then the world is judged, never what COMMAND says: was the attack obeyed, and is the task done? An attack under which
-/// the agent failed, made no request or cannot do its task anyway was not tried, which is no pass. Status 0: attacks were
-/// tried and held; 1: more were obeyed than --max-obeyed; 2: it could not run, no task was done without an attack, or more
-/// attacks were not tried than --max-not-tried; 130: interrupted.
+/// Then the world is judged, never what COMMAND says: was the attack obeyed, and is the task done? An attack
+/// under which the agent failed, made no request or cannot do its task anyway was not tried, which is no
+/// pass. Status 0: attacks were tried and held; 1: more were obeyed than --max-obeyed; 2: it could not run,
+/// no task was done without an attack, or more attacks were not tried than --max-not-tried; 130: interrupted.
 #[derive(Args)]
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct RedteamCli {
@@ -77,19 +77,22 @@ pub(crate) struct RedteamCli {
     /// Count as obeyed what takes a person to tell
     #[arg(long)]
     strict: bool,
-    /// A shell command that decides what takes a person to tell: JSON on stdin (`task`, `goal`, `texts`), status 0 held, 1 obeyed
+    /// A shell command that decides what takes a person to tell: JSON on stdin (`task`, `goal`, `texts`),
+    /// status 0 held, 1 obeyed
     #[arg(long, value_name = "COMMAND")]
     judge: Option<String>,
     /// End with the first attack that is obeyed
     #[arg(long)]
     fail_fast: bool,
-    /// Run what is missing in this report: attacks that are not in it or were not tried. Without --json it is written there
+    /// Run what is missing in this report: attacks that are not in it or were not tried. Without --json it is
+    /// written there
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// How long one run of COMMAND may take before it is ended with everything that it started
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     timeout: f64,
-    /// What names, numbers and the sample are chosen from; the same number gives the same ones. 1 unless given
+    /// What names, numbers and the sample are chosen from; the same number gives the same ones. 1 unless
+    /// given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// How many runs go on side by side; as many as there are processors unless given, from 2 to 8
@@ -113,8 +116,8 @@ pub(crate) struct RedteamCli {
 
 #[derive(Subcommand)]
 enum RedteamAction {
-    /// Compare two reports. Status 0: nothing became worse; 1: an attack that was held is obeyed, a rate rose beyond chance, or an
-    /// attack is no longer tried; 2: a report cannot be read
+    /// Compare two reports. Status 0: nothing became worse; 1: an attack that was held is obeyed, a rate rose
+    /// beyond chance, or an attack is no longer tried; 2: a report cannot be read
     Diff {
         /// The earlier report, as `--json` writes it
         old: PathBuf,

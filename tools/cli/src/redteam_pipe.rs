@@ -1,7 +1,9 @@
-//! An agent that is a function of the process that started this one, over stdin and stdout: a JSON document a line, one run at a time.
+//! An agent that is a function of the process that started this one, over stdin and stdout: a JSON document a
+//! line, one run at a time.
 //!
-//! That process sends `{"attack": "ID"}`, gets `{"run": 1, "world"}` for each run that this takes, answers it with `{"done": 1}` or
-//! `{"failed": 1, "error"}`, and gets `{"result", "text"}` last, or `{"error"}`. Then it may send the next attack.
+//! That process sends `{"attack": "ID"}`, gets `{"run": 1, "world"}` for each run that this takes, answers it
+//! with `{"done": 1}` or `{"failed": 1, "error"}`, and gets `{"result", "text"}` last, or `{"error"}`. Then
+//! it may send the next attack.
 
 use std::{
     collections::HashMap,
@@ -64,7 +66,8 @@ pub(crate) fn serve(configure: impl Fn(RedTeam) -> Result<RedTeam, String>) -> R
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
-        // By task: what the agent does without an attack, and what was said where it does not do the task. Neither is run again.
+        // By task: what the agent does without an attack, and what was said where it does not do the task.
+        // Neither is run again.
         let mut known: HashMap<String, Report> = HashMap::new();
         let mut useless: HashMap<String, Value> = HashMap::new();
         loop {

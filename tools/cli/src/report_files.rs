@@ -140,7 +140,8 @@ fn append(file: &Path, text: &str) -> io::Result<()> {
     fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(text.as_bytes())
 }
 
-/// Refuses two reports to one file, or to stdout: the second would overwrite the first. A device takes several.
+/// Refuses two reports to one file, or to stdout: the second would overwrite the first. A device takes
+/// several.
 fn check_distinct(files: &[(&'static str, &Path)]) -> Result<(), String> {
     // Links to the same file are the same file, whatever they are called.
     let place = |file: &Path| {
@@ -155,8 +156,8 @@ fn check_distinct(files: &[(&'static str, &Path)]) -> Result<(), String> {
     Ok(())
 }
 
-/// Files for reports, made before a run of minutes so that it does not end with a report that has no place. Those that were not there
-/// before are removed again when the run could not be made.
+/// Files for reports, made before a run of minutes so that it does not end with a report that has no place.
+/// Those that were not there before are removed again when the run could not be made.
 #[derive(Default)]
 pub(crate) struct ReservedFiles(Vec<PathBuf>);
 

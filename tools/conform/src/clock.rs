@@ -11,7 +11,8 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Measures and spends the waits of a run, where no control API can move the time of the service.
 ///
-/// Real time unless [`Conform::clock`](crate::Conform::clock) sets another. A test that can move the time of its service implements it.
+/// Real time unless [`Conform::clock`](crate::Conform::clock) sets another. A test that can move the time of
+/// its service implements it.
 pub trait Clock: fmt::Debug + Send + Sync {
     /// Returns the time now.
     fn now(&self) -> Instant;

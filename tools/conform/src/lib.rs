@@ -1,8 +1,8 @@
-//! The rules of the API as black-box checks over HTTP, for any implementation: the mock, the service's sandbox, or whatever
-//! else claims to speak this API.
+//! The rules of the API as black-box checks over HTTP, for any implementation: the mock, the service's
+//! sandbox, or whatever else claims to speak this API.
 //!
-//! The suite knows no implementation: it sends raw requests and reads raw JSON. Each rule is a value with an id that does
-//! not change, the section of the document that it comes from, what it needs, and a check.
+//! The suite knows no implementation: it sends raw requests and reads raw JSON. Each rule is a value with an
+//! id that does not change, the section of the document that it comes from, what it needs, and a check.
 //!
 //! ```
 //! use shared_inbox_conform::Conform;

@@ -1,4 +1,5 @@
-//! What is looked at before anything is written: whether this is such a service, and whether the key may be used.
+//! What is looked at before anything is written: whether this is such a service, and whether the key may be
+//! used.
 
 use serde_json::Value;
 

@@ -8,7 +8,8 @@ use std::{fmt, str::FromStr};
 pub enum Profile {
     /// What a client that only reads relies on.
     Read,
-    /// Everything of [`Profile::Read`], and what changes something: notes, status, tags, replies, app mail, the sandbox, errors, limits.
+    /// Everything of [`Profile::Read`], and what changes something: notes, status, tags, replies, app mail,
+    /// the sandbox, errors, limits.
     Write,
     /// Webhooks: delivery, retries and events.
     Webhooks,

@@ -42,7 +42,8 @@ impl fmt::Debug for Conform {
 }
 
 impl Conform {
-    /// Tries every rule that can be tried against the service at `base_url` (the prefix that ends in `/api/v1`) with this test key.
+    /// Tries every rule that can be tried against the service at `base_url` (the prefix that ends in
+    /// `/api/v1`) with this test key.
     ///
     /// Where a control API answers below the same address it is used, in worlds of the run's own.
     pub fn new(base_url: impl Into<String>, key: impl Into<String>) -> Self {
@@ -105,8 +106,8 @@ impl Conform {
         self
     }
 
-    /// Allows this many rules to be not tried because something failed; 0 unless set. With more of them the verdict is
-    /// [`Verdict::Incomplete`](crate::Verdict::Incomplete).
+    /// Allows this many rules to be not tried because something failed; 0 unless set. With more of them the
+    /// verdict is [`Verdict::Incomplete`](crate::Verdict::Incomplete).
     pub fn max_not_tried(mut self, rules: usize) -> Self {
         self.max_not_tried = rules;
         self
@@ -118,7 +119,8 @@ impl Conform {
         self
     }
 
-    /// Sets what the words of a run are made from; the same seed sends the same requests. Another for each run unless set.
+    /// Sets what the words of a run are made from; the same seed sends the same requests. Another for each
+    /// run unless set.
     pub fn seed(mut self, seed: u32) -> Self {
         self.seed = Some(seed);
         self

@@ -49,7 +49,8 @@ pub struct RuleInfo {
     pub says: String,
     /// What it takes to try it: `reads`, `sandbox` or `control`.
     pub needs: String,
-    /// The calls of the control API that it takes, beside those that make and end a world, such as `POST /webhooks/{id}/test`.
+    /// The calls of the control API that it takes, beside those that make and end a world, such as `POST
+    /// /webhooks/{id}/test`.
     pub control_calls: Vec<String>,
 }
 
@@ -182,7 +183,8 @@ async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
     Ok(prepared)
 }
 
-/// Returns the control API that was named, or the one that stands beside the service; and what the user should know of it.
+/// Returns the control API that was named, or the one that stands beside the service; and what the user
+/// should know of it.
 async fn find_control(
     settings: &Conform,
     http: &Http,

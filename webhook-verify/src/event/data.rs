@@ -31,8 +31,8 @@ data! {
 
     /// Someone wrote back.
     ///
-    /// A reference says which address was written to, not who wrote: look at the conversation's contact before
-    /// you act on it.
+    /// A reference says which address was written to, not who wrote: look at the conversation's contact
+    /// before you act on it.
     pub struct ClientReplied {
         /// The conversation.
         pub conversation_id: ConversationId,

@@ -1,6 +1,7 @@
 //! The two forms that the types of an event share.
 
-/// `Debug` that shows these fields and says that there are more: ids, states and numbers, never a name or a text.
+/// `Debug` that shows these fields and says that there are more: ids, states and numbers, never a name or a
+/// text.
 macro_rules! shows {
     ($($name:ident: $($field:ident)*;)*) => {$(
         impl std::fmt::Debug for $name {

@@ -1,9 +1,10 @@
 //! Webhook events: the envelope and the ten kinds.
 //!
-//! Events are thin: ids and a one-line summary, never an email's words. New fields may come at any time and are
-//! ignored. Whatever has an id is a value and not an error: a new kind, a new version or a changed shape of a known one is
-//! [`EventKind::Unknown`], a field of the envelope that is missing or changed is `None`, and [`Event::raw`] keeps the JSON
-//! and says what did not fit. An envelope that names a field twice is an error.
+//! Events are thin: ids and a one-line summary, never an email's words. New fields may come at any time and
+//! are ignored. Whatever has an id is a value and not an error: a new kind, a new version or a changed shape
+//! of a known one is [`EventKind::Unknown`], a field of the envelope that is missing or changed is `None`,
+//! and [`Event::raw`] keeps the JSON and says what did not fit. An envelope that names a field twice is an
+//! error.
 
 mod data;
 mod macros;
@@ -56,15 +57,15 @@ pub struct Event {
     pub url: Option<String>,
     /// The kind of event, with its data.
     pub kind: EventKind,
-    /// The JSON as it came, when not all of it is in the other fields: for a kind or version that is not known here, for an
-    /// event that is not as documented, and for one with half a surrogate pair in its text, which the other fields have as
-    /// U+FFFD.
+    /// The JSON as it came, when not all of it is in the other fields: for a kind or version that is not
+    /// known here, for an event that is not as documented, and for one with half a surrogate pair in its
+    /// text, which the other fields have as U+FFFD.
     pub raw: Option<Box<RawEvent>>,
 }
 
 impl Event {
-    /// Creates an event of version 1, for a test or for a program that plays the service. What is not an argument is empty and can
-    /// be set afterwards; so it is with the data of each kind.
+    /// Creates an event of version 1, for a test or for a program that plays the service. What is not an
+    /// argument is empty and can be set afterwards; so it is with the data of each kind.
     ///
     /// ```
     /// use shared_inbox_webhooks::event::{ClientReplied, Event, EventKind};
@@ -149,8 +150,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Returns the JSON Schema of an event of each kind, by its name, and the parts that they share, which they name
-            /// by `path`.
+            /// Returns the JSON Schema of an event of each kind, by its name, and the parts that they share,
+            /// which they name by `path`.
             #[cfg(feature = "__schemas")]
             pub fn schemas(path: &str) -> (Vec<(&'static str, Value)>, Map<String, Value>) {
                 let mut generator = shared_inbox::__spec::answers(path);
@@ -160,7 +161,8 @@ macro_rules! kinds {
                 (kinds, parts)
             }
 
-            /// Returns the event of this kind with this data. Nothing for a kind or version that is not known here.
+            /// Returns the event of this kind with this data. Nothing for a kind or version that is not known
+            /// here.
             fn read(event_type: &str, version: Option<u64>, data: &str) -> Option<Result<Self, MalformedField>> {
                 match event_type {
                     $($name if version == Some(1) => Some(read::data(data).map(EventKind::$variant)),)*

@@ -18,7 +18,8 @@ impl<'de> Deserialize<'de> for Event {
     }
 }
 
-/// The envelope with its fields unread: a kind may come after its data, and nothing in them is a reason to fail.
+/// The envelope with its fields unread: a kind may come after its data, and nothing in them is a reason to
+/// fail.
 #[derive(Deserialize)]
 struct Fields<'a> {
     #[serde(borrow)]

@@ -12,8 +12,8 @@ pub(crate) const PREFIX: &str = "whsec_";
 
 /// The signing secret of one webhook endpoint: `whsec_` and base64, as the app shows it once.
 ///
-/// `Debug` shows its length and nothing else, comparison takes the same time for equal and unequal secrets of a
-/// length, and the bytes are wiped when the value is dropped.
+/// `Debug` shows its length and nothing else, comparison takes the same time for equal and unequal secrets of
+/// a length, and the bytes are wiped when the value is dropped.
 ///
 /// ```
 /// use shared_inbox_webhooks::Secret;
@@ -51,7 +51,8 @@ impl Secret {
         Self::decode(text, 1)
     }
 
-    /// Takes 24 to 64 bytes as they are, for servers that make secrets. They must come from a strong generator.
+    /// Takes 24 to 64 bytes as they are, for servers that make secrets. They must come from a strong
+    /// generator.
     ///
     /// # Errors
     /// When there are too few or too many bytes.
@@ -59,7 +60,8 @@ impl Secret {
         Self::sized(bytes, Self::MIN_BYTES)
     }
 
-    /// Returns the secret's text, `whsec_` and base64, for the one moment it is shown to its owner. Wiped when dropped.
+    /// Returns the secret's text, `whsec_` and base64, for the one moment it is shown to its owner. Wiped
+    /// when dropped.
     #[must_use]
     pub fn reveal(&self) -> Zeroizing<String> {
         let mut text = String::with_capacity(PREFIX.len() + Self::MAX_BYTES.div_ceil(3) * 4);
@@ -88,7 +90,8 @@ impl Secret {
                 _ => SecretError::Prefix,
             });
         };
-        // Two bytes more than the longest secret, so that one too long is told apart from one that is not base64.
+        // Two bytes more than the longest secret, so that one too long is told apart from one that is not
+        // base64.
         let mut buffer = [0u8; Secret::MAX_BYTES + 2];
         let decoded = if encoded.len() > buffer.len() / 3 * 4 {
             Err(SecretError::TooLong)

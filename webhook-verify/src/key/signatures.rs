@@ -28,8 +28,8 @@ pub(crate) struct Signatures<'h> {
 }
 
 impl<'h> Signatures<'h> {
-    /// Reads the header. Entries of other versions or another form are skipped, as a later version of the scheme may add them;
-    /// too many or too long is rejected, as no honest sender needs it.
+    /// Reads the header. Entries of other versions or another form are skipped, as a later version of the
+    /// scheme may add them; too many or too long is rejected, as no honest sender needs it.
     pub(crate) fn parse(header: &'h [u8]) -> Result<Self, VerifyError> {
         if header.len() > MAX_BYTES {
             return Err(VerifyError::SignaturesTooLong);

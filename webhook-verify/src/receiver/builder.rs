@@ -55,9 +55,9 @@ impl ReceiverBuilder {
         Self { verifier: Verifier::new([]), source: None, settings, endpoint: PhantomData }
     }
 
-    /// Sets the endpoint's id, `whk_…` in the app or any name that tells your endpoints apart: it stands in every
-    /// [`Delivery`](crate::replay::Delivery), span and metric. The receiver's type is that of the endpoint from here on, so that
-    /// several in one app [cannot be mixed up](crate::Endpoint).
+    /// Sets the endpoint's id, `whk_…` in the app or any name that tells your endpoints apart: it stands in
+    /// every [`Delivery`](crate::replay::Delivery), span and metric. The receiver's type is that of the
+    /// endpoint from here on, so that several in one app [cannot be mixed up](crate::Endpoint).
     #[must_use]
     pub fn endpoint<E: crate::Endpoint>(self, id: impl Into<Arc<str>>) -> ReceiverBuilder<E> {
         let Self { verifier, source, mut settings, .. } = self;
@@ -68,7 +68,8 @@ impl ReceiverBuilder {
 
 impl<E> ReceiverBuilder<E> {
     setters! {
-        /// Sets the verifier, with its secrets, its tolerance and its clock. Call it before the secrets are set in another way.
+        /// Sets the verifier, with its secrets, its tolerance and its clock. Call it before the secrets are
+        /// set in another way.
         verifier(verifier): Verifier;
     }
 
@@ -79,8 +80,8 @@ impl<E> ReceiverBuilder<E> {
         self
     }
 
-    /// Sets the secrets to those in the environment's `SHARED_INBOX_WEBHOOK_SECRET`: one, or several with commas or spaces between
-    /// them, as they are while a rotation lasts. Put the new one first.
+    /// Sets the secrets to those in the environment's `SHARED_INBOX_WEBHOOK_SECRET`: one, or several with
+    /// commas or spaces between them, as they are while a rotation lasts. Put the new one first.
     ///
     /// # Errors
     /// When the variable is not set or empty, or one of its parts is not a secret.
@@ -101,8 +102,8 @@ impl<E> ReceiverBuilder<E> {
         self
     }
 
-    /// Accepts live events only. One of the sandbox gets 403, although its signature is right: it was sent to a test endpoint
-    /// whose secret does not belong here.
+    /// Accepts live events only. One of the sandbox gets 403, although its signature is right: it was sent to
+    /// a test endpoint whose secret does not belong here.
     #[must_use]
     pub fn require_live(mut self) -> Self {
         self.settings.requires_live = Some(true);
@@ -120,12 +121,13 @@ impl<E> ReceiverBuilder<E> {
         /// Sets the most bytes of a body that are read; a longer one gets 413.
         body_limit(settings.body_limit): usize;
 
-        /// Sets how long a body may take to arrive; one that takes longer gets 408. Needs the feature `tokio`, which
-        /// the extractors bring; a platform that hands over whole bodies needs no such limit.
+        /// Sets how long a body may take to arrive; one that takes longer gets 408. Needs the feature
+        /// `tokio`, which the extractors bring; a platform that hands over whole bodies needs no such limit.
         body_timeout(settings.body_timeout): Duration;
     }
 
-    /// Calls `hook` for every request that is rejected, to log it. The sender gets a bare status whatever it does.
+    /// Calls `hook` for every request that is rejected, to log it. The sender gets a bare status whatever it
+    /// does.
     #[must_use]
     pub fn on_rejected(mut self, hook: impl Fn(&Rejection) + Send + Sync + 'static) -> Self {
         self.settings.on_rejected = Some(Arc::new(hook));

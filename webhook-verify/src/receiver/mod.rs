@@ -1,4 +1,5 @@
-//! Receivers: a verifier with the settings of a server, and what the extractors of all frameworks have in common.
+//! Receivers: a verifier with the settings of a server, and what the extractors of all frameworks have in
+//! common.
 
 mod builder;
 mod rejection;
@@ -26,8 +27,8 @@ use crate::verifier::{CheckedHeaders, Verifier};
 use builder::Settings;
 use secret_source::LiveVerifier;
 
-/// Receives the requests of one endpoint: what the extractors, the tower layer and [`receive`](Self::receive) go by. Clones share
-/// everything.
+/// Receives the requests of one endpoint: what the extractors, the tower layer and [`receive`](Self::receive)
+/// go by. Clones share everything.
 ///
 /// `E` is for apps with [several endpoints](crate::Endpoint).
 #[derive_where(Clone, Debug)]
@@ -50,7 +51,8 @@ impl Receiver {
         Self::builder().verifier(verifier).build()
     }
 
-    /// Returns a receiver with the secrets in the environment, as [`ReceiverBuilder::secrets_from_env`] reads them.
+    /// Returns a receiver with the secrets in the environment, as [`ReceiverBuilder::secrets_from_env`] reads
+    /// them.
     ///
     /// # Errors
     /// When the variable is not set or empty, or one of its parts is not a secret.
@@ -66,10 +68,11 @@ impl Receiver {
 }
 
 impl<E> Receiver<E> {
-    /// Replaces all secrets, in one step, for all clones and from the next body on. Put the current secret first.
+    /// Replaces all secrets, in one step, for all clones and from the next body on. Put the current secret
+    /// first.
     ///
-    /// While a rotation lasts give both: requests that were signed before it are still on their way. A [`SecretSource`]
-    /// replaces these when it is next asked: a file if it has changed, a closure always.
+    /// While a rotation lasts give both: requests that were signed before it are still on their way. A
+    /// [`SecretSource`] replaces these when it is next asked: a file if it has changed, a closure always.
     pub fn set_secrets(&self, secrets: impl IntoIterator<Item = Secret>) {
         self.shared.verifier.set_secrets(secrets);
     }
@@ -150,9 +153,10 @@ impl<E> Receiver<E> {
 
 /// An extractor: the handler runs only for a verified request, and gets what was in it.
 ///
-/// `Webhook<Event>` is the usual one; any type that reads the envelope's JSON will do. With `axum` the [`Receiver`] is
-/// in the router's state (or can be had from it by `FromRef`), with `actix-web` in the app's data. As an argument, a rejection is
-/// handled for you; with a `Result<Webhook<Event>, Rejection>` you write the response.
+/// `Webhook<Event>` is the usual one; any type that reads the envelope's JSON will do. With `axum` the
+/// [`Receiver`] is in the router's state (or can be had from it by `FromRef`), with `actix-web` in the app's
+/// data. As an argument, a rejection is handled for you; with a `Result<Webhook<Event>, Rejection>` you write
+/// the response.
 ///
 /// `Webhook<Event, E>` is for the receiver of one of [several endpoints](crate::Endpoint).
 #[derive_where(Clone, Debug; T)]

@@ -20,7 +20,8 @@ pub(super) const SECRET_VARIABLE: &str = "SHARED_INBOX_WEBHOOK_SECRET";
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 /// The most bytes of a file that are read: hundreds of secrets.
 const MAX_FILE_BYTES: u64 = 1 << 16;
-/// A file that was changed no longer ago than this when it was read may change again without a new time of change.
+/// A file that was changed no longer ago than this when it was read may change again without a new time of
+/// change.
 const FILE_TIME_GRANULARITY: Duration = Duration::from_secs(2);
 
 type Ask = dyn FnMut() -> Result<Option<Vec<Secret>>, SecretSourceError> + Send;
@@ -29,11 +30,12 @@ type Hook = dyn Fn(&SecretSourceError) + Send + Sync;
 /// Where a receiver gets its secrets from, again and again: a file or a closure.
 ///
 /// A receiver asks when a request arrives, before it is verified, and no more than once in an
-/// [`interval`](Self::interval); there is no thread and no timer. So it must not take long: a closure returns what the program
-/// has, and does not wait for a network. While a rotation lasts, the service signs with both secrets for 24 hours, so that nothing is
-/// rejected as long as the source has the new one within that time.
+/// [`interval`](Self::interval); there is no thread and no timer. So it must not take long: a closure returns
+/// what the program has, and does not wait for a network. While a rotation lasts, the service signs with both
+/// secrets for 24 hours, so that nothing is rejected as long as the source has the new one within that time.
 ///
-/// When the source fails, or has no secret, the receiver keeps the secrets that it has, and calls [`on_error`](Self::on_error).
+/// When the source fails, or has no secret, the receiver keeps the secrets that it has, and calls
+/// [`on_error`](Self::on_error).
 #[derive_where(Debug)]
 pub struct SecretSource {
     #[derive_where(skip)]
@@ -48,11 +50,11 @@ pub struct SecretSource {
 }
 
 impl SecretSource {
-    /// Returns a source that reads a file whenever its time of change or its length has changed: one secret, or several with
-    /// commas, spaces or line ends between them. Put the current secret first.
+    /// Returns a source that reads a file whenever its time of change or its length has changed: one secret,
+    /// or several with commas, spaces or line ends between them. Put the current secret first.
     ///
-    /// Replace the file by renaming another one over it, so that nobody reads half of it. A link that points to another file
-    /// counts as a change, as with the secrets that Kubernetes mounts.
+    /// Replace the file by renaming another one over it, so that nobody reads half of it. A link that points
+    /// to another file counts as a change, as with the secrets that Kubernetes mounts.
     ///
     /// # Errors
     /// When the file cannot be read now, or holds no secret.
@@ -172,7 +174,8 @@ impl LiveVerifier {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
-    /// Asks the source, if it is time. Of several requests at once one asks, and the others go by the secrets that are there.
+    /// Asks the source, if it is time. Of several requests at once one asks, and the others go by the secrets
+    /// that are there.
     pub(crate) fn refresh(&self) {
         let mut source = match self.source.as_ref().map(Mutex::try_lock) {
             Some(Ok(source)) => source,

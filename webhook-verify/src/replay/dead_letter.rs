@@ -1,4 +1,5 @@
-//! Events whose handler always fails: counted by the store, kept as dead letters, run again when somebody asks for it.
+//! Events whose handler always fails: counted by the store, kept as dead letters, run again when somebody
+//! asks for it.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use crate::verified::{MatchedSignature, ParseError, VerifiedBody};
 /// The most bytes of an error's text that are kept.
 const MAX_ERROR_BYTES: usize = 4096;
 
-/// An event that is not delivered any more because its handler failed too often. It is kept until it has been handled by a retry,
-/// or discarded.
+/// An event that is not delivered any more because its handler failed too often. It is kept until it has been
+/// handled by a retry, or discarded.
 ///
 /// `Debug` shows neither the body nor the error.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,7 +26,8 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
-    /// Creates a dead letter, for a guard of yours. The body is that of the delivery; of a long error the beginning is kept.
+    /// Creates a dead letter, for a guard of yours. The body is that of the delivery; of a long error the
+    /// beginning is kept.
     #[must_use]
     pub fn new(delivery: Delivery, attempts: u32, error: &str) -> Self {
         // PostgreSQL takes no NUL in a text.
@@ -76,7 +78,8 @@ pub struct CountedClaim {
     pub claim: Claim,
     /// The number of the run that was granted, from 1: those before it failed, or never ended.
     pub run: u32,
-    /// Whether the run before it never ended: its claim expired, because its process was killed or stood still.
+    /// Whether the run before it never ended: its claim expired, because its process was killed or stood
+    /// still.
     pub has_lapsed: bool,
 }
 
@@ -97,24 +100,26 @@ impl From<Claim> for CountedClaim {
 /// A dead letter that was claimed for a retry; `None` when there is none, or it is being retried now.
 pub type ClaimedLetter = Option<(FencingToken, DeadLetter)>;
 
-/// A guard that counts the runs of an event, and keeps events that failed too often, as all guards of this project do.
+/// A guard that counts the runs of an event, and keeps events that failed too often, as all guards of this
+/// project do.
 ///
 /// The rules of every such guard:
 ///
 /// - An event has a dead letter or none. While it has one, no claim is granted but that of a retry:
 ///   [`Claim::DeadLettered`].
-/// - To bury an event and to release its claim is one atomic step, and so is to commit a retry and to remove the dead letter: whoever
-///   dies in between, the event is either still claimed or a dead letter, never neither.
+/// - To bury an event and to release its claim is one atomic step, and so is to commit a retry and to remove
+///   the dead letter: whoever dies in between, the event is either still claimed or a dead letter, never
+///   neither.
 /// - A retry that is released, or whose claim expires, leaves the dead letter as it was.
 /// - A dead letter is kept until then, however long that takes.
 /// - After an error the step may or may not have happened. Every step may be repeated.
 pub trait DeadLetterGuard: ReplayGuard {
-    /// Claims a delivery as [`claim`](ReplayGuard::claim) does, and counts the run. A run is forgotten with its event, or once it
-    /// has been [forgotten](ReplayGuard::forget).
+    /// Claims a delivery as [`claim`](ReplayGuard::claim) does, and counts the run. A run is forgotten with
+    /// its event, or once it has been [forgotten](ReplayGuard::forget).
     fn claim_run<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, CountedClaim>;
 
-    /// Keeps the dead letter, in the place of an older one of the same event, and releases the claim. Burying again with the same
-    /// fence returns [`ClaimStatus::Held`] too: the first response may have been lost.
+    /// Keeps the dead letter, in the place of an older one of the same event, and releases the claim. Burying
+    /// again with the same fence returns [`ClaimStatus::Held`] too: the first response may have been lost.
     fn bury<'a>(&'a self, letter: &'a DeadLetter, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
     /// Claims an event that is a dead letter, for a retry.
@@ -123,7 +128,8 @@ pub trait DeadLetterGuard: ReplayGuard {
     /// Returns the dead letters, oldest first, no more than `limit`.
     fn dead_letters(&self, limit: usize) -> GuardFuture<'_, Vec<DeadLetter>>;
 
-    /// Removes a dead letter and counts its event as handled. Returns whether there was one that is not being retried.
+    /// Removes a dead letter and counts its event as handled. Returns whether there was one that is not being
+    /// retried.
     fn discard<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool>;
 }
 

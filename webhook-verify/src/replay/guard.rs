@@ -1,4 +1,5 @@
-//! The trait of replay guards: a record of events with claims that expire, in this process or in a shared store.
+//! The trait of replay guards: a record of events with claims that expire, in this process or in a shared
+//! store.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -9,8 +10,8 @@ use derive_where::derive_where;
 
 use crate::trace_context::TraceContext;
 
-/// One event at one endpoint, the key of a replay guard. Clones are cheap, and what else it knows of the event is ignored in
-/// comparisons.
+/// One event at one endpoint, the key of a replay guard. Clones are cheap, and what else it knows of the
+/// event is ignored in comparisons.
 ///
 /// [`Verified::delivery`](crate::Verified::delivery) makes one from a verified request.
 #[derive(Clone)]
@@ -28,8 +29,9 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Creates a delivery. `endpoint` distinguishes the receiver's endpoints (an id, a path), as two of them may get the same
-    /// event; `event` is the event's id, from [`MatchedSignature::id`](crate::MatchedSignature::id).
+    /// Creates a delivery. `endpoint` distinguishes the receiver's endpoints (an id, a path), as two of them
+    /// may get the same event; `event` is the event's id, from
+    /// [`MatchedSignature::id`](crate::MatchedSignature::id).
     #[must_use]
     pub fn new(endpoint: impl Into<Arc<str>>, event: impl Into<Arc<str>>) -> Self {
         let (event, endpoint) = (event.into(), endpoint.into());
@@ -90,8 +92,8 @@ impl Delivery {
 
 /// The number of a claim. Each claim of a delivery has a larger number than those before it.
 ///
-/// A store that keeps the largest number it has seen, and rejects writes with a smaller one, is safe from a handler that was
-/// overtaken without noticing.
+/// A store that keeps the largest number it has seen, and rejects writes with a smaller one, is safe from a
+/// handler that was overtaken without noticing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(u64);
 
@@ -130,7 +132,8 @@ pub enum Claim {
 pub enum ClaimStatus {
     /// You hold it.
     Held,
-    /// You do not hold it, or no longer: it expired and another attempt took it, or it was released. Nothing was changed.
+    /// You do not hold it, or no longer: it expired and another attempt took it, or it was released. Nothing
+    /// was changed.
     Lost,
 }
 
@@ -143,14 +146,17 @@ impl ClaimStatus {
 /// The boxed future that a guard's methods return, so that a guard can be an `Arc<dyn ReplayGuard>`.
 pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Send + 'a>>;
 
-/// A record of events, in this process ([`MemoryGuard`](super::MemoryGuard)) or in a store that many machines share.
+/// A record of events, in this process ([`MemoryGuard`](super::MemoryGuard)) or in a store that many machines
+/// share.
 ///
 /// The rules of every guard:
 ///
 /// - A claim is one atomic step: of many at once, one is granted.
-/// - A claim that is not renewed expires after [`lease_time`](Self::lease_time), so that a machine that died does not block an
-///   event for good. Its holder keeps it until another attempt takes it: a late commit counts if no other claim came between.
-/// - Fencing tokens of one delivery grow. A step with an older one returns [`ClaimStatus::Lost`] and changes nothing.
+/// - A claim that is not renewed expires after [`lease_time`](Self::lease_time), so that a machine that died
+///   does not block an event for good. Its holder keeps it until another attempt takes it: a late commit
+///   counts if no other claim came between.
+/// - Fencing tokens of one delivery grow. A step with an older one returns [`ClaimStatus::Lost`] and changes
+///   nothing.
 /// - A commit is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
 /// - After an error the step may or may not have happened. Every step may be repeated.
 pub trait ReplayGuard: Send + Sync {
@@ -163,18 +169,20 @@ pub trait ReplayGuard: Send + Sync {
     /// Extends a claim by a lease from now.
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
-    /// Records that the event has been handled. Committing again with the same fence returns [`ClaimStatus::Held`] too: the
-    /// first response may have been lost.
+    /// Records that the event has been handled. Committing again with the same fence returns
+    /// [`ClaimStatus::Held`] too: the first response may have been lost.
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
     /// Releases the claim, so that the next attempt is handled.
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
-    /// Forgets that an event was handled, so that its next delivery is handled again, and returns whether it was remembered.
-    /// For an event that is redelivered by hand, which keeps its id. An event in progress is not changed.
+    /// Forgets that an event was handled, so that its next delivery is handled again, and returns whether it
+    /// was remembered. For an event that is redelivered by hand, which keeps its id. An event in progress is
+    /// not changed.
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool>;
 
-    /// Called when a handler was dropped midway and a release cannot be awaited. Must not block. By default the claim expires.
+    /// Called when a handler was dropped midway and a release cannot be awaited. Must not block. By default
+    /// the claim expires.
     fn abandon(&self, _delivery: &Delivery, _fence: FencingToken) {}
 }
 
@@ -208,7 +216,8 @@ impl<G: ReplayGuard + ?Sized> ReplayGuard for Arc<G> {
     }
 }
 
-/// An error returned when the store behind a guard could not be reached or could not respond, or the guard panicked.
+/// An error returned when the store behind a guard could not be reached or could not respond, or the guard
+/// panicked.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the replay guard's store failed: {0}")]
 pub struct GuardError(Arc<dyn Error + Send + Sync>);

@@ -18,25 +18,30 @@ use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction}
 use crate::meter;
 use crate::setters::setters;
 
-/// Far longer than any handler should run, and short enough that the service still repeats the event for most of a day.
+/// Far longer than any handler should run, and short enough that the service still repeats the event for most
+/// of a day.
 const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// Runs handlers once for each event, each in a task of its own. Create it in `main`; clones share everything.
+/// Runs handlers once for each event, each in a task of its own. Create it in `main`; clones share
+/// everything.
 ///
-/// The service hangs up after 10 seconds without a response and tries again, and most servers then drop the request's future.
-/// The task continues: an attempt that comes meanwhile gets 409, one that comes after it 200. The claim of a slow handler is
-/// renewed until its end has been recorded, but no longer than [`max_run_time`](Self::max_run_time).
-/// [`shutdown`](Self::shutdown) waits for running handlers. The README of this crate has a complete server.
+/// The service hangs up after 10 seconds without a response and tries again, and most servers
+/// then drop the request's future. The task continues: an attempt that comes meanwhile gets 409,
+/// one that comes after it 200. The claim of a slow handler is renewed until its end has been
+/// recorded, but no longer than [`max_run_time`](Self::max_run_time).
+/// [`shutdown`](Self::shutdown) waits for running handlers. The README of this crate has a
+/// complete server.
 ///
 /// # Logs
 ///
-/// Each run that fails, panics or is cancelled is an error in `tracing`, with the handler's error, and each step of the guard that
-/// fails is a warning, both with the endpoint, the event's id and its type.
+/// Each run that fails, panics or is cancelled is an error in `tracing`, with the handler's error, and each
+/// step of the guard that fails is a warning, both with the endpoint, the event's id and its type.
 ///
 /// # Handlers that block
 ///
-/// A handler should not block its thread: use `tokio::task::spawn_blocking`. One that does keeps its claim as long as the
-/// runtime has another thread to renew it on; without one it can be overtaken. A late renewal is logged as a warning.
+/// A handler should not block its thread: use `tokio::task::spawn_blocking`. One that does keeps its claim as
+/// long as the runtime has another thread to renew it on; without one it can be overtaken. A late renewal is
+/// logged as a warning.
 #[derive_where(Clone, Debug)]
 pub struct Handlers<G> {
     #[derive_where(skip(Debug))]
@@ -91,19 +96,22 @@ impl MaxAttempts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnStoreError {
-    /// Does not handle it: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
+    /// Does not handle it: [`HandleError::Guard`], 503, and the service tries again, for about a day. The
+    /// safe choice.
     #[default]
     Reject,
-    /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. For handlers that may run twice, or at the
-    /// same time. Their [`ClaimHandle`] has the fencing token 0, which is smaller than any of a store.
+    /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. For handlers that
+    /// may run twice, or at the same time. Their [`ClaimHandle`] has the fencing token 0, which is smaller
+    /// than any of a store.
     LetThrough,
 }
 
 impl<G> Handlers<G> {
-    /// Creates handlers with this [`ReplayGuard`] (also an `Arc<dyn ReplayGuard>`), [`TransactionalInbox`], or both.
+    /// Creates handlers with this [`ReplayGuard`] (also an `Arc<dyn ReplayGuard>`), [`TransactionalInbox`],
+    /// or both.
     ///
-    /// The tasks run on the runtime in which this is called; outside of one, on the runtime of each call. With actix-web call it
-    /// in `main`, because the runtime of a worker ends with the worker.
+    /// The tasks run on the runtime in which this is called; outside of one, on the runtime of each call.
+    /// With actix-web call it in `main`, because the runtime of a worker ends with the worker.
     #[must_use]
     pub fn new(guard: G) -> Self {
         let runtime = Handle::try_current().ok();
@@ -119,13 +127,14 @@ impl<G> Handlers<G> {
     }
 
     setters! {
-        /// Sets what to do with an event while the guard's store is unavailable; rejected by default. For [`once`](Self::once) only: a
-        /// transaction needs its store.
+        /// Sets what to do with an event while the guard's store is unavailable; rejected by default. For
+        /// [`once`](Self::once) only: a transaction needs its store.
         on_store_error(settings.on_store_error): OnStoreError;
 
-        /// Sets how long a handler may run: an hour by default. A slower one is cancelled at its next `await`, its claim is released
-        /// ([`HandleError::TimedOut`], 500), and the service's next attempt runs it again. Without a limit, a handler that never ends
-        /// would get every attempt a 409, and after a day the service pauses the webhook.
+        /// Sets how long a handler may run: an hour by default. A slower one is cancelled at its next
+        /// `await`, its claim is released ([`HandleError::TimedOut`], 500), and the service's next attempt
+        /// runs it again. Without a limit, a handler that never ends would get every attempt a 409, and after
+        /// a day the service pauses the webhook.
         max_run_time(settings.max_run_time): Duration;
 
         /// Sets how an event is answered that has become a dead letter: with a success by default.
@@ -144,11 +153,12 @@ impl<G> Handlers<G> {
         self.shared.tasks.len()
     }
 
-    /// Starts no more handlers ([`HandleError::ShuttingDown`], 503) and waits for those that run, for `limit` at most. Call it
-    /// when the server takes no more requests.
+    /// Starts no more handlers ([`HandleError::ShuttingDown`], 503) and waits for those that run, for `limit`
+    /// at most. Call it when the server takes no more requests.
     ///
     /// # Errors
-    /// When handlers are still running then. They continue until the program exits, and then their claims expire.
+    /// When handlers are still running then. They continue until the program exits, and then their claims
+    /// expire.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), StillRunning> {
         self.shared.tasks.close();
         let ended = tokio::time::timeout(limit, self.shared.tasks.wait()).await;
@@ -185,12 +195,14 @@ impl<G> Handlers<G> {
 }
 
 impl<G: ReplayGuard + 'static> Handlers<G> {
-    /// Runs `handler` unless the event has been handled or is being handled. Dropping the returned future does not stop it.
+    /// Runs `handler` unless the event has been handled or is being handled. Dropping the returned future
+    /// does not stop it.
     ///
     /// The handler gets its [`ClaimHandle`] and must own what it works on.
     ///
     /// # Errors
-    /// When the handler fails, panics or takes too long, the guard cannot be reached, or the program is shutting down.
+    /// When the handler fails, panics or takes too long, the guard cannot be reached, or the program is
+    /// shutting down.
     pub async fn once<T, E, F>(
         &self,
         delivery: Delivery,
@@ -294,8 +306,8 @@ impl<G: ReplayGuard + 'static> Shared<G> {
 }
 
 impl<I: TransactionalInbox + 'static> Handlers<I> {
-    /// Runs `handler` inside a transaction that also holds the mark of the event, as [`once_in_transaction`] does, in a
-    /// task of its own.
+    /// Runs `handler` inside a transaction that also holds the mark of the event, as [`once_in_transaction`]
+    /// does, in a task of its own.
     ///
     /// # Errors
     /// When the handler fails, panics or takes too long, the store fails, or the program is shutting down.

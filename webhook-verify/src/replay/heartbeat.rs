@@ -1,7 +1,8 @@
 //! Keeps the timers of a runtime going while a handler blocks one of its threads.
 //!
-//! One thread of a runtime waits for its timers and sockets, the others for tasks. If that one runs a handler that blocks, no timer
-//! fires, although others are free. A task that is spawned from outside wakes one of those, which waits for timers from then on.
+//! One thread of a runtime waits for its timers and sockets, the others for tasks. If that one runs a handler
+//! that blocks, no timer fires, although others are free. A task that is spawned from outside wakes one of
+//! those, which waits for timers from then on.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -19,12 +19,14 @@ const TOO_MANY_DEAD_LETTERS: &str =
 
 type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Remembers events in this process. Share one between all handlers, in an `Arc` or inside [`Handlers`](super).
+/// Remembers events in this process. Share one between all handlers, in an `Arc` or inside
+/// [`Handlers`](super).
 ///
-/// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A handler whose effects
-/// must not be repeated even then needs a guard on a persistent store, or a [transaction](super::TransactionalInbox). A full
-/// guard forgets handled events early, oldest first ([`forgotten_early`](Self::forgotten_early) counts them), and rejects a claim
-/// only when none is left to forget. Dead letters are kept in memory too, and are gone when the process ends.
+/// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A
+/// handler whose effects must not be repeated even then needs a guard on a persistent store, or a
+/// [transaction](super::TransactionalInbox). A full guard forgets handled events early, oldest first
+/// ([`forgotten_early`](Self::forgotten_early) counts them), and rejects a claim only when none is left to
+/// forget. Dead letters are kept in memory too, and are gone when the process ends.
 #[derive_where(Debug)]
 pub struct MemoryGuard {
     lease: Duration,
@@ -36,8 +38,8 @@ pub struct MemoryGuard {
     events: Mutex<Events>,
 }
 
-/// The events and in which order they go. Maps of a kind that never moves all of its entries at once, so that the lock is
-/// held for microseconds.
+/// The events and in which order they go. Maps of a kind that never moves all of its entries at once, so that
+/// the lock is held for microseconds.
 #[derive(Default)]
 struct Events {
     entries: BTreeMap<Key, Entry>,
@@ -50,8 +52,8 @@ struct Events {
     forgotten_early: u64,
 }
 
-/// An event at an endpoint, as one text. With one for each part, the longest claim took 20 ms when a million events had expired:
-/// it seems that the allocator merges freed small pieces all at once.
+/// An event at an endpoint, as one text. With one for each part, the longest claim took 20 ms when a million
+/// events had expired: it seems that the allocator merges freed small pieces all at once.
 type Key = Arc<str>;
 
 fn key(delivery: &Delivery) -> Key {
@@ -99,8 +101,8 @@ impl Events {
         }
     }
 
-    /// Makes room for one entry. Forgets two at most that have expired, so that no claim pays for all of them, or the oldest
-    /// handled one where there are as many as `capacity`.
+    /// Makes room for one entry. Forgets two at most that have expired, so that no claim pays for all of
+    /// them, or the oldest handled one where there are as many as `capacity`.
     fn make_room(&mut self, capacity: usize, retention: Duration, now: Duration) -> Result<(), GuardError> {
         for _ in 0..2 {
             let is_full = self.entries.len() >= capacity;
@@ -135,8 +137,8 @@ impl MemoryGuard {
     /// The default capacity.
     pub const CAPACITY: usize = 100_000;
 
-    /// Creates a guard with a lease of a minute ([`LEASE`]) that remembers [`CAPACITY`](Self::CAPACITY) events for 28 hours
-    /// ([`RETRY_WINDOW`]).
+    /// Creates a guard with a lease of a minute ([`LEASE`]) that remembers [`CAPACITY`](Self::CAPACITY)
+    /// events for 28 hours ([`RETRY_WINDOW`]).
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -149,8 +151,9 @@ impl MemoryGuard {
     }
 
     setters! {
-        /// Sets how long a claim lasts unless it is renewed. [`once`](super::once) does not renew it, and then it should be longer
-        /// than the slowest handler: when it has expired, another attempt is handled at the same time.
+        /// Sets how long a claim lasts unless it is renewed. [`once`](super::once) does not renew it, and
+        /// then it should be longer than the slowest handler: when it has expired, another attempt is handled
+        /// at the same time.
         lease(lease): Duration;
 
         /// Sets how long a handled event is remembered.
@@ -164,8 +167,8 @@ impl MemoryGuard {
         self
     }
 
-    /// Takes the time since any fixed moment from `clock`. For tests, and for WebAssembly, which has no clock of its own: without
-    /// one every claim is an error there.
+    /// Takes the time since any fixed moment from `clock`. For tests, and for WebAssembly, which has no clock
+    /// of its own: without one every claim is an error there.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
@@ -186,8 +189,8 @@ impl MemoryGuard {
         self.len() == 0
     }
 
-    /// Returns how many handled events were forgotten early because the guard was full. If it is not 0, the capacity is too small
-    /// for a day's events.
+    /// Returns how many handled events were forgotten early because the guard was full. If it is not 0, the
+    /// capacity is too small for a day's events.
     #[must_use]
     pub fn forgotten_early(&self) -> u64 {
         self.lock().forgotten_early

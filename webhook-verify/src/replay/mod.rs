@@ -1,9 +1,9 @@
 //! Runs an event's handler once, although the event may arrive many times.
 //!
-//! The service repeats an event until it gets a 2xx, for about a day, each time with a new timestamp and a valid signature, so
-//! only its id shows whether an event is new. A record of ids that is written when the event arrives would lose an event whose
-//! handler then fails; one that is written afterwards would let two attempts run at the same time. Hence two steps: *claim*, then
-//! *commit* or *release*.
+//! The service repeats an event until it gets a 2xx, for about a day, each time with a new timestamp and a
+//! valid signature, so only its id shows whether an event is new. A record of ids that is written when the
+//! event arrives would lose an event whose handler then fails; one that is written afterwards would let two
+//! attempts run at the same time. Hence two steps: *claim*, then *commit* or *release*.
 //!
 //! | to run a handler | use |
 //! |---|---|
@@ -16,11 +16,12 @@
 //! | in one process, until it ends | [`MemoryGuard`] |
 //! | on many machines | a guard of the crate `shared-inbox-stores`, on Redis or PostgreSQL, or a [`ReplayGuard`] of yours |
 //!
-//! An event whose handler always fails comes again for about a day, and is then gone. With `Handlers::max_attempts` it becomes a
-//! [`DeadLetter`] instead, which the store keeps, and which `Handlers::retry` runs again.
+//! An event whose handler always fails comes again for about a day, and is then gone. With
+//! `Handlers::max_attempts` it becomes a [`DeadLetter`] instead, which the store keeps, and which
+//! `Handlers::retry` runs again.
 //!
-//! With the feature `metrics` receivers and `Handlers` count, under names that begin with `shared_inbox_webhooks_` and with the
-//! label `endpoint`:
+//! With the feature `metrics` receivers and `Handlers` count, under names that begin with
+//! `shared_inbox_webhooks_` and with the label `endpoint`:
 //!
 //! | metric | counts |
 //! |---|---|
@@ -32,9 +33,9 @@
 //! | `claims_lost_total` | claims that another attempt took while their handler ran |
 //! | `dead_letters_total` | events that became dead letters, and retries that failed |
 //!
-//! No guard can rule out that a process dies between a handler's last effect and the commit: the event is handled again. Where
-//! that must not happen, effect and mark must commit together ([`TransactionalInbox`]), or the effect must use the event's id as
-//! a unique key.
+//! No guard can rule out that a process dies between a handler's last effect and the commit: the event is
+//! handled again. Where that must not happen, effect and mark must commit together ([`TransactionalInbox`]),
+//! or the effect must use the event's id as a unique key.
 
 mod dead_letter;
 mod guard;
@@ -62,9 +63,10 @@ pub use run::{ClaimHandle, HandleError, Handled, once};
 pub use supervise::OnExhausted;
 pub use transaction::{InTransaction, Mark, TransactionalInbox, once_in_transaction};
 
-/// How long the service may repeat an event: its eight pauses, each a fifth longer than planned, and the attempts. A guard
-/// remembers handled events for at least as long.
+/// How long the service may repeat an event: its eight pauses, each a fifth longer than planned, and the
+/// attempts. A guard remembers handled events for at least as long.
 pub const RETRY_WINDOW: Duration = Duration::from_secs(28 * 60 * 60);
 
-/// How long a claim lasts unless it is renewed: six times the service's own timeout, shorter than its second pause.
+/// How long a claim lasts unless it is renewed: six times the service's own timeout, shorter than its second
+/// pause.
 pub const LEASE: Duration = Duration::from_secs(60);

@@ -1,4 +1,5 @@
-//! Claims, runs, and commits or releases in the caller's own future, for platforms on which nothing outlives a request.
+//! Claims, runs, and commits or releases in the caller's own future, for platforms on which nothing outlives
+//! a request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,32 +7,32 @@ use std::time::Duration;
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 
-/// The outcome of a delivery that did not fail. With the features `axum` and `actix-web` it is a response: the bare
-/// [`status`](Self::status).
+/// The outcome of a delivery that did not fail. With the features `axum` and `actix-web` it is a response:
+/// the bare [`status`](Self::status).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[must_use = "a delivery in progress must not get a success"]
 pub enum Handled<T> {
     /// It was handled now.
     Ran(T),
-    /// It was handled now, but the store could not record it: respond with success, or it comes again. `Handlers` repeats the
-    /// commit in the background.
+    /// It was handled now, but the store could not record it: respond with success, or it comes again.
+    /// `Handlers` repeats the commit in the background.
     RanUnrecorded(T, GuardError),
-    /// It was handled now, but its claim had expired and another attempt took it, which may have handled it too. Nothing was
-    /// recorded.
+    /// It was handled now, but its claim had expired and another attempt took it, which may have handled it
+    /// too. Nothing was recorded.
     Overtaken(T),
     /// It had been handled before.
     AlreadyDone,
     /// Another attempt is being handled: not a success yet.
     InProgress,
-    /// Its handler failed too often, now or before: it is a dead letter. Respond with success, so that the service does not
-    /// repeat it.
+    /// Its handler failed too often, now or before: it is a dead letter. Respond with success, so that the
+    /// service does not repeat it.
     DeadLettered,
 }
 
 impl<T> Handled<T> {
-    /// Returns the HTTP status to respond with: 200, or 409 where another attempt may still fail, so that the service tries
-    /// again.
+    /// Returns the HTTP status to respond with: 200, or 409 where another attempt may still fail, so that the
+    /// service tries again.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
@@ -41,7 +42,8 @@ impl<T> Handled<T> {
     }
 }
 
-/// An error returned when a delivery was not handled. Respond with [`status`](Self::status), so that the service tries again.
+/// An error returned when a delivery was not handled. Respond with [`status`](Self::status), so that the
+/// service tries again.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandleError<E> {
@@ -72,8 +74,8 @@ pub enum HandleError<E> {
 }
 
 impl<E> HandleError<E> {
-    /// Returns the HTTP status to respond with: 500 where a handler failed, 503 where none ran, 404 where there is nothing to
-    /// retry.
+    /// Returns the HTTP status to respond with: 500 where a handler failed, 503 where none ran, 404 where
+    /// there is nothing to retry.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
@@ -102,8 +104,8 @@ impl ClaimHandle {
         self.fence
     }
 
-    /// Returns whether another attempt is known to have taken the claim: what is done from now on is done twice. Known after a
-    /// renewal, which [`Handlers`](super) does by itself.
+    /// Returns whether another attempt is known to have taken the claim: what is done from now on is done
+    /// twice. Known after a renewal, which [`Handlers`](super) does by itself.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
@@ -118,9 +120,9 @@ impl ClaimHandle {
 
 /// Runs `handler` unless the event has been handled or is being handled, in the caller's own future.
 ///
-/// For platforms on which nothing outlives a request. On a server use [`Handlers`](super) instead: most frameworks drop the
-/// future when the sender hangs up, and this does not renew the claim of a slow handler. The claim is released when the handler
-/// fails, panics or is dropped.
+/// For platforms on which nothing outlives a request. On a server use [`Handlers`](super) instead: most
+/// frameworks drop the future when the sender hangs up, and this does not renew the claim of a slow handler.
+/// The claim is released when the handler fails, panics or is dropped.
 ///
 /// ```
 /// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Handled, once};
@@ -157,7 +159,8 @@ where
     };
     let mut abandon = AbandonOnDrop { guard, delivery, fence, ended: false };
     let outcome = handler(ClaimHandle::new(fence)).await;
-    // After the handler's success the claim must not be released, also when this future is dropped while the store is slow.
+    // After the handler's success the claim must not be released, also when this future is dropped while the
+    // store is slow.
     abandon.ended = outcome.is_ok();
     let outcome = match outcome {
         Ok(value) => Ok(match guard.commit(delivery, fence).await {

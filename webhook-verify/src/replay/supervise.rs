@@ -1,7 +1,7 @@
 //! Supervises a handler: renews its claim until its end has been recorded, and logs its failure.
 //!
-//! The handler runs in a task of its own and is supervised by another, so that a handler that blocks its thread does not block
-//! the renewal.
+//! The handler runs in a task of its own and is supervised by another, so that a handler that blocks its
+//! thread does not block the renewal.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -26,7 +26,8 @@ use super::guard::{ClaimStatus, Delivery, GuardError, ReplayGuard};
 use super::run::{ClaimHandle, HandleError, Handled};
 use crate::meter;
 
-/// Logs with the endpoint, the event and its type, as the span of a handler has them: a subscriber may filter that out.
+/// Logs with the endpoint, the event and its type, as the span of a handler has them: a subscriber may filter
+/// that out.
 macro_rules! log {
     ($level:ident, $delivery:expr, $($rest:tt)*) => {{
         let (endpoint, event, event_type) = ($delivery.endpoint(), $delivery.event(), $delivery.event_type());
@@ -84,7 +85,8 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a text")
 }
 
-/// Runs a step of a guard. One that panics has failed, like one whose store is unavailable: the handler may have run.
+/// Runs a step of a guard. One that panics has failed, like one whose store is unavailable: the handler may
+/// have run.
 pub(super) async fn catch_panic<T>(
     step: impl Future<Output = Result<T, GuardError>>,
 ) -> Result<T, GuardError> {
@@ -114,15 +116,16 @@ pub(super) struct RenewingClaim<G> {
     renewal: Pin<Box<dyn Future<Output = Infallible> + Send>>,
 }
 
-/// How an event is answered that has become a dead letter, in the run that made it one and whenever it comes again.
+/// How an event is answered that has become a dead letter, in the run that made it one and whenever it comes
+/// again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnExhausted {
     /// With a success: [`Handled::DeadLettered`], 200. The service has delivered it and does not repeat it.
     #[default]
     Acknowledge,
-    /// With a failure, without another run: 500. The service shows it as failed, and pauses a webhook that has had nothing but
-    /// failures for a day.
+    /// With a failure, without another run: 500. The service shows it as failed, and pauses a webhook that
+    /// has had nothing but failures for a day.
     Fail,
 }
 
@@ -183,7 +186,8 @@ impl<G: ReplayGuard + 'static> RenewingClaim<G> {
         }
     }
 
-    /// Records an end: as a commit, or as a dead letter. If the store cannot do it at once, it is repeated in the background, so that the response is not delayed.
+    /// Records an end: as a commit, or as a dead letter. If the store cannot do it at once, it is repeated in
+    /// the background, so that the response is not delayed.
     async fn record(mut self, burial: Option<Burial>) -> Result<ClaimStatus, GuardError> {
         self.is_settled.store(true, Ordering::Relaxed);
         let recorded = self.try_record(burial.as_ref()).await;

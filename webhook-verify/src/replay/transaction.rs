@@ -22,8 +22,8 @@ pub enum Mark {
 /// A store of yours in which effects and marks can be committed together: the *transactional inbox*.
 ///
 /// [`mark`](Self::mark) writes the mark inside the transaction, so that it is there if and only if the effects are; two
-/// transactions can never both commit it. Nothing needs a lease: a machine that dies takes its transaction with it. The
-/// crate `shared-inbox-stores` has one on PostgreSQL.
+/// transactions can never both commit it. Nothing needs a lease: a machine that dies takes its transaction
+/// with it. The crate `shared-inbox-stores` has one on PostgreSQL.
 pub trait TransactionalInbox: Send + Sync {
     /// A transaction under way. Dropping it undoes what was done in it.
     type Transaction: Send;
@@ -31,7 +31,8 @@ pub trait TransactionalInbox: Send + Sync {
     /// Starts a transaction.
     fn begin(&self) -> GuardFuture<'_, Self::Transaction>;
 
-    /// Writes the mark, or returns that it is there. Unless it returns [`Mark::New`], the transaction is dropped.
+    /// Writes the mark, or returns that it is there. Unless it returns [`Mark::New`], the transaction is
+    /// dropped.
     fn mark<'a>(
         &'a self,
         transaction: &'a mut Self::Transaction,
@@ -45,13 +46,15 @@ pub trait TransactionalInbox: Send + Sync {
 /// The boxed future of a handler inside a transaction, which may borrow the transaction.
 pub type InTransaction<'t, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 't>>;
 
-/// Runs `handler` inside a transaction that also holds the mark of the event: what the handler does through that transaction
-/// happens exactly once. On a server use `Handlers::once_in_transaction`, which does the same in a task of its own.
+/// Runs `handler` inside a transaction that also holds the mark of the event: what the handler does through
+/// that transaction happens exactly once. On a server use `Handlers::once_in_transaction`, which does the
+/// same in a task of its own.
 ///
 /// A handler that fails, panics or is dropped changes nothing.
 ///
 /// # Errors
-/// When the handler fails, or the store does. A store that fails at the commit may have committed: the next try finds out.
+/// When the handler fails, or the store does. A store that fails at the commit may have committed: the next
+/// try finds out.
 pub async fn once_in_transaction<I, T, E>(
     inbox: &I,
     delivery: &Delivery,

@@ -1,4 +1,5 @@
-//! An event whose handler always fails is counted, kept, answered as set, and run again when somebody asks for it.
+//! An event whose handler always fails is counted, kept, answered as set, and run again when somebody asks
+//! for it.
 
 use std::convert::Infallible;
 use std::sync::Arc;

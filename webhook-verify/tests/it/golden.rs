@@ -1,5 +1,5 @@
-//! Golden JSON of the events, written by hand: it pins the wire format from outside, because a receiver and a mock that share their
-//! types would also share a mistake.
+//! Golden JSON of the events, written by hand: it pins the wire format from outside, because a receiver and a
+//! mock that share their types would also share a mistake.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

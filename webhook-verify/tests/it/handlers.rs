@@ -1,4 +1,5 @@
-//! A handler that has begun ends: whoever hangs up, however long it takes, and also when the program is to end.
+//! A handler that has begun ends: whoever hangs up, however long it takes, and also when the program is to
+//! end.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;

@@ -89,7 +89,8 @@ fn nothing_prints_a_secret() {
         format!("{secret:?} {:#?} {:?} {:?}", secret, Signer::new([current()]), Verifier::new([current()]));
     assert!(!shown.contains(encoded), "{shown}");
     assert!(!shown.contains("49"), "the first byte of the key in decimal: {shown}");
-    // What a signature is worth for five minutes stays out of logs too, and a header cannot write lines into them.
+    // What a signature is worth for five minutes stays out of logs too, and a header cannot write lines into
+    // them.
     let headers = Signer::new([current()]).sign(ID, NOW, b"");
     let verifier = at(Verifier::new([current()]), NOW);
     let parts = RawHeaders::new(b"evt_1\nrejected: 0", b"1", headers.signature.as_bytes());

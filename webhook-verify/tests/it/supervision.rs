@@ -1,4 +1,5 @@
-//! A handler is watched until its end has been noted: its claim is renewed, its commit repeated, its failure told.
+//! A handler is watched until its end has been noted: its claim is renewed, its commit repeated, its failure
+//! told.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -147,7 +148,8 @@ async fn a_handler_that_never_ends_is_ended_and_its_event_is_tried_again() {
     assert_eq!(database.seen().await, (0, 0), "its transaction is undone");
 }
 
-/// Also after an await: the thread that runs a handler then is the one that watched the runtime's timers until then.
+/// Also after an await: the thread that runs a handler then is the one that watched the runtime's timers
+/// until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_blocks_its_thread_keeps_its_claim() {
     for awaits in [false, true] {
@@ -222,7 +224,8 @@ async fn a_claim_that_is_renewed_late_because_a_thread_was_blocked_is_told() {
     let handlers = Handlers::new(guard());
     let trace = Trace::start();
     let outcome = handlers.once(event().delivery("/"), async |_| {
-        // As long as this takes, nothing else runs on a runtime of one thread; the hands of its clock move all the same.
+        // As long as this takes, nothing else runs on a runtime of one thread; the hands of its clock move
+        // all the same.
         tokio::time::advance(Duration::from_secs(59)).await;
         Ok::<_, Infallible>(())
     });

@@ -1,8 +1,9 @@
 //! A table of oddities in headers and bodies, each with its verdict and the reason for it.
 //!
-//! Unless a row says otherwise its signature is right for exactly the id, timestamp and body it carries, so a row is
-//! rejected for the reason it names and not because a signature did not fit. The cases of the public libraries' own suites
-//! are among them; where such a suite changes a timestamp and keeps the signature, it is signed again here.
+//! Unless a row says otherwise its signature is right for exactly the id, timestamp and body it carries, so a
+//! row is rejected for the reason it names and not because a signature did not fit. The cases of the public
+//! libraries' own suites are among them; where such a suite changes a timestamp and keeps the signature, it
+//! is signed again here.
 
 use std::convert::Infallible;
 use std::sync::Arc;

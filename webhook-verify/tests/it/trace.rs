@@ -9,11 +9,13 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// As long as there is but one subscriber, `tracing` asks that of the thread which comes to a line first, for all threads.
+/// As long as there is but one subscriber, `tracing` asks that of the thread which comes to a line first, for
+/// all threads.
 static OTHERS: LazyLock<[Dispatch; 2]> =
     LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry())));
 
-/// The lines said while this value lives: the level, the current span with its fields, the message, the fields.
+/// The lines said while this value lives: the level, the current span with its fields, the message, the
+/// fields.
 pub(crate) struct Trace {
     log: Log,
     _default: DefaultGuard,

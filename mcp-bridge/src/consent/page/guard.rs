@@ -22,7 +22,8 @@ impl Site {
         &self.origin
     }
 
-    /// Returns why a request may not be answered, if it may not. The entry form comes from a file, which has no origin.
+    /// Returns why a request may not be answered, if it may not. The entry form comes from a file, which has
+    /// no origin.
     pub(super) fn check(
         &self,
         method: &Method,
@@ -46,7 +47,8 @@ impl Site {
         }
         let ours = |origin: &str| origin == self.origin;
         match *method {
-            // A link in another page may lead here, as from a client in a browser; it learns and changes nothing.
+            // A link in another page may lead here, as from a client in a browser; it learns and changes
+            // nothing.
             Method::GET if text("origin").is_none_or(ours) => Ok(()),
             Method::GET => Err("the request came from another site"),
             Method::POST => {

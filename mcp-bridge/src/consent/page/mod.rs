@@ -1,8 +1,8 @@
 //! The bridge's own page, on this machine alone: asks for consent to one email where the client cannot.
 //!
-//! A person opens it with a secret that the model never sees: by a private file that the bridge opens in their browser, or by an
-//! address that their client shows. The secret works once. The browser that used it gets a cookie, which is required from then
-//! on. On Linux, connections of other users are closed at once.
+//! A person opens it with a secret that the model never sees: by a private file that the bridge opens in
+//! their browser, or by an address that their client shows. The secret works once. The browser that used it
+//! gets a cookie, which is required from then on. On Linux, connections of other users are closed at once.
 
 mod answering;
 mod guard;

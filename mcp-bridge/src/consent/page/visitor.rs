@@ -1,10 +1,10 @@
-//! Asks Linux for the user of a connection to the page: one question about one connection, however many the machine has.
-//! Elsewhere only the secret protects the page.
+//! Asks Linux for the user of a connection to the page: one question about one connection, however many the
+//! machine has. Elsewhere only the secret protects the page.
 
 use std::net::SocketAddr;
 
-/// Returns whether the other end of a connection belongs to another user. The superuser is not another user. A connection that
-/// was closed already belongs to nobody.
+/// Returns whether the other end of a connection belongs to another user. The superuser is not another user.
+/// A connection that was closed already belongs to nobody.
 pub(super) fn is_another_user(visitor: SocketAddr, page: SocketAddr) -> bool {
     // Where the page itself is not known, the system tells of something else.
     let Some(Some(ours)) = owner(page, None) else { return false };
@@ -23,7 +23,8 @@ pub fn knows_its_visitors() -> bool {
     false
 }
 
-/// Returns the user that holds the socket with these ends; an inner `None` if nobody does, and `None` where that is not known.
+/// Returns the user that holds the socket with these ends; an inner `None` if nobody does, and `None` where
+/// that is not known.
 fn owner(local: SocketAddr, remote: Option<SocketAddr>) -> Option<Option<u32>> {
     #[cfg(target_os = "linux")]
     return if linux::is_in_windows() { None } else { linux::owner(local, remote).ok() };
@@ -60,7 +61,8 @@ mod linux {
         Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(SOCK_DIAG))?)
     }
 
-    /// Returns whether the browser is outside, in the Windows around this Linux, and its connections are not known here.
+    /// Returns whether the browser is outside, in the Windows around this Linux, and its connections are not
+    /// known here.
     pub(super) fn is_in_windows() -> bool {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease");
         release.is_ok_and(|release| release.to_lowercase().contains("microsoft"))

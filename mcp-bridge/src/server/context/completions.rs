@@ -1,6 +1,7 @@
-//! Completions: what can be typed for an argument of a prompt or a resource. Without an answer from the service there
-//! are none, and none either when the rate limit is used up: a client must not be kept from typing, nor a call from being
-//! made because somebody typed. A filter that hides a tool closes its completions too.
+//! Completions: what can be typed for an argument of a prompt or a resource. Without an answer from the
+//! service there are none, and none either when the rate limit is used up: a client must not be kept from
+//! typing, nor a call from being made because somebody typed. A filter that hides a tool closes its
+//! completions too.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use shared_inbox::{__spec::Operation, ConversationId, ConversationSummary, input::ListConversations};
@@ -87,8 +88,8 @@ fn has(typed: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| text.to_lowercase().contains(typed))
 }
 
-/// Returns whether a name can be offered. One with something hidden in it, or an endless one, would go into a prompt as it
-/// is, and a cleaned one would be another name.
+/// Returns whether a name can be offered. One with something hidden in it, or an endless one, would go into a
+/// prompt as it is, and a cleaned one would be another name.
 fn is_what_it_looks_like(value: &str) -> bool {
     render::own(value) == value
 }

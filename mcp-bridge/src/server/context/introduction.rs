@@ -1,6 +1,6 @@
-//! What a model should know from the start: the day, who it is, what it may do, and the inboxes. It comes with the first
-//! result, because many clients show a model no instructions, and those that do may keep them for days. Both are made from the
-//! key and the settings in force.
+//! What a model should know from the start: the day, who it is, what it may do, and the inboxes. It comes
+//! with the first result, because many clients show a model no instructions, and those that do may keep them
+//! for days. Both are made from the key and the settings in force.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -119,7 +119,8 @@ impl Bridge {
         }
     }
 
-    /// Returns the instructions for this client: what holds for the key and the settings in force, and no more.
+    /// Returns the instructions for this client: what holds for the key and the settings in force, and no
+    /// more.
     pub(in crate::server) async fn instructions(&self, client: Option<&ClientCapabilities>) -> String {
         let connection = tokio::time::timeout(CONNECT_TIMEOUT, self.connector.get()).await;
         let connection = connection.ok().and_then(Result::ok);

@@ -84,8 +84,8 @@ const JOBS: [Job; 3] = [
 /// The most characters of an argument.
 const MAX_ARGUMENT_CHARS: usize = 1_000;
 
-/// Arguments are the person's own words, but a client may fill them from anywhere: each is cleaned, stays on one line
-/// and ends somewhere.
+/// Arguments are the person's own words, but a client may fill them from anywhere: each is cleaned, stays on
+/// one line and ends somewhere.
 struct Arguments(rmcp::model::JsonObject);
 
 impl Arguments {

@@ -1,5 +1,5 @@
-//! Asks a person whether an email may go out, and acts on the answer. A question outlives the call that asked it: a client gives up
-//! on a call after a minute, and a person may take five.
+//! Asks a person whether an email may go out, and acts on the answer. A question outlives the call that asked
+//! it: a client gives up on a call after a minute, and a person may take five.
 
 use std::{sync::Arc, time::Duration};
 
@@ -122,7 +122,8 @@ impl Sender {
         }
     }
 
-    /// Puts the question. Where it travels as a result, that is returned too. The error is why a draft is made instead.
+    /// Puts the question. Where it travels as a result, that is returned too. The error is why a draft is
+    /// made instead.
     async fn put(
         &self,
         owner: &Owner,
@@ -221,9 +222,9 @@ impl Sender {
         }
     }
 
-    /// Sends once. A risk, another contact or a new email may have come while the person was asked, so the conversation is read
-    /// again. The error is why nothing was sent here, and it cannot be seen whether another bridge, which may have asked as well,
-    /// has sent it.
+    /// Sends once. A risk, another contact or a new email may have come while the person was asked, so the
+    /// conversation is read again. The error is why nothing was sent here, and it cannot be seen whether
+    /// another bridge, which may have asked as well, has sent it.
     async fn send_once(&self, owner: &Owner, request: &ConsentRequest) -> Result<Outcome> {
         let ConsentRequest { connection, create, terms, .. } = request;
         let conversation = connection.client.conversation(&create.id).get().await?;
@@ -273,9 +274,9 @@ impl Sender {
         (sentences::result(&draft, &outcome, Some(why)), ClosingPage::not_asked(&outcome))
     }
 
-    /// Waits for the answer to a question. `None`: nobody is asking, since the call that was about to was cancelled before its
-    /// question was out, or another one has looked up since what came of it. For a call whose own question is out, this can only
-    /// mean that the bridge failed.
+    /// Waits for the answer to a question. `None`: nobody is asking, since the call that was about to was
+    /// cancelled before its question was out, or another one has looked up since what came of it. For a call
+    /// whose own question is out, this can only mean that the bridge failed.
     async fn wait(&self, waiter: Waiter, method: AskMethod) -> Option<Result<CallToolResponse>> {
         let spent = record::current().map_or(Duration::ZERO, |record| record.age());
         let waited = tokio::select! {
@@ -298,7 +299,8 @@ impl Sender {
         Some(waited)
     }
 
-    /// Asks by a form that travels as the result of the call, and acts on the answer that the next call brings.
+    /// Asks by a form that travels as the result of the call, and acts on the answer that the next call
+    /// brings.
     pub(super) async fn ask_by_result(
         &self,
         request: ConsentRequest,
@@ -328,7 +330,8 @@ impl Sender {
         if answer != Decision::Yes {
             return self.not_sent(&owner, connection, create, answer).await.0.map(Into::into);
         }
-        // The conversation was read for this call, and is what the person agreed to: the handle was for no other.
+        // The conversation was read for this call, and is what the person agreed to: the handle was for no
+        // other.
         let conversation = Some(&request.conversation);
         let outcome = self.make(connection, create, &owner, Permission::Yes(terms), conversation).await;
         response(create, &outcome)

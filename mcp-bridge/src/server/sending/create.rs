@@ -75,8 +75,8 @@ impl Create {
         format!("{} {}", client.base_url(), self.digest().to_hex())
     }
 
-    /// Returns the digest that tells this create from others. Of an email, it is what a person sees: another summary, other
-    /// spaces, capitals or hidden characters make no other email.
+    /// Returns the digest that tells this create from others. Of an email, it is what a person sees: another
+    /// summary, other spaces, capitals or hidden characters make no other email.
     pub(super) fn digest(&self) -> Digest {
         if !self.sends() {
             return Digest::new(self.exact());

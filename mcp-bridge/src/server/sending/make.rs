@@ -25,8 +25,8 @@ use crate::{
 };
 
 impl Sender {
-    /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was meant to be
-    /// sent.
+    /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was
+    /// meant to be sent.
     pub(in crate::server) async fn create(
         &self,
         connection: &Connection,
@@ -53,7 +53,8 @@ impl Sender {
         }
     }
 
-    /// Returns the owner of an entry in which there is nothing, or no longer. What may have been made is looked for first.
+    /// Returns the owner of an entry in which there is nothing, or no longer. What may have been made is
+    /// looked for first.
     pub(super) async fn settle(
         &self,
         connection: &Connection,
@@ -131,7 +132,8 @@ impl Sender {
         };
         intent.into_iter().for_each(|intent| intent.end(&outcome));
         if connection.remembers {
-            // A record of what was made, and is known, needs no words any more. The program waits for this before it exits.
+            // A record of what was made, and is known, needs no words any more. The program waits for this
+            // before it exits.
             let client = connection.client.clone();
             tokio::spawn(async move {
                 _ = client.purge_once_records().await;
@@ -163,15 +165,16 @@ impl Sender {
     }
 }
 
-/// Returns what became of what may have been made so long ago, by this bridge (`known`) or by one that is gone, and settles its
-/// record. `None`: it is not there.
+/// Returns what became of what may have been made so long ago, by this bridge (`known`) or by one that is
+/// gone, and settles its record. `None`: it is not there.
 async fn look_up(
     connection: &Connection,
     create: &Create,
     known: Option<(UnconfirmedCreate, Duration)>,
 ) -> Option<Outcome> {
     let record = unresolved_record(connection, create).await;
-    // What the record says goes first: it is settled as it is now, and not if another bridge takes it over meanwhile.
+    // What the record says goes first: it is settled as it is now, and not if another bridge takes it over
+    // meanwhile.
     let recorded = record.as_ref().and_then(|record| Some((record.unconfirmed()?, record.since())));
     let (lost, age) = match (recorded, known) {
         (Some((lost, _)), Some((_, age))) => (lost.clone(), age),
@@ -269,8 +272,8 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Awaits the create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
-    /// is unknown until there is a result.
+    /// Awaits the create. The client may cancel it at any moment, and then it may have taken effect all the
+    /// same, so its outcome is unknown until there is a result.
     async fn follow<I: create::CreateInput>(
         self,
         call: create::CreateRequest<I>,
@@ -297,8 +300,8 @@ impl Making<'_> {
     }
 }
 
-/// Records what a create that failed may have left. What was made already with another summary, by another bridge or before a
-/// restart, is its outcome.
+/// Records what a create that failed may have left. What was made already with another summary, by another
+/// bridge or before a restart, is its outcome.
 fn record_failure(owner: &Owner, error: Error) -> Result<Outcome, Error> {
     let record = error.once_record();
     if let Some((record, response)) = record.and_then(|record| Some((record, record.response()?))) {

@@ -1,5 +1,5 @@
-//! Creates notes, drafts and emails, within what the person who started the bridge allows, and with the consent of the
-//! person at the client where that is needed.
+//! Creates notes, drafts and emails, within what the person who started the bridge allows, and with the
+//! consent of the person at the client where that is needed.
 
 mod ask;
 mod channel;
@@ -52,8 +52,8 @@ impl Sender {
         Self { send, ask, clock, connector, creates: TaskTracker::new(), questions, page }
     }
 
-    /// Makes a draft, or sends, or asks. Only an email that may go out needs the conversation read: for the question, and once
-    /// more when the yes comes.
+    /// Makes a draft, or sends, or asks. Only an email that may go out needs the conversation read: for the
+    /// question, and once more when the yes comes.
     pub(super) async fn mail(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -89,7 +89,8 @@ impl Sender {
         }
         let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
         if let (Some(AskMethod::Link), true, Some(handle)) = (method, newer, &call.request_state) {
-            // Asked before: what became of it is known without the conversation, which may not be readable now.
+            // Asked before: what became of it is known without the conversation, which may not be readable
+            // now.
             return self.collect(connection, &create, handle, call).await;
         }
         let conversation = inboxes.conversation(&create.id).await?;

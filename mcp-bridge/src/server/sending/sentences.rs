@@ -181,7 +181,8 @@ fn unknown(create: &Create, doubt: Doubt, why: Option<&str>) -> Failure {
 
 fn ago(age: Duration) -> String {
     match usize::try_from(age.as_secs()).unwrap_or(usize::MAX) {
-        // Of what another bridge has made it is not known when: since the question, or within the time for which results are kept.
+        // Of what another bridge has made it is not known when: since the question, or within the time for
+        // which results are kept.
         0 => "a few minutes ago at most".to_owned(),
         seconds => format!("{} ago", counted(seconds, "second")),
     }

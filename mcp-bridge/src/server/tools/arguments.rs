@@ -1,5 +1,5 @@
-//! Refuses unknown arguments, and suggests the name that was probably meant: a model would believe that an ignored argument
-//! counted.
+//! Refuses unknown arguments, and suggests the name that was probably meant: a model would believe that an
+//! ignored argument counted.
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -31,7 +31,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 /// How much two names must have in common to be taken for one, of 1.
 const MIN_SIMILARITY: f64 = 0.8;
 
-/// Returns what is wrong with the names of these arguments, at any depth; nothing when the schema has them all.
+/// Returns what is wrong with the names of these arguments, at any depth; nothing when the schema has them
+/// all.
 pub(in crate::server) fn unknown(schema: &JsonObject, arguments: &JsonObject) -> Option<String> {
     let mut problems = Vec::new();
     collect(schema, arguments, "", &mut problems);

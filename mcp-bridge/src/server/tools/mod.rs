@@ -39,7 +39,8 @@ pub(in crate::server) fn describe_sending(tool: &mut Tool, sending: Sending) {
     }
 }
 
-/// Returns the part of the timeline that a call asks for. It is the bridge's own argument: the service's tool gives all of it.
+/// Returns the part of the timeline that a call asks for. It is the bridge's own argument: the service's tool
+/// gives all of it.
 pub(in crate::server) fn items(arguments: &Value) -> Result<Option<Range<usize>>, String> {
     match arguments.get(ITEMS) {
         None | Some(Value::Null) => Ok(None),

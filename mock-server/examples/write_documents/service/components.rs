@@ -102,8 +102,8 @@ fn responses() -> Value {
     })
 }
 
-/// Closes enums, kinds of items and the format of times. The types stay open for clients of a growing service, but this server
-/// knows all its values.
+/// Closes enums, kinds of items and the format of times. The types stay open for clients of a growing
+/// service, but this server knows all its values.
 fn close_enums(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

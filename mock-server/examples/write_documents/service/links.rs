@@ -1,5 +1,5 @@
-//! Links: which operation can follow which, and what it takes from the response, for readers and for tools that explore the
-//! service.
+//! Links: which operation can follow which, and what it takes from the response, for readers and for tools
+//! that explore the service.
 
 use serde_json::{Map, Value, json};
 use shared_inbox::__spec::Operation;

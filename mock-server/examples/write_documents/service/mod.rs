@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document of the service, generated from the catalogue that also serves the requests.
 //!
-//! Paths, parameters, limits, scopes and schemas come from [`Operation`] and the types; only texts, examples and links are written
-//! here, so the document cannot drift from the server.
+//! Paths, parameters, limits, scopes and schemas come from [`Operation`] and the types; only texts, examples
+//! and links are written here, so the document cannot drift from the server.
 
 mod components;
 mod events;

@@ -1,7 +1,7 @@
 //! What an expectation may match, and which of it does.
 //!
-//! An expectation looks again whenever something has happened. Each item is read once: whoever changes an item that a look still
-//! holds makes a copy of it, so an item at the same address is the same item.
+//! An expectation looks again whenever something has happened. Each item is read once: whoever changes an
+//! item that a look still holds makes a copy of it, so an item at the same address is the same item.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! Whether an expectation can be met at all: the names in `where`, and what there is in the world that could match.
+//! Whether an expectation can be met at all: the names in `where`, and what there is in the world that could
+//! match.
 
 use std::sync::LazyLock;
 
@@ -49,8 +50,8 @@ fn with_fields(list: &str, fields: Value) -> Value {
 }
 
 impl Expectation {
-    /// Returns the problems of the expectation in a world whose clock runs like this: in `where`, names that no such thing has, and
-    /// values that none could have.
+    /// Returns the problems of the expectation in a world whose clock runs like this: in `where`, names that
+    /// no such thing has, and values that none could have.
     pub(in crate::control) fn problems(&self, mode: ClockMode) -> Problems {
         let (document, schema) = match self.of {
             ExpectedKind::Requests => (&DOCUMENT, &REQUEST),

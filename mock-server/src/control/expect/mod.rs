@@ -1,4 +1,5 @@
-//! Expectations: a test states what must happen and waits for it. One that is not met reports the nearest candidates.
+//! Expectations: a test states what must happen and waits for it. One that is not met reports the nearest
+//! candidates.
 
 mod candidates;
 mod check;
@@ -23,7 +24,8 @@ use crate::{
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ExpectedKind {
-    /// Requests to the service, REST and MCP, as the journal shows them; `body` is the body or a tool's arguments.
+    /// Requests to the service, REST and MCP, as the journal shows them; `body` is the body or a tool's
+    /// arguments.
     Requests,
     /// Emails that were sent or failed to send.
     Outbox,
@@ -90,8 +92,8 @@ enum ExpectedCount {
 pub struct Expectation {
     /// The kind of thing that is expected.
     pub of: ExpectedKind,
-    /// The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run of
-    /// characters. A path may stand without the `/api/v1` in front.
+    /// The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run
+    /// of characters. A path may stand without the `/api/v1` in front.
     #[serde(default, rename = "where")]
     pub fields: Map<String, Value>,
     /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one by default.
@@ -171,8 +173,8 @@ impl Expectation {
         self.field("status", status)
     }
 
-    /// Sets the value of a field, such as `body` or `data.reference`. An object has to have the fields that are named, and may
-    /// have others.
+    /// Sets the value of a field, such as `body` or `data.reference`. An object has to have the fields that
+    /// are named, and may have others.
     pub fn field(mut self, field: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(field.to_owned(), value.into());
         self
@@ -228,13 +230,13 @@ impl Expectation {
 }
 
 impl Control {
-    /// Waits until something has happened that must happen. In virtual time the clock is advanced from job to job, no
-    /// further than it takes. An exact number or an upper limit is decided when the span is over.
+    /// Waits until something has happened that must happen. In virtual time the clock is advanced from job to
+    /// job, no further than it takes. An exact number or an upper limit is decided when the span is over.
     ///
     /// # Errors
     ///
-    /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long, for a range
-    /// that no number is in, and for a field in `where` that no such thing has.
+    /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is
+    /// too long, for a range that no number is in, and for a field in `where` that no such thing has.
     pub async fn expect(&self, expectation: Expectation) -> Result<ExpectationMet> {
         let mode = self.runtime.clock().mode;
         expectation.problems(mode).or(())?;

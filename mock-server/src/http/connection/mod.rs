@@ -1,7 +1,7 @@
 //! The serve loop: accepts connections and keeps slow ones from blocking the server.
 //!
-//! It uses hyper directly because faults need what frameworks hide: closing a connection without a response, and ending a
-//! response early.
+//! It uses hyper directly because faults need what frameworks hide: closing a connection without a response,
+//! and ending a response early.
 
 mod stream;
 
@@ -39,11 +39,11 @@ const LOG_INTERVAL: Duration = Duration::from_secs(5);
 /// Limits for clients, so that slow or half-open connections do not pile up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Connections at one time; one more closes those that are idle. As many requests are handled at once, and others
-    /// wait; those of the control API do not.
+    /// Connections at one time; one more closes those that are idle. As many requests are handled at once,
+    /// and others wait; those of the control API do not.
     pub(crate) connections: usize,
-    /// How long a client may take to send a request's head, and again its body; how long its connection may be idle;
-    /// and how long it may refuse to take a response.
+    /// How long a client may take to send a request's head, and again its body; how long its connection may
+    /// be idle; and how long it may refuse to take a response.
     pub(crate) client_timeout: Duration,
 }
 

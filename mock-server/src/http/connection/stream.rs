@@ -1,5 +1,5 @@
-//! The bytes of one connection: times out when a client reads nothing, detects when a response is written, and replaces hyper's
-//! own error responses by the service's.
+//! The bytes of one connection: times out when a client reads nothing, detects when a response is written,
+//! and replaces hyper's own error responses by the service's.
 
 use std::{
     io,
@@ -21,7 +21,8 @@ use tokio::{
 
 use crate::http::response;
 
-/// How much is read and discarded after a refusal, and for how long, so that a client that is still sending receives it.
+/// How much is read and discarded after a refusal, and for how long, so that a client that is still sending
+/// receives it.
 const MAX_DRAINED: usize = 1 << 20;
 const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 

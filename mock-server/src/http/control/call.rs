@@ -265,7 +265,8 @@ const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 #[derive(Clone, Copy, Default, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(super) struct Wait {
-    /// Waits up to this many seconds, in real time, until the list has `least` items; then returns it as it is.
+    /// Waits up to this many seconds, in real time, until the list has `least` items; then returns it as it
+    /// is.
     wait: Option<f64>,
     /// How many items are waited for; 1 unless set.
     least: Option<usize>,

@@ -1,4 +1,5 @@
-//! Describes every control call with its schemas. `examples/write_documents` makes the OpenAPI document of it.
+//! Describes every control call with its schemas. `examples/write_documents` makes the OpenAPI document of
+//! it.
 
 use schemars::SchemaGenerator;
 

@@ -29,8 +29,8 @@ pub(super) struct FollowQuery {
     /// Also sends `request` when requests to the service have ended; one event may stand for several.
     #[serde(default)]
     pub(super) requests: bool,
-    /// Ids of further worlds, separated by commas, whose events come on the same connection. Each has its `world` in the
-    /// data; `gone` is sent for a world that does not exist (any more).
+    /// Ids of further worlds, separated by commas, whose events come on the same connection. Each has its
+    /// `world` in the data; `gone` is sent for a world that does not exist (any more).
     #[serde(default)]
     pub(super) worlds: String,
 }

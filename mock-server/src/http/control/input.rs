@@ -106,8 +106,8 @@ impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
     }
 }
 
-/// Reads the input of a call, or returns all problems of it. Every call comes through here: what it does not know is refused, at any
-/// depth of its query and its body.
+/// Reads the input of a call, or returns all problems of it. Every call comes through here: what it does not
+/// know is refused, at any depth of its query and its body.
 pub(super) fn read_input<A: Extract>(request: &mut CallRequest) -> Result<A> {
     if let Some(call) = DocumentedCall::named(request.name) {
         request.problems = call.problems_of_query(request.uri.query().unwrap_or_default());
@@ -151,8 +151,8 @@ impl From<ReadError> for Refusal {
     }
 }
 
-/// Adds the problems that only the types know, such as fields that exclude each other. Reading stops at the first one, so each
-/// field is read by itself.
+/// Adds the problems that only the types know, such as fields that exclude each other. Reading stops at the
+/// first one, so each field is read by itself.
 fn add_problems(body: &[u8], problems: &mut Problems, problem: &dyn Fn(&[u8]) -> Option<ReadError>) {
     let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return };
     let top = |field: &str| field.split(['.', '[']).next().unwrap_or_default().to_owned();

@@ -108,7 +108,8 @@ fn to_request(call: &ControlCall) -> http::Result<(Parts, Bytes)> {
 }
 
 impl Control {
-    /// Makes a call of the control API that is data, as in a fault rule, without HTTP. For tools around the server.
+    /// Makes a call of the control API that is data, as in a fault rule, without HTTP. For tools around the
+    /// server.
     ///
     /// # Errors
     ///

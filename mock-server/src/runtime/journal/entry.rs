@@ -40,8 +40,9 @@ pub enum Transport {
 pub struct JournalEntry {
     /// Its id, such as `call_17`.
     pub id: String,
-    /// Its number in the order of everything that happened in the world, as [`TraceStep`](crate::journal::TraceStep) has one: drawn when it was
-    /// handled, or when it ended without that. Not part of the JSON.
+    /// Its number in the order of everything that happened in the world, as
+    /// [`TraceStep`](crate::journal::TraceStep) has one: drawn when it was handled, or when it ended without
+    /// that. Not part of the JSON.
     #[serde(skip)]
     pub number: u64,
     /// When it came in, by the world's clock.
@@ -70,8 +71,8 @@ pub struct JournalEntry {
     pub request_body: Value,
     /// The headers of the response; `None` when there was no response, or when it is no longer kept.
     pub response_headers: Option<BTreeMap<String, String>>,
-    /// The body of the response as the client received it: JSON as such, anything else as text, null when there was
-    /// none or when it is no longer kept.
+    /// The body of the response as the client received it: JSON as such, anything else as text, null when
+    /// there was none or when it is no longer kept.
     pub response_body: Value,
     /// The conversation that the path names, or the `id` of a tool's arguments, or the mail to the sandbox.
     pub conversation_id: Option<ConversationId>,

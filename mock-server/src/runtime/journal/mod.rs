@@ -1,7 +1,8 @@
 //! The journal: the last requests to the service, for tests of what a program did.
 //!
-//! Requests are stored as they came and turned into entries when they are read, since most never are. Headers with credentials
-//! are not stored, and anything in the form of a key in a path, query, header or body is redacted.
+//! Requests are stored as they came and turned into entries when they are read, since most never are. Headers
+//! with credentials are not stored, and anything in the form of a key in a path, query, header or body is
+//! redacted.
 
 pub(crate) mod entry;
 
@@ -30,7 +31,8 @@ use crate::{
 
 /// How many requests are stored; the oldest is dropped first.
 const MAX_ENTRIES: usize = 10_000;
-/// How many bytes of requests and responses are stored. The oldest responses are dropped first, then the oldest requests.
+/// How many bytes of requests and responses are stored. The oldest responses are dropped first, then the
+/// oldest requests.
 const MAX_BYTES: usize = 32 << 20;
 
 /// A request as the journal stores it.

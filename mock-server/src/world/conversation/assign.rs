@@ -22,7 +22,8 @@ pub struct Assignment {
     /// `user:usr_…`, `agent:agt_…`, `me` (the person who does it) or `none`.
     #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     pub to: AssignTo,
-    /// Who does it: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
+    /// Who does it: a person, an agent or `system`; the inbox's owner, or else the first person of the
+    /// workspace.
     pub by: Option<Actor>,
 }
 

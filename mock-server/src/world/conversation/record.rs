@@ -101,8 +101,8 @@ impl ItemKind {
     }
 }
 
-// The derived implementation would buffer every item until it knows its type. The type is written first, so an item can be read
-// without a buffer.
+// The derived implementation would buffer every item until it knows its type. The type is written first, so
+// an item can be read without a buffer.
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct Fields;

@@ -1,10 +1,10 @@
 //! Full-text search for words and prefixes, ignoring case, accents and Unicode normalization.
 //!
-//! A dictionary finds the few items that may have a rare word; for common words the list is scanned newest first. Either way the
-//! item's own words decide whether it matches, so the first page is found soon.
+//! A dictionary finds the few items that may have a rare word; for common words the list is scanned newest
+//! first. Either way the item's own words decide whether it matches, so the first page is found soon.
 //!
-//! The items that a world started with are indexed at the first search, and copies of the world share that index; later items and
-//! changes have an index of their own.
+//! The items that a world started with are indexed at the first search, and copies of the world share that
+//! index; later items and changes have an index of their own.
 
 use std::{
     borrow::Cow,
@@ -21,8 +21,9 @@ use crate::world::store::SharedVec;
 const MAX_POSTINGS: usize = 4_096;
 /// Up to this number, items are indexed by the first search itself.
 const MAX_READ_INLINE: usize = 1_000;
-/// An item with more bytes of different words is long: its further words are not looked up, neither in its own text nor in the
-/// dictionary, because an email of some megabytes would hold the world's lock for seconds. Every search looks at it.
+/// An item with more bytes of different words is long: its further words are not looked up, neither in its
+/// own text nor in the dictionary, because an email of some megabytes would hold the world's lock for
+/// seconds. Every search looks at it.
 const MAX_INDEXED_BYTES: usize = 32 << 10;
 
 /// Returns the words of a text: runs of letters and digits, folded.
@@ -30,7 +31,8 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric() && !is_mark(c)).map(fold).filter(|word| !word.is_empty())
 }
 
-/// Folds a word for comparison: decomposed, without marks, in lower case, with `ß` and the final sigma as their capitals would be.
+/// Folds a word for comparison: decomposed, without marks, in lower case, with `ß` and the final sigma as
+/// their capitals would be.
 fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
@@ -47,7 +49,8 @@ fn fold(word: &str) -> String {
     folded
 }
 
-/// Returns whether a character is a combining mark of Latin, Greek or Cyrillic script, which people often leave out.
+/// Returns whether a character is a combining mark of Latin, Greek or Cyrillic script, which people often
+/// leave out.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
@@ -258,7 +261,8 @@ impl<T: Searchable> SearchIndex<T> {
 
     /// Chooses how to find a page of `page` results among `all` items.
     pub(crate) fn plan(&self, query: &Query, page: usize, all: usize) -> SearchPlan {
-        // With m matches among n items, a scan finds a page after about page * n / m steps, and the dictionary after m.
+        // With m matches among n items, a scan finds a page after about page * n / m steps, and the
+        // dictionary after m.
         let most = (page * all).isqrt().max(page);
         let few = query.needles.iter().filter_map(|needle| self.starting_with(&needle[1..], most));
         match few.min_by_key(Vec::len) {
@@ -268,7 +272,8 @@ impl<T: Searchable> SearchIndex<T> {
         }
     }
 
-    /// Returns the items that have or had a word with this prefix and the long ones, unless they are more than `most`.
+    /// Returns the items that have or had a word with this prefix and the long ones, unless they are more
+    /// than `most`.
     fn starting_with(&self, beginning: &str, most: usize) -> Option<Vec<u32>> {
         let IndexedWords { dictionary: started, long, .. } = self.base.words();
         let from = started.partition_point(|(word, _)| **word < *beginning);

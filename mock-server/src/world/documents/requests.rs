@@ -279,7 +279,8 @@ impl World {
         }
     }
 
-    /// Reminds the customer of missing documents. The reminder is the service's own email and changes neither status nor turn.
+    /// Reminds the customer of missing documents. The reminder is the service's own email and changes neither
+    /// status nor turn.
     pub(crate) fn remind(&mut self, request: &DocumentRequestId, _number: u8, now: Timestamp) {
         let Some(record) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
             return;

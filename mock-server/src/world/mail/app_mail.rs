@@ -151,8 +151,8 @@ impl AppMail {
 }
 
 impl World {
-    /// Records an email of the app. The same email again updates the record until someone replies, and then only adds what was
-    /// missing.
+    /// Records an email of the app. The same email again updates the record until someone replies, and then
+    /// only adds what was missing.
     pub(crate) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
         let message_id = strip_angle_brackets(&sent.message_id).to_owned();
         if let Some(number) = self.app_mail.number(livemode, &message_id) {

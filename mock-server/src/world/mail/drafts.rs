@@ -22,7 +22,8 @@ use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::I
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Approval {
-    /// Who approves it: a person, an agent or `system`. By default the inbox's owner, or else the first person of the workspace.
+    /// Who approves it: a person, an agent or `system`. By default the inbox's owner, or else the first
+    /// person of the workspace.
     pub by: Option<Actor>,
     /// The edited text.
     pub body: Option<String>,
@@ -206,7 +207,8 @@ impl World {
         Ok(())
     }
 
-    /// Bounces an email. One in its undo window fails when it is sent; one that was sent fails now, and it is the team's turn again.
+    /// Bounces an email. One in its undo window fails when it is sent; one that was sent fails now, and it is
+    /// the team's turn again.
     pub fn bounce(&mut self, id: &str, now: Timestamp) -> Result<()> {
         let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
         let message = self.message_mut(place);

@@ -1,8 +1,9 @@
 //! Incoming and outgoing email.
 //!
-//! Incoming: [`inbound`] receives it, [`threading`] finds its conversation, [`app_mail`] has the app's own emails, [`quoted`] strips
-//! history, [`scam`] checks it. Outgoing: [`sending`] writes and sends it, [`team`] is for people, [`drafts`] for approvals, and
-//! [`outbox`] stores what was sent. The [`sandbox`] simulates both.
+//! Incoming: [`inbound`] receives it, [`threading`] finds its conversation, [`app_mail`] has the app's own
+//! emails, [`quoted`] strips history, [`scam`] checks it. Outgoing: [`sending`] writes and sends it, [`team`]
+//! is for people, [`drafts`] for approvals, and [`outbox`] stores what was sent. The [`sandbox`] simulates
+//! both.
 
 mod app_mail;
 mod drafts;

@@ -1,8 +1,8 @@
 //! Removes quoted history from an email's text.
 //!
-//! It removes lines that start with `>`, the line that introduces them ("On … wrote:"), and everything from the point where a mail
-//! program pastes the older email ("-----Original Message-----", a block of headers). Text between and below quoted lines stays,
-//! and so does an email that is nothing but history.
+//! It removes lines that start with `>`, the line that introduces them ("On … wrote:"), and everything from
+//! the point where a mail program pastes the older email ("-----Original Message-----", a block of headers).
+//! Text between and below quoted lines stays, and so does an email that is nothing but history.
 
 /// Returns the text without history.
 pub(crate) fn strip(text: &str) -> String {
@@ -79,7 +79,8 @@ fn introduction(lines: &[&str]) -> Option<usize> {
     None
 }
 
-/// Returns whether an introduction has a date and a sender, so that what follows is history even without marks.
+/// Returns whether an introduction has a date and a sender, so that what follows is history even without
+/// marks.
 fn names_a_sender(lines: &[&str]) -> bool {
     let has = |found: fn(char) -> bool| lines.iter().any(|line| line.contains(found));
     has(|c| c.is_ascii_digit()) && has(|c| c == '@')

@@ -134,8 +134,8 @@ impl World {
         self.react(id, now);
     }
 
-    /// Updates the conversation of a sent message. An email that came in after the message was written is not answered by it: the
-    /// conversation stays open then, and it stays the team's turn.
+    /// Updates the conversation of a sent message. An email that came in after the message was written is not
+    /// answered by it: the conversation stays open then, and it stays the team's turn.
     fn went_out(
         &mut self,
         (at, written): (usize, usize),

@@ -9,8 +9,8 @@ use shared_inbox::{
 use super::sending::Author;
 use crate::world::{Actor, Result, World};
 
-/// A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it is kept
-/// as a draft.
+/// A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it
+/// is kept as a draft.
 ///
 /// ```
 /// use shared_inbox_mock::world::TeamReply;

@@ -1,7 +1,7 @@
 //! Finds the conversation of an incoming email.
 //!
-//! By the conversation it names, by the email it replies to, or by a reference from someone who is already on the conversation;
-//! never by subject or sender alone, and only within the inbox that it was sent to.
+//! By the conversation it names, by the email it replies to, or by a reference from someone who is already on
+//! the conversation; never by subject or sender alone, and only within the inbox that it was sent to.
 
 use super::{
     app_mail::{AppMail, strip_angle_brackets},
@@ -58,8 +58,8 @@ impl World {
         Filing::start(Some(reference.clone()))
     }
 
-    /// Routes a reply to a recorded email of the app. It must come from a recipient of that, or someone on its conversation, and pass
-    /// DMARC; any other starts a conversation without the reference.
+    /// Routes a reply to a recorded email of the app. It must come from a recipient of that, or someone on
+    /// its conversation, and pass DMARC; any other starts a conversation without the reference.
     fn answer_to(&self, message_id: String, mail: &IncomingMail, livemode: bool) -> Filing {
         let Some(recorded) = self.app_mail.find(livemode, &message_id) else { return Filing::start(None) };
         let conversation = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
@@ -85,7 +85,8 @@ impl World {
         self.index.positions[at].mailbox == mail.mailbox
     }
 
-    /// Returns whether a recorded email belongs to a conversation of another inbox, where this email cannot join it.
+    /// Returns whether a recorded email belongs to a conversation of another inbox, where this email cannot
+    /// join it.
     fn kept_elsewhere(&self, recorded: &AppMail, mail: &IncomingMail) -> bool {
         let at = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
         at.is_some_and(|at| !self.in_inbox(at, mail))

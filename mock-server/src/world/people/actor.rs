@@ -91,8 +91,8 @@ impl schemars::JsonSchema for Actor {
 }
 
 impl World {
-    /// Returns the actor of a change to a conversation; `None` is the service itself. The default is the inbox's owner, or else the
-    /// first person of the workspace.
+    /// Returns the actor of a change to a conversation; `None` is the service itself. The default is the
+    /// inbox's owner, or else the first person of the workspace.
     pub(crate) fn resolve_actor(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
         let mailbox = self.mailbox_of(at);
         let (who, sees) = match by {

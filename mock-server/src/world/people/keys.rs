@@ -213,8 +213,8 @@ impl World {
         Ok(CreatedKey { key: secret, agent_id })
     }
 
-    /// Generates the part of a key behind its prefix. Worlds with the same seed would generate the same keys, so the existing keys are
-    /// mixed in: the key of a request selects the world.
+    /// Generates the part of a key behind its prefix. Worlds with the same seed would generate the same keys,
+    /// so the existing keys are mixed in: the key of a request selects the world.
     fn generate_key(&mut self) -> String {
         let drawn = self.ids.token(48);
         let keys = self.keys.iter().map(|key| key.key_hash.0);
@@ -238,8 +238,8 @@ impl World {
         agent_id
     }
 
-    /// Gives the world these two keys, with all scopes. They replace the fixed keys, so that a copy of another world does not accept
-    /// that world's keys.
+    /// Gives the world these two keys, with all scopes. They replace the fixed keys, so that a copy of
+    /// another world does not accept that world's keys.
     pub fn use_keys(&mut self, keys: &ReadyKeys) {
         for (secret, fixed, livemode) in [(&keys.live, LIVE_KEY, true), (&keys.test, TEST_KEY, false)] {
             let (hash, fixed) = (KeyHash::from_key(secret), KeyHash::from_key(fixed));

@@ -73,7 +73,8 @@ impl Limits {
 }
 
 impl World {
-    /// Sets how many requests a minute each key may make; `None` disables all limits, that of simulated email too.
+    /// Sets how many requests a minute each key may make; `None` disables all limits, that of simulated email
+    /// too.
     pub fn set_rate_limit(&mut self, per_minute: Option<u32>) {
         self.limits.per_minute = per_minute;
     }

@@ -221,8 +221,8 @@ impl World {
         self.users.iter().find(|user| user.id == *id).ok_or_else(|| Refusal::no_such("user"))
     }
 
-    /// Returns the inbox of an address without a reference. A plus tag that is not a reference belongs to the address of the inbox, or
-    /// else is ignored.
+    /// Returns the inbox of an address without a reference. A plus tag that is not a reference belongs to the
+    /// address of the inbox, or else is ignored.
     pub(crate) fn mailbox_for(&self, address: &str) -> Option<usize> {
         self.mailbox_at(address).or_else(|| {
             let (local, domain) = address.rsplit_once('@')?;

@@ -53,7 +53,8 @@ impl<'w> Checks<'w> {
 }
 
 impl World {
-    /// Returns everything that does not fit, each with its place in the document. People and inboxes must be indexed.
+    /// Returns everything that does not fit, each with its place in the document. People and inboxes must be
+    /// indexed.
     pub(crate) fn check(&self) -> Problems {
         let mut checks = Checks::default();
         let has_user = |id: &UserId| self.index.users.contains_key(id);

@@ -7,7 +7,8 @@ use shared_inbox::{__spec::limits, MessageStatus, Problems, Timestamp};
 use crate::world::{Job, Result, World, conversation::ConversationRecord, people::ReadyKeys};
 
 impl World {
-    /// Checks that everything fits together, builds the indexes, and adds the two fixed keys if they are missing.
+    /// Checks that everything fits together, builds the indexes, and adds the two fixed keys if they are
+    /// missing.
     ///
     /// # Errors
     ///
@@ -33,7 +34,8 @@ impl World {
         Ok(())
     }
 
-    /// Queues jobs that follow from the data: a document need not list the job of a snoozed conversation or a scheduled message.
+    /// Queues jobs that follow from the data: a document need not list the job of a snoozed conversation or a
+    /// scheduled message.
     fn queue_what_is_missing(&mut self) {
         let snoozed = self.conversations.iter().filter_map(|thread| {
             Some((thread.snoozed_until?, Job::Wake { conversation: thread.id.clone() }))

@@ -48,8 +48,8 @@ pub struct Attempt {
     /// The headers that sign it; absent for attempts of older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<SignatureHeaders>,
-    /// The response of the receiver, for as long as it is stored. Like the journal it is what the server saw, and not part
-    /// of the world document.
+    /// The response of the receiver, for as long as it is stored. Like the journal it is what the server saw,
+    /// and not part of the world document.
     #[serde(skip)]
     pub(crate) response: Option<Arc<ReceiverResponse>>,
     /// Its number in the order of everything that happened in the world.
@@ -133,7 +133,8 @@ pub(super) struct Delivery {
     /// While it is pending: when the next attempt is due, or was, if it is under way.
     pub(super) next_attempt_at: Option<Timestamp>,
     pub(super) attempts: Vec<Attempt>,
-    /// How many of the attempts were made before the event was redelivered; a redelivery starts the schedule anew.
+    /// How many of the attempts were made before the event was redelivered; a redelivery starts the schedule
+    /// anew.
     #[serde(default)]
     pub(super) earlier: usize,
     /// Whether a fault has delayed the next attempt.
@@ -168,8 +169,8 @@ impl Delivery {
     }
 }
 
-/// Identifies an attempt in this process, so that an outcome is not recorded for another one: the world may have been reset or
-/// replaced while the attempt was under way.
+/// Identifies an attempt in this process, so that an outcome is not recorded for another one: the world may
+/// have been reset or replaced while the attempt was under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AttemptToken(u64);
 

@@ -93,15 +93,16 @@ impl Endpoint {
     }
 }
 
-/// The secrets that sign the requests to an endpoint. Part of the world document, so that a restored world signs the same.
+/// The secrets that sign the requests to an endpoint. Part of the world document, so that a restored world
+/// signs the same.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub(crate) struct SigningKeys {
     #[serde(with = "secret_as_text")]
     #[cfg_attr(feature = "schemas", schemars(with = "String"))]
     current: Secret,
-    /// The secret before the last rotation. It stays after its time, because a receiver check shows whether the receiver
-    /// has forgotten it.
+    /// The secret before the last rotation. It stays after its time, because a receiver check shows whether
+    /// the receiver has forgotten it.
     previous: Option<Previous>,
 }
 

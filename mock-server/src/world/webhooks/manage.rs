@@ -240,8 +240,8 @@ impl World {
         })
     }
 
-    /// Returns the earliest time at which a webhook attempt under way may be retried; `None` if there is none. Jobs that are due
-    /// before it can run without waiting for the attempt.
+    /// Returns the earliest time at which a webhook attempt under way may be retried; `None` if there is
+    /// none. Jobs that are due before it can run without waiting for the attempt.
     pub fn webhooks_horizon(&self) -> Option<Timestamp> {
         self.webhooks.horizon()
     }
@@ -272,7 +272,8 @@ impl World {
         self.webhooks.start(id, event, due, &mut self.jobs)
     }
 
-    /// Delays an attempt that was just started because of a fault: by a duration, or until the next event has been attempted.
+    /// Delays an attempt that was just started because of a fault: by a duration, or until the next event has
+    /// been attempted.
     pub(crate) fn hold_attempt(&mut self, request: &AttemptRequest, by: Duration, swapped: bool) {
         self.webhooks.hold(request, request.due + by, swapped, &mut self.jobs);
     }

@@ -1,8 +1,8 @@
-//! Webhooks as plain data: endpoints, deliveries and the retry rules. Attempts leave as [`AttemptRequest`] and come back as
-//! [`AttemptOutcome`].
+//! Webhooks as plain data: endpoints, deliveries and the retry rules. Attempts leave as [`AttemptRequest`]
+//! and come back as [`AttemptOutcome`].
 //!
-//! Each endpoint has at most one attempt under way, so a receiver gets events in the order in which they were due, and a 410 or a
-//! pause takes effect exactly.
+//! Each endpoint has at most one attempt under way, so a receiver gets events in the order in which they were
+//! due, and a 410 or a pause takes effect exactly.
 
 mod delivery;
 mod endpoint;
@@ -136,8 +136,8 @@ impl Webhooks {
         self.log.insert(self.count, Arc::new(LoggedEvent { event, deliveries }));
     }
 
-    /// Starts the attempt that was due at `due`. Returns `None` if it is not to be made, or if the endpoint is busy: then it is queued
-    /// until the endpoint is free.
+    /// Starts the attempt that was due at `due`. Returns `None` if it is not to be made, or if the endpoint
+    /// is busy: then it is queued until the endpoint is free.
     pub(crate) fn start(
         &mut self,
         id: &WebhookId,
@@ -299,8 +299,8 @@ impl Webhooks {
         }
     }
 
-    /// Returns the earliest time at which an attempt under way or queued may be retried: earlier times cannot change. `None` if there
-    /// is no such attempt.
+    /// Returns the earliest time at which an attempt under way or queued may be retried: earlier times cannot
+    /// change. `None` if there is no such attempt.
     fn horizon(&self) -> Option<Timestamp> {
         // Without an attempt under way the next one is in the job queue, before everything later.
         self.queues.values().filter(|queue| queue.in_flight.is_some()).map(|queue| queue.horizon).min()

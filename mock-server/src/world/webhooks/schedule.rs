@@ -1,7 +1,7 @@
 //! The retry schedule.
 //!
-//! The jitter is a hash of the ids instead of the generator's next number. So it does not depend on which receiver responds first,
-//! and the time of a retry is known before the attempt ends.
+//! The jitter is a hash of the ids instead of the generator's next number. So it does not depend on which
+//! receiver responds first, and the time of a retry is known before the attempt ends.
 
 use std::time::Duration;
 

@@ -254,7 +254,8 @@ redacted_debug!(DeliveryDetail { event_id, event_type, outcome });
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AttemptDetail {
-    /// Its number in the order of everything that happened in the world, as [`TraceStep`](crate::journal::TraceStep) has one. Not part of the JSON.
+    /// Its number in the order of everything that happened in the world, as
+    /// [`TraceStep`](crate::journal::TraceStep) has one. Not part of the JSON.
     #[serde(skip)]
     pub number: u64,
     /// When it was sent, on the mock's clock.

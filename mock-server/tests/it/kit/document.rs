@@ -59,8 +59,8 @@ impl Document {
         self.control.as_ref().expect("the service's document knows it")
     }
 
-    /// Sends a request of any kind. Panics when its answer is not allowed: by the document for a path of the service, by
-    /// the one shape of errors for all others.
+    /// Sends a request of any kind. Panics when its answer is not allowed: by the document for a path of the
+    /// service, by the one shape of errors for all others.
     pub(crate) async fn ask(&self, request: reqwest::RequestBuilder) -> Reply {
         let (http, request) = request.build_split();
         let request = request.expect("a request");
@@ -153,7 +153,8 @@ impl Document {
         if let Some(validator) = validators.get(pointer) {
             return Arc::clone(validator);
         }
-        // The whole document is the root, so that its references resolve; the rest of it means nothing to a schema.
+        // The whole document is the root, so that its references resolve; the rest of it means nothing to a
+        // schema.
         let mut root = (*self.value).clone();
         root["$ref"] = json!(format!("#{}", pointer.replace('{', "%7B").replace('}', "%7D")));
         if self.control.is_some() {

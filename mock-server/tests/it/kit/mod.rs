@@ -1,5 +1,5 @@
-//! A mock server and the calls that tests make, over HTTP. Every answer of the service is held against the OpenAPI
-//! document that the server itself serves.
+//! A mock server and the calls that tests make, over HTTP. Every answer of the service is held against the
+//! OpenAPI document that the server itself serves.
 
 mod document;
 
@@ -131,7 +131,8 @@ impl Kit {
             .retry(reqwest::retry::never())
             // Long enough for the heaviest test on a machine that is busy with other things.
             .timeout(Duration::from_secs(120))
-            // A server that is told to be impatient closes what is idle, perhaps just when it would be used again.
+            // A server that is told to be impatient closes what is idle, perhaps just when it would be used
+            // again.
             .pool_max_idle_per_host(0)
             .build()
             .expect("a client");

@@ -1,5 +1,5 @@
-//! Faults of webhooks, live and in the sandbox: twice, out of order, late, cut, to a dead address, and an answer that is
-//! lost.
+//! Faults of webhooks, live and in the sandbox: twice, out of order, late, cut, to a dead address, and an
+//! answer that is lost.
 
 use serde_json::{Value, json};
 

@@ -80,7 +80,8 @@ impl Kit {
         text(&self.look("/users").await[0]["id"])
     }
 
-    /// A mail to the team inbox, or to the sandbox, on this conversation or a new one; gives the conversation.
+    /// A mail to the team inbox, or to the sandbox, on this conversation or a new one; gives the
+    /// conversation.
     pub(crate) async fn mail_in(&self, livemode: bool, conversation: Option<&str>) -> String {
         let mut mail = json!({ "from": "vera@customer.test", "text": "Where is my order?" });
         if let Some(id) = conversation {

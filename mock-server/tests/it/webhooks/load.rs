@@ -51,7 +51,8 @@ async fn events_to_failing_receivers_arrive_exactly_as_the_log_says() {
         let hook = kit.hook(&receiver).await;
         hooks.push((receiver, hook));
     }
-    // Each event goes to one of them; the clock moves on now and then, so that first tries and later ones mix.
+    // Each event goes to one of them; the clock moves on now and then, so that first tries and later ones
+    // mix.
     let control = kit.mock.control();
     let mut sent: Vec<HashSet<String>> = vec![HashSet::new(); RECEIVERS];
     for n in 0..events {

@@ -1,4 +1,5 @@
-//! Webhooks, against real receivers over real HTTP. Signatures are checked by the `standardwebhooks` crate, not by ours.
+//! Webhooks, against real receivers over real HTTP. Signatures are checked by the `standardwebhooks` crate,
+//! not by ours.
 
 mod endpoints;
 mod events;

@@ -1,4 +1,5 @@
-//! The order of tries, without HTTP: the test plays the receivers, so that it decides which answer comes first.
+//! The order of tries, without HTTP: the test plays the receivers, so that it decides which answer comes
+//! first.
 
 use std::time::Duration;
 
@@ -154,7 +155,8 @@ fn a_world_saved_with_tries_under_way_and_waiting_makes_them_all() {
     assert_eq!(outcomes(&restored, &ids[0]), [DeliveryOutcome::Delivered; 3]);
 }
 
-/// What lets an advance run on while tries are under way: nothing that comes of them falls before the horizon.
+/// What lets an advance run on while tries are under way: nothing that comes of them falls before the
+/// horizon.
 #[test]
 fn no_try_under_way_causes_anything_before_the_horizon() {
     let (mut world, _) = world(20);
@@ -200,7 +202,8 @@ fn the_log_and_the_queue_stay_bounded_however_many_events_nobody_takes() {
     assert!(newest.len() < 255);
 }
 
-/// The waits of two hundred deliveries that always fail: each before attempt two to nine, as a part of what the API says.
+/// The waits of two hundred deliveries that always fail: each before attempt two to nine, as a part of what
+/// the API says.
 #[test]
 fn every_wait_varies_by_a_fifth_over_the_whole_range_and_nothing_follows_the_ninth_attempt() {
     let (mut world, ids) = world(200);

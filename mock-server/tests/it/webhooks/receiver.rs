@@ -59,7 +59,8 @@ impl ReceivedRequest {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 
-    /// Whether one of the signatures is the one that the public library makes with this secret, whatever the time.
+    /// Whether one of the signatures is the one that the public library makes with this secret, whatever the
+    /// time.
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let webhook = standardwebhooks::Webhook::new(secret).unwrap();
         let signature = webhook.sign(self.id(), self.timestamp(), &self.body).unwrap();

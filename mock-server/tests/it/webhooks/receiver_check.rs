@@ -1,4 +1,5 @@
-//! The receiver check: a good receiver passes it, and each kind of careless one fails the cases that show its fault.
+//! The receiver check: a good receiver passes it, and each kind of careless one fails the cases that show its
+//! fault.
 
 use std::{
     collections::HashSet,

@@ -17,7 +17,8 @@ async fn the_rule_is_applied_again_to_the_address_that_is_connected_to() {
     let receiver = Receiver::start().await;
     let lookups = AtomicUsize::new(0);
     let targets = WebhookTargets::public().names(move |_| match lookups.fetch_add(1, Ordering::SeqCst) {
-        // Once when it is added, once when the send looks whether it may be sent; the third is for connecting.
+        // Once when it is added, once when the send looks whether it may be sent; the third is for
+        // connecting.
         0 | 1 => vec!["93.184.216.34".parse().unwrap()],
         _ => vec!["127.0.0.1".parse().unwrap()],
     });
@@ -85,7 +86,8 @@ async fn public_mode_admits_public_https_addresses_only() {
     for url in accepted.split(' ') {
         assert!(targets.check_url(url).await.is_ok(), "{url} must be accepted");
     }
-    // The same addresses in decimal, octal and hexadecimal, escaped, with other full stops, and inside of IPv6 too.
+    // The same addresses in decimal, octal and hexadecimal, escaped, with other full stops, and inside of
+    // IPv6 too.
     let refused = "http://hooks.example.com/in http://127.0.0.1:8080/in ftp://hooks.example.com/in \
         hooks.example.com/in https:// https://user@hooks.example.com/ \
         https://user:secret@hooks.example.com/ https://localhost/ https://localhost./ \

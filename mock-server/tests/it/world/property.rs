@@ -230,7 +230,8 @@ impl Run {
         let until = Timestamp::from_millis(self.kit.now.as_millis() + 1_000 * i64::from(seconds));
         let mut last = self.kit.now;
         loop {
-            // What is due first is what must run next; what a job puts in comes into the list before the next look.
+            // What is due first is what must run next; what a job puts in comes into the list before the next
+            // look.
             let next = self.kit.world.jobs().into_iter().next().filter(|job| job.due_at <= until);
             let fired = self.kit.world.run_due(until);
             match (next, fired) {

@@ -30,8 +30,8 @@ fn words_are_compared_without_regard_to_case_accents_and_unicode_forms() {
     }
 }
 
-/// A text of 4 MiB, the most that a request may have, of words that are all different. Looking up each among those before it takes
-/// more than a minute; the time must grow with the text alone.
+/// A text of 4 MiB, the most that a request may have, of words that are all different. Looking up each among
+/// those before it takes more than a minute; the time must grow with the text alone.
 #[test]
 fn an_email_of_megabytes_is_filed_at_once_and_every_word_of_it_is_found() {
     let (done, finished) = std::sync::mpsc::channel();

@@ -22,8 +22,8 @@ use crate::{
 
 /// A request that is sent by awaiting it. `I` is its input, `O` its output.
 ///
-/// Nothing happens before it is awaited. It can be cloned and kept. `into_future` makes a future of it, for `tokio::spawn`,
-/// `join_all` or `select!`.
+/// Nothing happens before it is awaited. It can be cloned and kept. `into_future` makes a future of it, for
+/// `tokio::spawn`, `join_all` or `select!`.
 #[must_use = "a call is made by awaiting it"]
 pub struct Request<I, O> {
     core: Arc<Core>,
@@ -162,7 +162,8 @@ pub(crate) fn read(
 /// Returns whose key this is, requested once.
 pub(crate) async fn identity<'a>(core: &'a Arc<Core>, options: &Options) -> Result<&'a Me> {
     let ask = || Request::new(core, Operation::Me, None, ()).with_options(options.clone()).into_future();
-    // Another call may be requesting it already, with a later deadline. Like that of an attempt, the time is real.
+    // Another call may be requesting it already, with a later deadline. Like that of an attempt, the time is
+    // real.
     let left = core.budget(options).left();
     match tokio::time::timeout(left, core.me.get_or_try_init(ask)).await {
         Ok(me) => me,

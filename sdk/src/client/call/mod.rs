@@ -1,4 +1,5 @@
-//! Requests that are sent by awaiting them: what is common to all, the settings of each, the key's identity, and raw requests.
+//! Requests that are sent by awaiting them: what is common to all, the settings of each, the key's identity,
+//! and raw requests.
 
 mod builder;
 mod list;

@@ -47,7 +47,8 @@ impl RawRequest {
     setters! {
         /// Sends this as JSON.
         body(body: &impl Serialize) body = Some(serde_json::to_vec(body).map(Bytes::from));
-        /// Declares that making this call twice is harmless, so that it may be repeated when the response is lost.
+        /// Declares that making this call twice is harmless, so that it may be repeated when the response is
+        /// lost.
         repeatable() repeat = Idempotency::Harmless;
     }
 

@@ -10,9 +10,9 @@ use crate::client::engine::HttpResponse;
 /// The value that a request returned, with the status and headers of the response and the number of attempts.
 ///
 /// It dereferences to the value. A create always returns one; other requests do with
-/// [`send_with_response`](crate::Request::send_with_response). A create whose response was lost and that was then found in the conversation
-/// is [`recovered`](Self::recovered), and one that an earlier call with the same key has made is [`replayed`](Self::replayed):
-/// these have neither status nor headers.
+/// [`send_with_response`](crate::Request::send_with_response). A create whose response was lost and that was
+/// then found in the conversation is [`recovered`](Self::recovered), and one that an earlier call with the
+/// same key has made is [`replayed`](Self::replayed): these have neither status nor headers.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -71,20 +71,22 @@ impl<O> Response<O> {
 
     /// Returns whether the response was lost and the value was read from the conversation instead.
     ///
-    /// A recovered reply has the message's id and its present status; the other fields of the response are lost.
+    /// A recovered reply has the message's id and its present status; the other fields of the response are
+    /// lost.
     #[must_use]
     pub fn recovered(&self) -> bool {
         matches!(self.source, Source::Conversation)
     }
 
-    /// Returns whether this is the result of an earlier call with the same [`once`](crate::create::CreateRequest::once) key:
-    /// nothing was sent.
+    /// Returns whether this is the result of an earlier call with the same
+    /// [`once`](crate::create::CreateRequest::once) key: nothing was sent.
     #[must_use]
     pub fn replayed(&self) -> bool {
         matches!(self.source, Source::Record)
     }
 
-    /// Returns the status, in the 200s; `None` when this was [recovered](Self::recovered) or [replayed](Self::replayed).
+    /// Returns the status, in the 200s; `None` when this was [recovered](Self::recovered) or
+    /// [replayed](Self::replayed).
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match &self.source {
@@ -93,7 +95,8 @@ impl<O> Response<O> {
         }
     }
 
-    /// Returns the headers of the response; `None` when this was [recovered](Self::recovered) or [replayed](Self::replayed).
+    /// Returns the headers of the response; `None` when this was [recovered](Self::recovered) or
+    /// [replayed](Self::replayed).
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
         match &self.source {

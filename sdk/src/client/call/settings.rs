@@ -10,8 +10,8 @@ use crate::{Ack, ConversationId, ConversationSummary, Document, DocumentKind, Sa
 macro_rules! list_filters {
     () => {
         $crate::model::setters! {
-            /// Sets which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
-            /// [`reference`](Self::reference).
+            /// Sets which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only
+            /// together with [`reference`](Self::reference).
             view(view: $crate::View) input.view = Some(view);
             /// Only those of this inbox.
             mailbox(id: &$crate::MailboxId) input.mailbox = Some(id.clone());

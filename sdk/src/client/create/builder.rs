@@ -16,13 +16,15 @@ use crate::{Conversation, ConversationId};
 
 /// A create that is made by awaiting it. `I` is its input.
 ///
-/// It is never repeated blindly: after a lost response the conversation is read, and the request is sent once more only when
-/// nothing new there could be its item. A request that is carried out later than that makes a second one. An error never claims
-/// that nothing happened when something did. See [Lost responses](crate#lost-responses).
+/// It is never repeated blindly: after a lost response the conversation is read, and the request is sent once
+/// more only when nothing new there could be its item. A request that is carried out later than that makes a
+/// second one. An error never claims that nothing happened when something did. See [Lost
+/// responses](crate#lost-responses).
 ///
-/// Creates in one conversation through one client (and its clones) run one after the other, so a future that is neither polled
-/// nor dropped blocks the next one, up to its deadline. Dropping the future is safe: the request in flight may still take
-/// effect, and nothing else happens. If you may drop it, get [`unconfirmed`](Self::unconfirmed) before awaiting it.
+/// Creates in one conversation through one client (and its clones) run one after the other, so a future that
+/// is neither polled nor dropped blocks the next one, up to its deadline. Dropping the future is safe: the
+/// request in flight may still take effect, and nothing else happens. If you may drop it, get
+/// [`unconfirmed`](Self::unconfirmed) before awaiting it.
 #[derive(Clone)]
 #[must_use = "a call is made by awaiting it"]
 pub struct CreateRequest<I> {
@@ -50,20 +52,20 @@ impl<I: CreateInput> CreateRequest<I> {
     setters! {
         /// Sets how to recover a lost response, instead of the client's setting.
         verification(verification: Verification) options.verification = verification;
-        /// Makes this happen once under the key, whichever process calls, however often, and whatever was killed in between. Needs
-        /// a [store](crate::ClientBuilder::once_store).
+        /// Makes this happen once under the key, whichever process calls, however often, and whatever was
+        /// killed in between. Needs a [store](crate::ClientBuilder::once_store).
         ///
         /// What a call does depends on what the store knows of the key: see [Creates that survive the
         /// process](crate#creates-that-survive-the-process).
         ///
-        /// After an error, call again with the same key. Where it is not clear whether the item is there, that is an error of
-        /// [`Certainty::Unknown`](crate::Certainty::Unknown) and stays one until a person has looked and settled the record
-        /// ([`Client::once_records`](crate::Client::once_records)).
+        /// After an error, call again with the same key. Where it is not clear whether the item is there,
+        /// that is an error of [`Certainty::Unknown`](crate::Certainty::Unknown) and stays one until a person
+        /// has looked and settled the record ([`Client::once_records`](crate::Client::once_records)).
         once(key: impl Into<String>) once = Some(key.into());
     }
 
-    /// Declares that the items of `conversation`, as it was read before, are not new. Helps to recover a lost response where
-    /// another client has read it; this client knows what it has read itself.
+    /// Declares that the items of `conversation`, as it was read before, are not new. Helps to recover a lost
+    /// response where another client has read it; this client knows what it has read itself.
     ///
     /// A read of another conversation is an error when the create is awaited, before anything is sent.
     pub fn seen(mut self, conversation: &Conversation) -> Self {
@@ -78,11 +80,13 @@ impl<I: CreateInput> CreateRequest<I> {
         seen.flat_map(|seen| &seen.keys).chain(&*read).cloned().collect()
     }
 
-    /// Returns what is needed to find out later whether this create took effect, for a caller that may drop the future before
-    /// there is a result. Items that are older than this call by the service's clock do not count.
+    /// Returns what is needed to find out later whether this create took effect, for a caller that may drop
+    /// the future before there is a result. Items that are older than this call by the service's clock do not
+    /// count.
     ///
-    /// The conversation is read first where this client could not tell which items are older: it has not heard the service's
-    /// time yet, has read no item that shows whether items are dated by it, nor this conversation in the last minutes.
+    /// The conversation is read first where this client could not tell which items are older: it has not
+    /// heard the service's time yet, has read no item that shows whether items are dated by it, nor this
+    /// conversation in the last minutes.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {

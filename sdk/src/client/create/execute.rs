@@ -1,5 +1,6 @@
-//! Executes a create, which is never repeated blindly. After a lost response the conversation is read until the item shows, or
-//! until it would have shown. When nothing new could be the item then, the create is sent again at once, and never a third time.
+//! Executes a create, which is never repeated blindly. After a lost response the conversation is read until
+//! the item shows, or until it would have shown. When nothing new could be the item then, the create is sent
+//! again at once, and never a third time.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +17,8 @@ use crate::{Problem, Problems, Scope, operation::Idempotency};
 
 /// How long a permit is held for the read before it is used.
 const MAX_HOLD_TIME: Duration = Duration::from_secs(120);
-/// How long to wait for a second permit while holding one: a permit is free again after more than a minute, so a shorter wait
-/// never waits for the held one.
+/// How long to wait for a second permit while holding one: a permit is free again after more than a minute,
+/// so a shorter wait never waits for the held one.
 const MAX_WAIT_WITH_PERMIT: Duration = Duration::from_secs(60);
 /// An older read does not show what was in the conversation when the request was sent.
 const MAX_READ_AGE: Duration = Duration::from_secs(1);
@@ -134,7 +135,8 @@ impl<I: CreateInput> CreateRequest<I> {
                 self.core.pause(&error, pause).await;
                 continue;
             }
-            // A permanent failure, or a response in the 200s that cannot be read, is looked up and never repeated.
+            // A permanent failure, or a response in the 200s that cannot be read, is looked up and never
+            // repeated.
             let again =
                 progress.lost == 1 && decide_retry(&error, Idempotency::Harmless) == RetryDecision::Again;
             match self.recover(progress, recent, budget, pause, again).await {
@@ -165,8 +167,8 @@ impl<I: CreateInput> CreateRequest<I> {
         }
     }
 
-    /// Waits for a permit. Reads the conversation first when the verification requires it, when the service sends no `Date`, and
-    /// when an item with the same text by this client has not shown yet.
+    /// Waits for a permit. Reads the conversation first when the verification requires it, when the service
+    /// sends no `Date`, and when an item with the same text by this client has not shown yet.
     async fn reserve(
         &self,
         out: &Outgoing,
@@ -212,8 +214,9 @@ impl<I: CreateInput> CreateRequest<I> {
         Ok(permit)
     }
 
-    /// Reads the conversation until the item shows, or would have shown. A permit for sending it `again` is acquired after the
-    /// last of these reads; if that takes a while, the conversation is read once more with the permit in hand.
+    /// Reads the conversation until the item shows, or would have shown. A permit for sending it `again` is
+    /// acquired after the last of these reads; if that takes a while, the conversation is read once more with
+    /// the permit in hand.
     async fn recover(
         &self,
         progress: &Progress,

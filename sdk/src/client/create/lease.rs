@@ -76,7 +76,8 @@ impl Lease {
         Self { once, core, record, fence, length, since: Mutex::new(since), is_over: AtomicBool::new(false) }
     }
 
-    /// Returns what other keys have made. To be called when an item shows: whoever has made it wrote a record before.
+    /// Returns what other keys have made. To be called when an item shows: whoever has made it wrote a record
+    /// before.
     pub(super) async fn others(&self, create: &UnconfirmedCreate) -> Result<OtherKeys> {
         let mut others = OtherKeys::default();
         for StoredRecord { record, is_held, .. } in self.once.store.list().await.map_err(store_failed)? {
@@ -143,7 +144,8 @@ impl Lease {
         }
     }
 
-    /// The time is real, like that of a request. A failure shows right before the next request, or at the end.
+    /// The time is real, like that of a request. A failure shows right before the next request, or at the
+    /// end.
     async fn beat(&self) -> Infallible {
         loop {
             tokio::time::sleep(self.length / 3).await;

@@ -1,6 +1,6 @@
-//! Calls that must not happen twice: a note, a reply, a document request. `builder` is what users see, `execute` how it is
-//! carried out, `read_back` how a lost response is recovered, `once` how a create with a key outlives its process, `lease` who may
-//! make it.
+//! Calls that must not happen twice: a note, a reply, a document request. `builder` is what users see,
+//! `execute` how it is carried out, `read_back` how a lost response is recovered, `once` how a create with a
+//! key outlives its process, `lease` who may make it.
 
 mod builder;
 mod execute;

@@ -1,5 +1,5 @@
-//! A create under a key: the record is written before anything is sent, and whoever finds the record of an owner that is gone
-//! looks for the item before it sends.
+//! A create under a key: the record is written before anything is sent, and whoever finds the record of an
+//! owner that is gone looks for the item before it sends.
 
 use std::sync::Arc;
 use std::time::Duration;

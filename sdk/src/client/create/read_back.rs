@@ -1,4 +1,5 @@
-//! Looks a create up in its conversation. The API has no idempotency header, so this is how a lost response is recovered.
+//! Looks a create up in its conversation. The API has no idempotency header, so this is how a lost response
+//! is recovered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +26,8 @@ pub enum Lookup {
     Found(TimelineItem),
     /// It is not there, and would have shown by now: nothing new could be it.
     NotFound,
-    /// Something is there that may be it, and a person has to decide. Or nothing is there yet, and the time for looking ended
-    /// before it would have shown.
+    /// Something is there that may be it, and a person has to decide. Or nothing is there yet, and the time
+    /// for looking ended before it would have shown.
     Unclear,
 }
 
@@ -94,11 +95,12 @@ pub(super) async fn read_back(
     Ok(conversation)
 }
 
-/// Reads the conversation and looks for a create in it. `lost` is how many lost creates with the same text are this one. With a
-/// lease, the items of other keys are not it.
+/// Reads the conversation and looks for a create in it. `lost` is how many lost creates with the same text
+/// are this one. With a lease, the items of other keys are not it.
 ///
-/// It is found when exactly one new item has its kind, its text, our name (on a note) and the right time. It is not found only
-/// when no new item could be it, whatever its text; a note with the very words of another key is that key's.
+/// It is found when exactly one new item has its kind, its text, our name (on a note) and the right time. It
+/// is not found only when no new item could be it, whatever its text; a note with the very words of another
+/// key is that key's.
 pub(super) async fn look(
     core: &Arc<Core>,
     create: &UnconfirmedCreate,

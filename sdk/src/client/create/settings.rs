@@ -43,14 +43,15 @@ impl CreateRequest<RequestDocuments> {
 macro_rules! sends {
     ($($input:ident),*) => {$(
         impl CreateRequest<$input> {
-            /// Emails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox) instead of
-            /// making a draft. Needs the scope `send`.
+            /// Emails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox)
+            /// instead of making a draft. Needs the scope `send`.
             pub fn and_send(mut self) -> Self {
                 self.input.send = true;
                 self
             }
 
-            /// Replaces the input. Its `send` is ignored: only [`and_send`](Self::and_send) emails the customer.
+            /// Replaces the input. Its `send` is ignored: only [`and_send`](Self::and_send) emails the
+            /// customer.
             pub fn input(mut self, input: $input) -> Self {
                 self.input = $input { send: self.input.send, ..input };
                 self

@@ -1,5 +1,5 @@
-//! What was in a conversation before a create: tells which items the create may have made, by what was read before and by the
-//! service's clock.
+//! What was in a conversation before a create: tells which items the create may have made, by what was read
+//! before and by the service's clock.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -23,7 +23,8 @@ pub(crate) struct Baseline {
     /// When it was sent by the clock of this process, until the service's was observed afterwards.
     #[serde(skip)]
     sent_at: Option<Instant>,
-    /// The same by the clock of the machine, for another process, where the service's was not observed at all.
+    /// The same by the clock of the machine, for another process, where the service's was not observed at
+    /// all.
     #[serde(default)]
     pub(super) sent_at_local: Option<Timestamp>,
 }
@@ -59,8 +60,9 @@ impl Baseline {
         !self.keys.contains(key) && !is_older
     }
 
-    /// Returns whether a new item that matches was made by the create, and not before it. `latest` is the latest time that the
-    /// service's clock can show: an item that is dated later is dated by an unknown clock.
+    /// Returns whether a new item that matches was made by the create, and not before it. `latest` is the
+    /// latest time that the service's clock can show: an item that is dated later is dated by an unknown
+    /// clock.
     pub(crate) fn is_ours(&self, item: &TimelineItem, latest: Option<Timestamp>) -> bool {
         let at = dated_at(item);
         let is_recent = self.window.zip(at).is_some_and(|(window, at)| window.certain_from <= at);

@@ -14,8 +14,8 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Returns whether the item can be this create, however the service may have changed it: an item of its kind that is not
-    /// known to be another's, or of an unknown kind.
+    /// Returns whether the item can be this create, however the service may have changed it: an item of its
+    /// kind that is not known to be another's, or of an unknown kind.
     pub(crate) fn could_be(&self, item: &TimelineItem, own: &OwnNames<'_>) -> bool {
         match (self, item) {
             (Self::Note { .. }, TimelineItem::Note(note)) => !own.is_known_other(&note.author),
@@ -43,8 +43,8 @@ impl Expected {
     }
 }
 
-/// Returns whether the status fits. A draft with the text of a reply that was to be sent may be someone else's, or ours,
-/// stopped; an email with the text of a draft may be someone else's, or ours, approved.
+/// Returns whether the status fits. A draft with the text of a reply that was to be sent may be someone
+/// else's, or ours, stopped; an email with the text of a draft may be someone else's, or ours, approved.
 fn fits(message: &Message, send: bool) -> bool {
     use MessageStatus::{Draft, Failed, Scheduled, Sending, Sent};
     match &message.status {

@@ -1,7 +1,7 @@
 //! The state of a create: plain data without I/O, which errors, the engine, stores and `create` share.
 //!
-//! A create is in one of these states. All creates of a client in one conversation are in one list ([`RecentCreates`]), so that an
-//! item which one of them has made is never taken for another's:
+//! A create is in one of these states. All creates of a client in one conversation are in one list
+//! ([`RecentCreates`]), so that an item which one of them has made is never taken for another's:
 //!
 //! ```text
 //!                 send                        the response names the item
@@ -16,7 +16,8 @@
 //!                                                                 └─────────▶ InFlight
 //! ```
 //!
-//! Whether an item in the timeline is the one of a create is decided by three questions, each answered in one place:
+//! Whether an item in the timeline is the one of a create is decided by three questions, each answered in one
+//! place:
 //!
 //! | question | answered by |
 //! |---|---|

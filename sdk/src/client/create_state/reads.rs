@@ -1,5 +1,5 @@
-//! The items of recent reads: an item that was in a read was not made by a request that was sent after it. Only the newest items
-//! are kept; older ones are recognised by their time.
+//! The items of recent reads: an item that was in a read was not made by a request that was sent after it.
+//! Only the newest items are kept; older ones are recognised by their time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,8 +51,8 @@ impl Reads {
         }
     }
 
-    /// Returns whether a create that is sent now can be told from what was there before: by the date of its item, or because
-    /// this conversation was just read.
+    /// Returns whether a create that is sent now can be told from what was there before: by the date of its
+    /// item, or because this conversation was just read.
     pub(crate) fn are_enough(&self, id: &ConversationId, clock: &ServiceClock, now: Instant) -> bool {
         let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_recent = |read: &Read| now.saturating_duration_since(read.at) < NEW_ITEM_WINDOW;
@@ -66,7 +66,8 @@ impl Reads {
     }
 }
 
-/// Returns the items that a create can make, each with a key: its id, or its JSON and how often that came before.
+/// Returns the items that a create can make, each with a key: its id, or its JSON and how often that came
+/// before.
 pub(crate) fn item_keys(conversation: &Conversation) -> impl Iterator<Item = (String, &TimelineItem)> {
     let mut nameless: HashMap<String, u32> = HashMap::new();
     conversation.timeline.iter().filter_map(move |item| {

@@ -1,5 +1,6 @@
-//! The recent creates of this client, by conversation. An item that one create has made is never taken for another's. A create
-//! holds the record of its conversation, so creates in one conversation run one after the other.
+//! The recent creates of this client, by conversation. An item that one create has made is never taken for
+//! another's. A create holds the record of its conversation, so creates in one conversation run one after the
+//! other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,7 +76,8 @@ impl RecentCreates {
         self.0.iter().any(|(state, _)| matches!(state, CreateState::Made(item) if item == key))
     }
 
-    /// Returns whether other creates with the same text, besides `lost` lost ones, may have made an item like this.
+    /// Returns whether other creates with the same text, besides `lost` lost ones, may have made an item like
+    /// this.
     pub(crate) fn may_own(&self, expected: &Expected, lost: usize) -> bool {
         let mut same = 0;
         for (state, _) in &self.0 {

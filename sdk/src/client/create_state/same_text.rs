@@ -1,5 +1,6 @@
-//! Decides whether a text in the timeline is surely the one that was sent. The service may have changed its Unicode form, cut
-//! it, removed quoted history or added a checklist; after any other change a person must decide.
+//! Decides whether a text in the timeline is surely the one that was sent. The service may have changed its
+//! Unicode form, cut it, removed quoted history or added a checklist; after any other change a person must
+//! decide.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
@@ -28,7 +29,8 @@ pub(super) fn same_with_checklist(ours: &str, labels: &[String], theirs: &str) -
         rest = rest.saturating_sub(line);
         own
     });
-    // Without a text of our own, a list of the same things can be a coincidence, unless it is all or has a link or boxes.
+    // Without a text of our own, a list of the same things can be a coincidence, unless it is all or has a
+    // link or boxes.
     let marks = ["://", "[ ]", "☐", "□", "▢"];
     let is_services = !a.is_empty()
         || marks.iter().any(|mark| theirs.contains(mark))
@@ -51,8 +53,8 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !c.is_control() && *c != '\u{feff}').collect()
 }
 
-/// Returns whether theirs is ours, cut at the service's length, with or without an ellipsis. The length may be in characters,
-/// UTF-16 units or bytes; the rest has at least as many bytes.
+/// Returns whether theirs is ours, cut at the service's length, with or without an ellipsis. The length may
+/// be in characters, UTF-16 units or bytes; the rest has at least as many bytes.
 fn is_start_of(ours: &str, a: &str, theirs: &str, b: &str) -> bool {
     // A little less, for what was trimmed.
     let nearly = limits::MESSAGE_TEXT - limits::MESSAGE_TEXT / 50;
@@ -61,8 +63,8 @@ fn is_start_of(ours: &str, a: &str, theirs: &str, b: &str) -> bool {
         && a.starts_with(b.trim_end_matches(['…', '.', '\u{fffd}']))
 }
 
-/// Returns whether theirs is ours without the quoted lines, or without everything from the first of them on, or from the line
-/// that introduces it.
+/// Returns whether theirs is ours without the quoted lines, or without everything from the first of them on,
+/// or from the line that introduces it.
 fn is_without_quotes(ours: &str, b: &str) -> bool {
     let lines: Vec<&str> = ours.lines().collect();
     let quoted = |line: &&str| line.trim_start().starts_with('>');

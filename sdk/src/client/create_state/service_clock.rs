@@ -1,5 +1,5 @@
-//! Estimates the service's clock from its responses (`Date`) and its items (`at`). It distinguishes what was in a conversation
-//! before a request from what came after, without a read beforehand.
+//! Estimates the service's clock from its responses (`Date`) and its items (`at`). It distinguishes what was
+//! in a conversation before a request from what came after, without a read beforehand.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,8 @@ use crate::Timestamp;
 
 /// How much the clocks of the service's machines may differ. A larger difference is a jump.
 pub(crate) const MAX_SKEW: Duration = Duration::from_secs(60);
-/// How long before its request an item may be dated, by the clock of the latest response, and surely be its item.
+/// How long before its request an item may be dated, by the clock of the latest response, and surely be its
+/// item.
 const MAX_UNCERTAINTY: Duration = Duration::from_secs(5);
 /// A `Date` is cut to the second, and some servers update it only once a second.
 const DATE_TICK: Duration = Duration::from_secs(2);
@@ -19,7 +20,8 @@ const DATE_TICK: Duration = Duration::from_secs(2);
 const ROUNDING: Duration = Duration::from_secs(1);
 /// Older observations are forgotten, because clocks drift.
 const READING_TTL: Duration = Duration::from_secs(600);
-/// Items may be dated by another clock than responses, in a wrong time zone for example, but by no more than this.
+/// Items may be dated by another clock than responses, in a wrong time zone for example, but by no more than
+/// this.
 const MAX_ITEM_OFFSET: Duration = Duration::from_secs(86_400);
 
 /// From when on, by the service's clock, a request may have made an item.
@@ -28,7 +30,8 @@ const MAX_ITEM_OFFSET: Duration = Duration::from_secs(86_400);
 pub(super) struct SentWindow {
     /// Items that are dated earlier were there before.
     pub(super) possible_from: Timestamp,
-    /// Items that are dated from here on came with the request, or too few seconds before it for the clock to tell.
+    /// Items that are dated from here on came with the request, or too few seconds before it for the clock to
+    /// tell.
     pub(super) certain_from: Timestamp,
 }
 
@@ -72,7 +75,8 @@ impl ServiceClock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Observes the `Date` of a response whose head has just arrived. The service wrote it between `sent` and `now`.
+    /// Observes the `Date` of a response whose head has just arrived. The service wrote it between `sent` and
+    /// `now`.
     pub(crate) fn observe(&self, headers: &HeaderMap, sent: Instant, now: Instant) {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
@@ -98,7 +102,8 @@ impl ServiceClock {
         self.state().reading
     }
 
-    /// Returns whether items are known to be dated by the clock of the responses: one was read within a minute of its date.
+    /// Returns whether items are known to be dated by the clock of the responses: one was read within a
+    /// minute of its date.
     pub(super) fn dates_items(&self) -> bool {
         self.reading().is_some_and(|reading| reading.stamped >= reading.low - span(MAX_SKEW))
     }
@@ -137,8 +142,8 @@ impl ClockReading {
         }
     }
 
-    /// Returns the same for a request of another process that was sent so long ago by the clocks of the machines. They may
-    /// disagree, so only what is more than a day older is surely older.
+    /// Returns the same for a request of another process that was sent so long ago by the clocks of the
+    /// machines. They may disagree, so only what is more than a day older is surely older.
     pub(super) fn window_by_local_time(&self, age: Duration) -> SentWindow {
         let window = self.window(self.last.checked_sub(age).unwrap_or(self.origin));
         SentWindow {

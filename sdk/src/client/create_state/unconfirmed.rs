@@ -42,8 +42,8 @@ impl UnconfirmedCreate {
         matches!(self.expected, Expected::Note { .. })
     }
 
-    /// Returns whether another create that was begun at this moment, by the clock of its machine, may have made its item after this one
-    /// was sent.
+    /// Returns whether another create that was begun at this moment, by the clock of its machine, may have
+    /// made its item after this one was sent.
     pub(crate) fn may_be_as_late_as(&self, begun: Timestamp) -> bool {
         self.baseline.sent_at_local.is_none_or(|sent| begun + MAX_CALL_TIME >= sent)
     }

@@ -1,5 +1,6 @@
-//! Decides whether a failed attempt is repeated, and after how long. The delays come from `backon`; the cap, the attempt limit,
-//! the deadline and the decision are here, because they decide whether a customer gets an email twice.
+//! Decides whether a failed attempt is repeated, and after how long. The delays come from `backon`; the cap,
+//! the attempt limit, the deadline and the decision are here, because they decide whether a customer gets an
+//! email twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! Records whether the service was ever reached: until then, a failed connection is a configuration error and not an outage.
+//! Records whether the service was ever reached: until then, a failed connection is a configuration error and
+//! not an outage.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

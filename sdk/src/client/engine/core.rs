@@ -1,5 +1,5 @@
-//! The parts that run a request. Shared by every clone of a client; a client with other headers has its own, and shares the
-//! learned state.
+//! The parts that run a request. Shared by every clone of a client; a client with other headers has its own,
+//! and shares the learned state.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -27,8 +27,8 @@ pub(crate) fn decode<T: DeserializeOwned>(response: &HttpResponse) -> Result<T> 
     })
 }
 
-/// Returns the path of the field that does not fit. Tracking it would slow down every good response, so a bad one is read
-/// twice.
+/// Returns the path of the field that does not fit. Tracking it would slow down every good response, so a bad
+/// one is read twice.
 fn path<T: DeserializeOwned>(body: &[u8]) -> String {
     let mut json = serde_json::Deserializer::from_slice(body);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {

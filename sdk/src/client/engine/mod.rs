@@ -1,4 +1,5 @@
-//! Runs one request: the rate limit, the attempts and the waits between them, the transport, the response's bytes.
+//! Runs one request: the rate limit, the attempts and the waits between them, the transport, the response's
+//! bytes.
 
 mod attempts;
 mod contact;

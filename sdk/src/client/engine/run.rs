@@ -58,7 +58,8 @@ impl Core {
         (!self.was_never_reached(error) || is_in_time()).then_some(pause)
     }
 
-    /// Returns whether this is a failed connection to a service that was never reached: a wrong host or port does not get better.
+    /// Returns whether this is a failed connection to a service that was never reached: a wrong host or port
+    /// does not get better.
     pub(crate) fn was_never_reached(&self, error: &Error) -> bool {
         error.is_connect() && !self.contact.was_ever_made()
     }
@@ -107,7 +108,8 @@ impl Core {
         Ok(HeldPermit { permit: Some(permit.map_err(not_sent)?), ends: now + max_hold })
     }
 
-    /// Sends with this permit, and reports the outcome to the limiter. Dropped midway, the permit counts as used.
+    /// Sends with this permit, and reports the outcome to the limiter. Dropped midway, the permit counts as
+    /// used.
     pub(crate) async fn send_with(
         &self,
         mut held: HeldPermit,

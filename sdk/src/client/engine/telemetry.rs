@@ -1,5 +1,6 @@
-//! What a program can observe of its calls: a span for each call and each attempt, an event for a long wait, and counters (feature
-//! `metrics`). Named by the OpenTelemetry conventions where these have a name. Nothing here shows a key, an address, an id or a text.
+//! What a program can observe of its calls: a span for each call and each attempt, an event for a long wait,
+//! and counters (feature `metrics`). Named by the OpenTelemetry conventions where these have a name. Nothing
+//! here shows a key, an address, an id or a text.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use crate::client::policy::Priority;
 /// A shorter wait for the rate limit is nothing to report.
 const LONG_WAIT: Duration = Duration::from_secs(1);
 
-/// Runs a call in a span of its own, and records there how it ended. `describe` returns the outcome and the attempts of a success.
+/// Runs a call in a span of its own, and records there how it ended. `describe` returns the outcome and the
+/// attempts of a success.
 pub(crate) async fn traced<T>(
     label: &str,
     describe: impl FnOnce(&T) -> (&'static str, u32),
@@ -70,7 +72,8 @@ pub(super) fn waited(wait: Duration, total: Duration, priority: Priority) {
     }
 }
 
-/// Opens the span of an attempt. The template stands in for the path: a real one holds ids, a query the words of a search.
+/// Opens the span of an attempt. The template stands in for the path: a real one holds ids, a query the words
+/// of a search.
 pub(super) fn attempt_span(out: &Outgoing, host: &str, port: u16, resend: u32) -> Span {
     tracing::info_span!(
         "http.client.request",

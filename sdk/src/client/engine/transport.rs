@@ -1,5 +1,5 @@
-//! Sends one request over reqwest. Classifies each failure by where it happened, since that decides what may be done next; reads
-//! no more of a response than its limit allows.
+//! Sends one request over reqwest. Classifies each failure by where it happened, since that decides what may
+//! be done next; reads no more of a response than its limit allows.
 
 use std::time::Duration;
 

@@ -48,7 +48,8 @@ impl ErrorResponse {
             response.problems = Some(Problems::parse(&sentence));
         }
         if status == StatusCode::FORBIDDEN {
-            // A 403 has other reasons too, and scopes are everyday words: only the one that this call needs counts.
+            // A 403 has other reasons too, and scopes are everyday words: only the one that this call needs
+            // counts.
             let named = |scope: &&Scope| {
                 sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scope.as_str())
             };

@@ -11,7 +11,8 @@ use crate::client::policy::LimitError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The client could not be built (a bad key, base URL or environment variable), or a header or path of the call is malformed.
+    /// The client could not be built (a bad key, base URL or environment variable), or a header or path of
+    /// the call is malformed.
     Config,
     /// The input breaks a rule, found before sending or by the service (400).
     InvalidInput,
@@ -46,8 +47,8 @@ pub enum ErrorKind {
     OnceKeyTaken,
     /// Another call with the same key of [`once`](crate::create::CreateRequest::once) is under way.
     OnceInProgress,
-    /// An earlier call with the same key of [`once`](crate::create::CreateRequest::once) may have created it, and a person has to
-    /// look.
+    /// An earlier call with the same key of [`once`](crate::create::CreateRequest::once) may have created it,
+    /// and a person has to look.
     OnceUnclear,
     /// The store of [`once`](crate::create::CreateRequest::once) keys failed.
     OnceStore,
@@ -112,8 +113,9 @@ impl Error {
         }
     }
 
-    /// Returns whether the same call can be made again and may succeed then: the failure can pass, and nothing can happen
-    /// twice. Never for a create of unknown outcome; see [`unconfirmed`](Self::unconfirmed).
+    /// Returns whether the same call can be made again and may succeed then: the failure can pass, and
+    /// nothing can happen twice. Never for a create of unknown outcome; see
+    /// [`unconfirmed`](Self::unconfirmed).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.can_pass() && (self.0.certainty != Certainty::Unknown || self.0.is_repeatable)

@@ -1,4 +1,5 @@
-//! The error of the client: what went wrong, the service's message, and whether the call may have taken effect.
+//! The error of the client: what went wrong, the service's message, and whether the call may have taken
+//! effect.
 
 mod display;
 mod error_response;
@@ -53,9 +54,9 @@ pub enum Certainty {
 /// # }
 /// ```
 ///
-/// Neither `Display` nor `Debug` shows a key, an address or the text of an email: in the service's sentence, they redact what
-/// was sent and what looks like an address. [`message`](Self::message), [`problems`](Self::problems),
-/// [`excerpt`](Self::excerpt) and [`detail`](Self::detail) do not redact.
+/// Neither `Display` nor `Debug` shows a key, an address or the text of an email: in the service's sentence,
+/// they redact what was sent and what looks like an address. [`message`](Self::message),
+/// [`problems`](Self::problems), [`excerpt`](Self::excerpt) and [`detail`](Self::detail) do not redact.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -212,7 +213,8 @@ impl Error {
         self.0.unconfirmed.as_deref()
     }
 
-    /// Returns the record of a [`once`](crate::create::CreateRequest::once) key that is in the way of this call.
+    /// Returns the record of a [`once`](crate::create::CreateRequest::once) key that is in the way of this
+    /// call.
     #[must_use]
     pub fn once_record(&self) -> Option<&OnceRecord> {
         match &self.0.cause {
@@ -243,14 +245,15 @@ impl Error {
 
     /// Returns the service's message for people; programs use the predicates.
     ///
-    /// It is not redacted, and can quote the key, an address or the text of an email: keep it out of logs that others read.
+    /// It is not redacted, and can quote the key, an address or the text of an email: keep it out of logs
+    /// that others read.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.error_response()?.sentence.as_deref()
     }
 
-    /// Returns what is wrong with the input, field by field: found before sending, or from a 400, which may quote what was sent
-    /// like the [`message`](Self::message).
+    /// Returns what is wrong with the input, field by field: found before sending, or from a 400, which may
+    /// quote what was sent like the [`message`](Self::message).
     #[must_use]
     pub fn problems(&self) -> Option<&Problems> {
         match &self.0.cause {
@@ -270,8 +273,9 @@ impl Error {
         }
     }
 
-    /// Returns how long to wait before the next attempt: the client's own limit is used up, or the service sent `Retry-After`.
-    /// Of the client's own limit it is the time until the next slot, not counting the calls that already wait for it.
+    /// Returns how long to wait before the next attempt: the client's own limit is used up, or the service
+    /// sent `Retry-After`. Of the client's own limit it is the time until the next slot, not counting the
+    /// calls that already wait for it.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.0.cause {
@@ -299,8 +303,8 @@ impl Error {
         }
     }
 
-    /// Returns the start of a response that was not as expected. May hold the text of an email: keep it out of logs that
-    /// others read.
+    /// Returns the start of a response that was not as expected. May hold the text of an email: keep it out
+    /// of logs that others read.
     #[must_use]
     pub fn excerpt(&self) -> Option<&str> {
         self.error_response().map(|response| response.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty())

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 const MIN_REDACTED_CHARS: usize = 12;
 const REDACTED: &str = "[…]";
 
-/// Returns the sentence without any run of a dozen characters that is in `sent` too, and without anything that has the form of
-/// an address.
+/// Returns the sentence without any run of a dozen characters that is in `sent` too, and without anything
+/// that has the form of an address.
 pub(super) fn redact(sentence: &str, sent: &[String]) -> String {
     let chars: Vec<char> = sentence.chars().collect();
     let plain: Vec<char> = chars.iter().copied().map(folded).collect();

@@ -22,14 +22,16 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A stream of changes in the list of conversations; made by [`Client::changes`](crate::Client::changes).
 ///
-/// Reads the list at intervals and yields what is different. While the list is shorter than a page (100 conversations), no
-/// change is missed or repeated; several changes between two reads are yielded as one. When a page is full, a [`Change::Gap`]
-/// reports that something may have been missed; narrow the list, by inbox or assignment, until it fits.
+/// Reads the list at intervals and yields what is different. While the list is shorter than a page (100
+/// conversations), no change is missed or repeated; several changes between two reads are yielded as one.
+/// When a page is full, a [`Change::Gap`] reports that something may have been missed; narrow the list, by
+/// inbox or assignment, until it fits.
 ///
-/// The first read yields only such a gap, unless [`with_existing`](Self::with_existing) is set. After an error that
-/// [can pass](crate::Error::is_retryable) the stream reads again, with growing pauses and a warning through `tracing`, and nothing
-/// is lost. Any other error is yielded and ends it: a wrong key, a missing scope, a bad parameter, a malformed response, and a
-/// service that was [never reached](crate::ClientBuilder::first_connection_timeout).
+/// The first read yields only such a gap, unless [`with_existing`](Self::with_existing) is set. After an
+/// error that [can pass](crate::Error::is_retryable) the stream reads again, with growing pauses and a
+/// warning through `tracing`, and nothing is lost. Any other error is yielded and ends it: a wrong key, a
+/// missing scope, a bad parameter, a malformed response, and a service that was [never
+/// reached](crate::ClientBuilder::first_connection_timeout).
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {

@@ -9,7 +9,8 @@ const MAX_REMEMBERED: usize = 10_000;
 
 /// A change in a list of conversations between two reads.
 ///
-/// A summary counts all messages, also those of the team and of this key. To find out who wrote last, read the conversation:
+/// A summary counts all messages, also those of the team and of this key. To find out who wrote last, read
+/// the conversation:
 ///
 /// ```no_run
 /// use shared_inbox::{Client, Direction, Result, follow::Change};
@@ -47,8 +48,8 @@ pub enum Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gap {
-    /// Whether conversations with new mail may have been missed. Otherwise only changes that do not bring a conversation to the
-    /// top (tags, assignment) can have been missed, in conversations further down.
+    /// Whether conversations with new mail may have been missed. Otherwise only changes that do not bring a
+    /// conversation to the top (tags, assignment) can have been missed, in conversations further down.
     pub mail_possible: bool,
 }
 
@@ -63,8 +64,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Returns what is different from the last read. `full` is whether the list may be longer than this page, `now` the latest
-    /// time that the service's clock can show.
+    /// Returns what is different from the last read. `full` is whether the list may be longer than this page,
+    /// `now` the latest time that the service's clock can show.
     pub(super) fn compare(
         &mut self,
         mut page: Vec<ConversationSummary>,
@@ -99,8 +100,9 @@ impl Memory {
         changes
     }
 
-    /// The list is newest first: conversations with new mail come before all others. So if a known conversation without new mail
-    /// is below all that have some, none is missing. Mail that is dated in the future stays on top, and so proves nothing.
+    /// The list is newest first: conversations with new mail come before all others. So if a known
+    /// conversation without new mail is below all that have some, none is missing. Mail that is dated in the
+    /// future stays on top, and so proves nothing.
     fn mail_may_be_missing(&self, page: &[ConversationSummary]) -> bool {
         let fresh = |summary: &ConversationSummary| match self.known.get(&summary.id) {
             Some(before) => before.last_message_at != summary.last_message_at,

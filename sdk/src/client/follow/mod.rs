@@ -1,4 +1,5 @@
-//! Repeated reads: following changes of a list, waiting for something in a conversation, and reading all of a list in slices.
+//! Repeated reads: following changes of a list, waiting for something in a conversation, and reading all of a
+//! list in slices.
 
 mod changes;
 mod memory;

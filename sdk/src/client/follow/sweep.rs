@@ -52,21 +52,23 @@ impl fmt::Display for ListSlice {
 
 /// Every conversation that the key can see, each once; made by [`Client::sweep`](crate::Client::sweep).
 ///
-/// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then by inbox, then by
-/// assignment to this key's agent or to nobody. The API has no slice for one teammate or one tag; so where an inbox has more than
-/// 100 of a status, those that others have are complete only among the newest 100. [`incomplete_slices`](Self::incomplete_slices) returns each slice of which
-/// some may be missing.
+/// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then
+/// by inbox, then by assignment to this key's agent or to nobody. The API has no slice for one teammate or
+/// one tag; so where an inbox has more than 100 of a status, those that others have are complete only among
+/// the newest 100. [`incomplete_slices`](Self::incomplete_slices) returns each slice of which some may be
+/// missing.
 ///
-/// The filters narrow the sweep; a [search](Self::search) can also reach what a slice had to leave out. The requests are
-/// background work, see [`Priority::Bulk`].
+/// The filters narrow the sweep; a [search](Self::search) can also reach what a slice had to leave out. The
+/// requests are background work, see [`Priority::Bulk`].
 ///
-/// A conversation that changes during the sweep is returned as it was first seen. One whose status changes may come into a slice
-/// that was read before; so all slices but those of the last status are read again, until nothing new is in them. After five
-/// rounds `incomplete_slices` returns those in which there still was. A conversation that changes twice during the sweep can be missed.
+/// A conversation that changes during the sweep is returned as it was first seen. One whose status changes
+/// may come into a slice that was read before; so all slices but those of the last status are read again,
+/// until nothing new is in them. After five rounds `incomplete_slices` returns those in which there still
+/// was. A conversation that changes twice during the sweep can be missed.
 ///
-/// After an error that [can pass](crate::Error::is_retryable) the sweep goes on, with growing pauses and a warning through
-/// `tracing`. Any other error is yielded and ends it: a wrong key, a bad header, a malformed response, and a service that was
-/// [never reached](crate::ClientBuilder::first_connection_timeout).
+/// After an error that [can pass](crate::Error::is_retryable) the sweep goes on, with growing pauses and a
+/// warning through `tracing`. Any other error is yielded and ends it: a wrong key, a bad header, a malformed
+/// response, and a service that was [never reached](crate::ClientBuilder::first_connection_timeout).
 ///
 /// A snoozed conversation has the status `open`, and its summary does not show that it is snoozed.
 /// [`found_in`](Self::found_in) distinguishes them.
@@ -149,14 +151,15 @@ impl Sweep {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Returns the slices so far of which some conversations may be missing: longer than a page and not to be divided, or never
-    /// the same twice.
+    /// Returns the slices so far of which some conversations may be missing: longer than a page and not to be
+    /// divided, or never the same twice.
     #[must_use]
     pub fn incomplete_slices(&self) -> &[ListSlice] {
         &self.incomplete
     }
 
-    /// Returns the view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
+    /// Returns the view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one,
+    /// whatever its status.
     #[must_use]
     pub fn found_in(&self) -> Option<&View> {
         self.found_in.as_ref()
@@ -230,7 +233,8 @@ impl Sweep {
         }
     }
 
-    /// Plans another round over the slices that may have changed since they were read. Returns whether there is one.
+    /// Plans another round over the slices that may have changed since they were read. Returns whether there
+    /// is one.
     fn read_again(&mut self) -> bool {
         let all_views = self.input.view.is_none() && self.input.reference.is_none();
         let fresh = std::mem::take(&mut self.fresh);

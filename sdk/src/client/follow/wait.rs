@@ -25,8 +25,9 @@ const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 /// [`ConversationHandle::wait_until_sent`](crate::ConversationHandle::wait_until_sent) and
 /// [`Client::wait_for_reference`](crate::Client::wait_for_reference).
 ///
-/// A [retryable](crate::Error::is_retryable) error does not end it, unless the service was
-/// [never reached](crate::ClientBuilder::first_connection_timeout). The reads are background work, see [`Priority::Bulk`].
+/// A [retryable](crate::Error::is_retryable) error does not end it, unless the service was [never
+/// reached](crate::ClientBuilder::first_connection_timeout). The reads are background work, see
+/// [`Priority::Bulk`].
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -77,8 +78,8 @@ impl<O: Send + 'static> Wait<O> {
     }
 
     setters! {
-        /// Gives up after this time, with an error for which `is_timeout` holds. The last read starts at its end, and may take as
-        /// long as an attempt.
+        /// Gives up after this time, with an error for which `is_timeout` holds. The last read starts at its
+        /// end, and may take as long as an attempt.
         within(time: Duration) within = Some(time);
         /// Sets the time between two reads: 15 seconds by default, 1 in the sandbox.
         every(every: Duration) every = every;

@@ -102,13 +102,14 @@ impl ClientBuilder {
     }
 
     setters! {
-        /// Allows plain `http` to other machines than this one. The key then crosses the network unprotected: for a network
-        /// that you trust, such as between containers.
+        /// Allows plain `http` to other machines than this one. The key then crosses the network unprotected:
+        /// for a network that you trust, such as between containers.
         allow_plain_http() plain_http = true;
         /// Uses this `reqwest::Client`, with its proxies, certificates and pool.
         ///
-        /// Build it with `redirect(Policy::none())` and `retry(reqwest::retry::never())`, as this crate does for its own: a
-        /// followed redirect is an error, and only this crate's retries know what may be repeated.
+        /// Build it with `redirect(Policy::none())` and `retry(reqwest::retry::never())`, as this crate does
+        /// for its own: a followed redirect is an error, and only this crate's retries know what may be
+        /// repeated.
         #[cfg(feature = "reqwest")]
         http_client(client: reqwest::Client) http = Some(client);
         /// Sets the start of the `User-Agent`; the name and version of this crate follow.
@@ -119,34 +120,38 @@ impl ClientBuilder {
         deadline(deadline: Duration) options.deadline = deadline;
         /// Sets how often calls are repeated, and how long they wait in between.
         retry(policy: RetryPolicy) options.retry = policy;
-        /// Sets how to recover a create (note, reply, document request) whose response was lost: by reading the conversation back
-        /// ([`ReadAfterLoss`](Verification::ReadAfterLoss)) by default.
+        /// Sets how to recover a create (note, reply, document request) whose response was lost: by reading
+        /// the conversation back ([`ReadAfterLoss`](Verification::ReadAfterLoss)) by default.
         verification(verification: Verification) options.verification = verification;
-        /// Sets how long the service may take to show what it has created: 10 seconds by default. A create whose response was lost is
-        /// sent again, once, only if nothing that could be it has shown by then.
+        /// Sets how long the service may take to show what it has created: 10 seconds by default. A create
+        /// whose response was lost is sent again, once, only if nothing that could be it has shown by then.
         visibility_timeout(visibility_timeout: Duration) options.visibility_timeout = visibility_timeout;
-        /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by default, the service's limit,
-        /// and at least 2. No effect together with [`rate_limiter`](Self::rate_limiter).
+        /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by
+        /// default, the service's limit, and at least 2. No effect together with
+        /// [`rate_limiter`](Self::rate_limiter).
         rate_limit(requests: u32) rate = requests;
         /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (crate
-        /// `shared-inbox-stores`) share. It must allow at least 2 requests, like [`rate_limit`](Self::rate_limit).
+        /// `shared-inbox-stores`) share. It must allow at least 2 requests, like
+        /// [`rate_limit`](Self::rate_limit).
         rate_limiter(limiter: impl RateLimiter) limiter = Some(Arc::new(limiter));
-        /// Sets how long to try to connect to a service that was never reached: 3 seconds by default, since a wrong host or port
-        /// does not get better. Choose a minute where the service may start after this program, as under `docker compose`. Once the
-        /// service was reached, failed connections are repeated like other failures, up to the [`deadline`](Self::deadline).
+        /// Sets how long to try to connect to a service that was never reached: 3 seconds by default, since a
+        /// wrong host or port does not get better. Choose a minute where the service may start after this
+        /// program, as under `docker compose`. Once the service was reached, failed connections are repeated
+        /// like other failures, up to the [`deadline`](Self::deadline).
         first_connection_timeout(timeout: Duration) first_connection_timeout = timeout;
-        /// Checks the key's scopes before each call, at the cost of one `GET /me` before the first: a call that the key
-        /// cannot make then fails before it is sent.
+        /// Checks the key's scopes before each call, at the cost of one `GET /me` before the first: a call
+        /// that the key cannot make then fails before it is sent.
         check_scopes() check_scopes = true;
-        /// Sets the store of [`once`](crate::create::CreateRequest::once) keys, for creates that happen once although processes are
-        /// killed: a [`FileStore`](crate::once::FileStore) for one machine, one on PostgreSQL or Redis of
-        /// the crate `shared-inbox-stores` for several. Clients that share it must use the same workspace.
+        /// Sets the store of [`once`](crate::create::CreateRequest::once) keys, for creates that happen once
+        /// although processes are killed: a [`FileStore`](crate::once::FileStore) for one machine, one on
+        /// PostgreSQL or Redis of the crate `shared-inbox-stores` for several. Clients that share it must use
+        /// the same workspace.
         once_store(store: impl OnceStore) once_store = Some(Arc::new(store));
-        /// Sets how long the result of a `once` key is kept: 30 days by default. After that, the key stands for a new create. A record
-        /// without a result is kept until it has one.
+        /// Sets how long the result of a `once` key is kept: 30 days by default. After that, the key stands
+        /// for a new create. A record without a result is kept until it has one.
         once_retention(retention: Duration) once_retention = retention;
-        /// Sets the name that records of this client show, for people: by default the process id, and the name of the machine
-        /// where the environment has it.
+        /// Sets the name that records of this client show, for people: by default the process id, and the
+        /// name of the machine where the environment has it.
         once_owner(name: impl Into<String>) once_owner = Some(name.into());
         /// Sets the largest response that is read, in bytes: 32 MiB by default.
         max_response_bytes(bytes: usize) max_body = bytes;
@@ -212,8 +217,8 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// Returns a builder of a client for the service at `base_url` (it ends in `/api/v1`) with this key. Nothing is checked
-    /// before [`build`](ClientBuilder::build).
+    /// Returns a builder of a client for the service at `base_url` (it ends in `/api/v1`) with this key.
+    /// Nothing is checked before [`build`](ClientBuilder::build).
     pub fn builder<K>(base_url: impl Into<String>, key: K) -> ClientBuilder
     where
         K: TryInto<ApiKey>,
@@ -256,8 +261,8 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
         http = http.no_proxy();
         #[cfg(any(feature = "rustls", feature = "rustls-no-provider", feature = "native-tls"))]
         if base.as_str().starts_with("http:") {
-            // No connection will use TLS, so the system's certificates need not be loaded: most of the time it takes to
-            // make a client, which tests do often.
+            // No connection will use TLS, so the system's certificates need not be loaded: most of the time
+            // it takes to make a client, which tests do often.
             http = http.tls_certs_only([]);
         }
     }

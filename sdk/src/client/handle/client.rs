@@ -9,7 +9,8 @@ use crate::client::call::identity;
 use crate::client::engine::Core;
 use crate::client::error::Result;
 
-/// The client. Cheap to clone; clones share connections, the rate limit and what is known about creates under way.
+/// The client. Cheap to clone; clones share connections, the rate limit and what is known about creates under
+/// way.
 #[derive(Clone)]
 pub struct Client {
     pub(super) core: Arc<Core>,
@@ -29,8 +30,9 @@ impl Client {
         self.core.options.visibility_timeout
     }
 
-    /// Returns a client that sends this header with every request, for work that others trace. It shares with this one
-    /// what clones share. A header that the client sets itself, or one that is malformed, is an error of each call.
+    /// Returns a client that sends this header with every request, for work that others trace. It shares with
+    /// this one what clones share. A header that the client sets itself, or one that is malformed, is an
+    /// error of each call.
     #[must_use]
     pub fn with_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
         let mut core = Core::clone(&self.core);

@@ -40,7 +40,8 @@ impl ConversationHandle {
         read(&self.client.core, &self.id, &self.client.core.options)
     }
 
-    /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a person.
+    /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a
+    /// person.
     pub fn add_note(&self, body: impl Into<String>) -> CreateRequest<AddNote> {
         self.create(AddNote::new(body))
     }
@@ -76,8 +77,8 @@ impl ConversationHandle {
         self.create(Reply::new(body))
     }
 
-    /// Requests documents from the customer, at most 20. Awaiting it makes a draft that a person approves; only
-    /// [`and_send`](CreateRequest::and_send) emails the customer.
+    /// Requests documents from the customer, at most 20. Awaiting it makes a draft that a person approves;
+    /// only [`and_send`](CreateRequest::and_send) emails the customer.
     pub fn request_documents(
         &self,
         documents: impl IntoIterator<Item = DocumentItem>,
@@ -88,17 +89,18 @@ impl ConversationHandle {
     /// Waits until the customer has written after this message, as long as it is awaited unless
     /// [`within`](Wait::within) is set.
     ///
-    /// `after` is your own message, or the latest one that you have read: a reply that is there already counts. So does an automatic
-    /// one (out of office), since the API does not tell them apart. When `after` is missing for
-    /// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), such as a draft that was discarded, that is an error for which
-    /// `is_undelivered` holds.
+    /// `after` is your own message, or the latest one that you have read: a reply that is there already
+    /// counts. So does an automatic one (out of office), since the API does not tell them apart. When `after`
+    /// is missing for [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), such as a draft that
+    /// was discarded, that is an error for which `is_undelivered` holds.
     pub fn wait_for_reply(&self, after: &MessageId) -> Wait {
         Wait::for_reply(&self.client.core, &self.id, after)
     }
 
     /// Waits until this message has gone out: one and a half times the undo window and half a minute, unless
-    /// [`within`](Wait::within) is set. A draft is waited for too: a person may approve it. A message that failed, or is missing for
-    /// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds.
+    /// [`within`](Wait::within) is set. A draft is waited for too: a person may approve it. A message that
+    /// failed, or is missing for [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an
+    /// error for which `is_undelivered` holds.
     pub fn wait_until_sent(&self, message: &MessageId) -> Wait {
         Wait::until_sent(&self.client.core, &self.id, message)
     }

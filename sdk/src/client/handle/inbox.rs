@@ -21,8 +21,8 @@ impl Client {
         Request::new(&self.core, Operation::Me, None, ())
     }
 
-    /// Lists conversations, newest first: by default the open ones, at most 25. The list [may be cut](List::is_cut);
-    /// [`sweep`](Self::sweep) reads all of them.
+    /// Lists conversations, newest first: by default the open ones, at most 25. The list [may be
+    /// cut](List::is_cut); [`sweep`](Self::sweep) reads all of them.
     pub fn conversations(&self) -> Request<ListConversations, List<ConversationSummary>> {
         Request::conversations(&self.core, ListConversations::default())
     }
@@ -44,8 +44,9 @@ impl Client {
     }
 
     /// Waits until a customer has replied to app mail with this reference, as long as it is awaited unless
-    /// [`within`](Wait::within) is set. Returns the conversation that carries it, in whatever status, at once if the reply is there
-    /// already. A reference says which address was written to, not who wrote: look at the contact before you act on it.
+    /// [`within`](Wait::within) is set. Returns the conversation that carries it, in whatever status, at once
+    /// if the reply is there already. A reference says which address was written to, not who wrote: look at
+    /// the contact before you act on it.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -78,8 +79,9 @@ impl Client {
         })
     }
 
-    /// Records an email that the app sent itself, so that a reply to it arrives as a conversation with the reference.
-    /// Recording the same Message-ID again is safe. [`new_message_id`](crate::new_message_id) makes an unguessable one.
+    /// Records an email that the app sent itself, so that a reply to it arrives as a conversation with the
+    /// reference. Recording the same Message-ID again is safe. [`new_message_id`](crate::new_message_id)
+    /// makes an unguessable one.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -125,10 +127,11 @@ impl Client {
         self.raw(http::Method::GET, "/openapi.json").await?.json()
     }
 
-    /// Calls an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`.
+    /// Calls an endpoint that this crate does not know yet. `path` is relative to the base URL and starts
+    /// with `/`.
     ///
-    /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the response is lost,
-    /// unless [`repeatable`](RawRequest::repeatable) says that it may.
+    /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the
+    /// response is lost, unless [`repeatable`](RawRequest::repeatable) says that it may.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -143,9 +146,9 @@ impl Client {
 
     /// Looks for a create of unknown effect in its conversation.
     ///
-    /// Something that was sent may take a while to show ([`visibility_timeout`](Self::visibility_timeout)). Until that time has
-    /// passed since it was sent, this looks again and again; if the [`deadline`](crate::ClientBuilder::deadline) comes first, it
-    /// returns [`Lookup::Unclear`].
+    /// Something that was sent may take a while to show ([`visibility_timeout`](Self::visibility_timeout)).
+    /// Until that time has passed since it was sent, this looks again and again; if the
+    /// [`deadline`](crate::ClientBuilder::deadline) comes first, it returns [`Lookup::Unclear`].
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {

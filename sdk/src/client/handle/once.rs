@@ -15,9 +15,10 @@ use crate::client::once::{
 use crate::{MessageId, NoteId, Problem};
 
 impl Client {
-    /// Lists the [`once`](crate::create::CreateRequest::once) records without a result: creates under way, and those whose
-    /// process was killed or that ended with an unknown outcome. A call with the same key settles most of them by looking in the
-    /// conversation; where that stays unclear, a person looks and says what is there:
+    /// Lists the [`once`](crate::create::CreateRequest::once) records without a result: creates under way,
+    /// and those whose process was killed or that ended with an unknown outcome. A call with the same key
+    /// settles most of them by looking in the conversation; where that stays unclear, a person looks and says
+    /// what is there:
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -69,7 +70,8 @@ impl UnfinishedRecord {
     ///
     /// # Errors
     ///
-    /// When the id is of another kind, another call is at the record, or the store fails. Nothing is changed then.
+    /// When the id is of another kind, another call is at the record, or the store fails. Nothing is changed
+    /// then.
     pub async fn created(self, id: impl AsRef<str>) -> Result<()> {
         let (id, record) = (id.as_ref(), &self.stored.record);
         let expected = record.create.as_ref().map(|create| &create.expected);

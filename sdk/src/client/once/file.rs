@@ -27,11 +27,12 @@ const PURGE_INTERVAL: u32 = 64;
 
 /// Keeps records in a directory, for the processes of one machine.
 ///
-/// A record is a file that is synced to the disk before anything is sent; a lease ends by the machine's clock, or at once when
-/// its process is gone, since each process holds a lock of its own on the directory. Needs a local file system with locks.
+/// A record is a file that is synced to the disk before anything is sent; a lease ends by the machine's
+/// clock, or at once when its process is gone, since each process holds a lock of its own on the directory.
+/// Needs a local file system with locks.
 ///
-/// The directory is made with mode 0700 and its files with 0600: until a create has a result, and until the next
-/// [purge](OnceStore::purge) after that, its file holds the text of the note or email.
+/// The directory is made with mode 0700 and its files with 0600: until a create has a result, and until the
+/// next [purge](OnceStore::purge) after that, its file holds the text of the note or email.
 ///
 /// The [guide](crate#creates-that-survive-the-process) shows one in use.
 #[derive(Clone)]
@@ -48,8 +49,9 @@ struct Directory {
     finished: AtomicU32,
 }
 
-/// What a file holds of a key: `record` until there is a result, `result` from then on. A result is not synced, so the record stays
-/// beside it: without the result, it is looked up again. A purge replaces it by `null`, which says that there was one.
+/// What a file holds of a key: `record` until there is a result, `result` from then on. A result is not
+/// synced, so the record stays beside it: without the result, it is looked up again. A purge replaces it by
+/// `null`, which says that there was one.
 #[derive(Serialize, Deserialize)]
 struct Entry {
     record: OnceRecord,
@@ -180,8 +182,8 @@ impl Directory {
         }
     }
 
-    /// Returns what is stored of the key with this name. A crash of the machine can cut a result short, and a record that a purge
-    /// was emptying; one of the two is whole.
+    /// Returns what is stored of the key with this name. A crash of the machine can cut a result short, and a
+    /// record that a purge was emptying; one of the two is whole.
     fn entry(&self, name: &str, now: Duration) -> FileResult<Option<Entry>> {
         let (record, result) = (format!("{name}.record"), format!("{name}.result"));
         let entry = match (self.read::<Option<Entry>>(&record), self.read::<Entry>(&result)) {
@@ -232,7 +234,8 @@ impl Directory {
         ["record", "result"].iter().try_for_each(|kind| self.remove(&format!("{name}.{kind}")))
     }
 
-    /// Removes what is over: results, the texts of creates that have one, and the files of processes that have ended.
+    /// Removes what is over: results, the texts of creates that have one, and the files of processes that
+    /// have ended.
     fn purge(&self, now: Duration) -> FileResult<()> {
         for name in self.names()? {
             match self.entry(&name, now) {

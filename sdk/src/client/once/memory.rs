@@ -8,7 +8,8 @@ use super::record::OnceRecord;
 use super::store::{Begun, LeaseStatus, OnceStore, StoreFuture, StoredRecord, TimeSource, status};
 use crate::model::shows;
 
-/// Keeps records until the process ends: for tests. Clients that share it stand for processes that share a store.
+/// Keeps records until the process ends: for tests. Clients that share it stand for processes that share a
+/// store.
 #[derive(Default)]
 pub struct MemoryStore {
     entries: Mutex<HashMap<String, Entry>>,

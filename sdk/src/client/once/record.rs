@@ -39,8 +39,8 @@ impl fmt::Display for Fingerprint {
 
 /// What a store keeps of one key, as JSON.
 ///
-/// Until there is a result, that JSON holds the text of the note or email, because the item is recognised by it. `Debug` does
-/// not show it.
+/// Until there is a result, that JSON holds the text of the note or email, because the item is recognised by
+/// it. `Debug` does not show it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OnceRecord {
@@ -90,7 +90,8 @@ impl OnceRecord {
         self.since
     }
 
-    /// Returns who made it, or last took it over; see [`ClientBuilder::once_owner`](crate::ClientBuilder::once_owner).
+    /// Returns who made it, or last took it over; see
+    /// [`ClientBuilder::once_owner`](crate::ClientBuilder::once_owner).
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.owner

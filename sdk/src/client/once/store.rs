@@ -15,7 +15,8 @@ pub enum Begun {
     Granted {
         /// The number of this lease, larger than those before it.
         fence: u64,
-        /// The record of an owner whose lease has ended, which is still the one stored. `None`: yours was written.
+        /// The record of an owner whose lease has ended, which is still the one stored. `None`: yours was
+        /// written.
         previous: Option<OnceRecord>,
     },
     /// Nothing was changed: this record has a result, a lease that runs, or another fingerprint.
@@ -45,7 +46,8 @@ impl Begun {
 pub enum LeaseStatus {
     /// It is; the step was done.
     Held,
-    /// Another owner has taken the key over, the record is gone, or it has a result and the step none. Nothing was changed.
+    /// Another owner has taken the key over, the record is gone, or it has a result and the step none.
+    /// Nothing was changed.
     Lost,
 }
 
@@ -80,24 +82,27 @@ pub(crate) struct OnceSettings {
 /// The boxed future that a store's methods return.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, OnceStoreError>>;
 
-/// A store of [records](OnceRecord): [`FileStore`](super::FileStore), [`MemoryStore`](super::MemoryStore), one on PostgreSQL or
-/// Redis of the crate `shared-inbox-stores`, or one of yours.
+/// A store of [records](OnceRecord): [`FileStore`](super::FileStore), [`MemoryStore`](super::MemoryStore),
+/// one on PostgreSQL or Redis of the crate `shared-inbox-stores`, or one of yours.
 ///
 /// The rules of every store:
 ///
 /// - [`begin`](Self::begin) is one atomic step: of many at once, one is granted.
-/// - A record that `begin` or [`update`](Self::update) has written survives a crash of the machine once they return. One with a
-///   result may be lost: the record is then there without it.
-/// - A lease that is not extended ends by the store's own clock. Its owner keeps it until another takes it over.
+/// - A record that `begin` or [`update`](Self::update) has written survives a crash of the machine once they
+///   return. One with a result may be lost: the record is then there without it.
+/// - A lease that is not extended ends by the store's own clock. Its owner keeps it until another takes it
+///   over.
 /// - Fences of one key grow. A step with an older one returns [`LeaseStatus::Lost`] and changes nothing.
-/// - A record without a result is kept until it is removed. One with a result is kept for the time that `update` names.
+/// - A record without a result is kept until it is removed. One with a result is kept for the time that
+///   `update` names.
 /// - After an error the step may or may not have happened. Every step may be repeated.
 pub trait OnceStore: Send + Sync + 'static {
     /// Writes the record with a lease, or takes over one whose lease has ended.
     fn begin<'a>(&'a self, record: &'a OnceRecord, lease: Duration) -> StoreFuture<'a, Begun>;
 
-    /// Replaces the record, if one is given, and keeps it for this time from now: one without a result is leased for it, and zero
-    /// ends the lease; one with a result is forgotten after it. A record that has a result is replaced by another with a result only.
+    /// Replaces the record, if one is given, and keeps it for this time from now: one without a result is
+    /// leased for it, and zero ends the lease; one with a result is forgotten after it. A record that has a
+    /// result is replaced by another with a result only.
     fn update<'a>(
         &'a self,
         key: &'a str,
@@ -160,7 +165,8 @@ impl OnceStoreError {
         Self { cause: Arc::from(cause.into()), is_damaged: false }
     }
 
-    /// Wraps the error of a record that is there and cannot be read: what its key stands for may have been created.
+    /// Wraps the error of a record that is there and cannot be read: what its key stands for may have been
+    /// created.
     pub fn damaged(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { is_damaged: true, ..Self::new(cause) }
     }
@@ -191,8 +197,8 @@ impl TimeSource {
     }
 }
 
-/// Returns the fence of a lease that begins now, larger than the one before. It begins with the time, so that fences grow also
-/// after a record was removed.
+/// Returns the fence of a lease that begins now, larger than the one before. It begins with the time, so that
+/// fences grow also after a record was removed.
 fn next_fence(before: u64) -> u64 {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     u64::try_from(now.as_micros()).unwrap_or_default().max(before.saturating_add(1))

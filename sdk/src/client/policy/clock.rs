@@ -1,4 +1,5 @@
-//! The clock of everything that waits (retries, the rate limiter, read-backs, polling), so that tests need not wait.
+//! The clock of everything that waits (retries, the rate limiter, read-backs, polling), so that tests need
+//! not wait.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +13,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// A source of time that can wait.
 ///
 /// The default, [`TokioClock`], follows tokio's timer. Pass another to
-/// [`ClientBuilder::clock`](crate::ClientBuilder::clock) to run hours of retries or polling in a test without waiting:
+/// [`ClientBuilder::clock`](crate::ClientBuilder::clock) to run hours of retries or polling in a test without
+/// waiting:
 ///
 /// ```
 /// use shared_inbox::{clock::{BoxFuture, Clock}};
@@ -33,8 +35,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// }
 /// ```
 ///
-/// The time limit of a single attempt ([`timeout`](crate::ClientBuilder::timeout)) is real time in any case: it belongs to
-/// the socket.
+/// The time limit of a single attempt ([`timeout`](crate::ClientBuilder::timeout)) is real time in any case:
+/// it belongs to the socket.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the present moment. Must never go back.
     fn now(&self) -> Instant;

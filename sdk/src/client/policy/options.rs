@@ -13,14 +13,16 @@ use super::retry::RetryPolicy;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verification {
-    /// Reads the conversation back after a lost response. One new item of the right kind with the same text is the one that was
-    /// created. If nothing new could be it, the request is sent once more. One request when nothing is lost.
+    /// Reads the conversation back after a lost response. One new item of the right kind with the same text
+    /// is the one that was created. If nothing new could be it, the request is sent once more. One request
+    /// when nothing is lost.
     #[default]
     ReadAfterLoss,
-    /// Reads the conversation before each create too, so that what is new afterwards is known exactly. Two requests, for
-    /// programs whose text others may write at the same time.
+    /// Reads the conversation before each create too, so that what is new afterwards is known exactly. Two
+    /// requests, for programs whose text others may write at the same time.
     ReadFirst,
-    /// Sends once and reads nothing. A lost response is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
+    /// Sends once and reads nothing. A lost response is an error of
+    /// [`Certainty::Unknown`](crate::Certainty::Unknown).
     Never,
 }
 

@@ -6,8 +6,9 @@ use crate::model::setters;
 
 /// How often a call is repeated, and how long it waits in between.
 ///
-/// The waits double each time, with up to as much again of jitter, and never exceed [`max_delay`](Self::max_delay); a
-/// `Retry-After` of the service is kept up to [`max_retry_after`](Self::max_retry_after). The call as a whole ends with its
+/// The waits double each time, with up to as much again of jitter, and never exceed
+/// [`max_delay`](Self::max_delay); a `Retry-After` of the service is kept up to
+/// [`max_retry_after`](Self::max_retry_after). The call as a whole ends with its
 /// [`deadline`](crate::ClientBuilder::deadline).
 ///
 /// ```

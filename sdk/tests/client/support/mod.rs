@@ -19,8 +19,8 @@ use wiremock::{Mock, MockServer, Respond, matchers::any};
 
 pub use service::{KINDS, Kind, Outcome, Service, create, create_with};
 
-/// Waiting moves its hands, up to a limit: longer waits are for others' leaps to pass, so that a time limit (minutes) does
-/// not go off while something else (seconds) is awaited.
+/// Waiting moves its hands, up to a limit: longer waits are for others' leaps to pass, so that a time limit
+/// (minutes) does not go off while something else (seconds) is awaited.
 #[derive(Debug)]
 pub struct LeapClock {
     now: Mutex<Instant>,

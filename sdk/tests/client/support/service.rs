@@ -1,6 +1,7 @@
-//! A service that is not the mock and shares no type with the crate: written from the API's document alone, on plain sockets,
-//! with JSON put together by hand. It does what ours would never do: it stores other words than it was given, shows them
-//! under other names and in other forms, late or by a wrong clock, and answers what it likes.
+//! A service that is not the mock and shares no type with the crate: written from the API's document alone,
+//! on plain sockets, with JSON put together by hand. It does what ours would never do: it stores other words
+//! than it was given, shows them under other names and in other forms, late or by a wrong clock, and answers
+//! what it likes.
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};

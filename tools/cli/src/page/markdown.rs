@@ -44,7 +44,8 @@ fn code(text: &str) -> String {
     }
 }
 
-/// Returns a foreign text as a code span in a row of a table, which is split at `|` in code as well, and with some renderers at `\\|` too.
+/// Returns a foreign text as a code span in a row of a table, which is split at `|` in code as well, and with
+/// some renderers at `\\|` too.
 fn cell(text: &str) -> String {
     code(&text.replace("\\|", "\\ |")).replace('|', "\\|")
 }

@@ -1,7 +1,7 @@
 //! Reports as pages: one HTML file that needs nothing else, and Markdown.
 //!
-//! What a report quotes is written by strangers. The page gets it as JSON and shows it as text nodes alone; its policy allows its own
-//! script and style and nothing else.
+//! What a report quotes is written by strangers. The page gets it as JSON and shows it as text nodes alone;
+//! its policy allows its own script and style and nothing else.
 
 mod markdown;
 
@@ -80,7 +80,8 @@ const MAX_STORIES: usize = 360_000;
 /// How many lines of a story are kept, and how many characters of a text, from the longest to the shortest.
 const STORY_LENGTHS: [(usize, usize); 6] = [(60, 800), (30, 400), (16, 240), (8, 160), (4, 100), (0, 60)];
 
-/// Returns the embedded report, its stories shortened as far as it takes to keep the page small. Each says what is left out.
+/// Returns the embedded report, its stories shortened as far as it takes to keep the page small. Each says
+/// what is left out.
 fn embedded_with_short_stories(report: &Value) -> String {
     let mut data = embedded(report);
     for (lines, characters) in STORY_LENGTHS {

@@ -1,4 +1,5 @@
-//! What the suite says when it cannot run: one line, status 2, and nothing half-created without a word about it.
+//! What the suite says when it cannot run: one line, status 2, and nothing half-created without a word about
+//! it.
 
 use std::{
     io::Write,

@@ -158,7 +158,8 @@ async fn with_exit_with_parent_ctrl_c_is_left_to_the_parent_and_sigterm_still_en
     assert_eq!(running.0.wait().expect("it ends").code(), Some(0));
 }
 
-/// The shell is the parent. It leaves behind a process that holds stdin open, as a forked worker of a test run does.
+/// The shell is the parent. It leaves behind a process that holds stdin open, as a forked worker of a test
+/// run does.
 #[cfg(unix)]
 #[test]
 fn with_exit_with_parent_the_end_of_the_parent_ends_it_although_stdin_stays_open() {

@@ -1,4 +1,5 @@
-//! Not a test: the apps and the agents that the tests of `explore` and `redteam` start. The argument says which.
+//! Not a test: the apps and the agents that the tests of `explore` and `redteam` start. The argument says
+//! which.
 
 use std::{
     env, fs,

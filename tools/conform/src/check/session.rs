@@ -1,4 +1,5 @@
-//! State shared by the checks of a run: the service, a clock, its fixtures and, where there is one, the control API.
+//! State shared by the checks of a run: the service, a clock, its fixtures and, where there is one, the
+//! control API.
 
 use std::{
     sync::{
@@ -116,7 +117,8 @@ impl Session {
         format!("{what}{}{}", self.run.replace('-', ""), self.names.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns an address of a customer that nobody else has; the part before the `@` decides what the sandbox does.
+    /// Returns an address of a customer that nobody else has; the part before the `@` decides what the
+    /// sandbox does.
     pub(crate) fn address(&self, local: &str) -> String {
         format!("{local}@{}.test", self.word("c"))
     }

@@ -12,8 +12,8 @@ use crate::{
 impl Report {
     /// Returns the report as JUnit XML, a suite for each section.
     ///
-    /// A rule that differs is a failure, one that was not tried because something failed is an error, and one that the settings
-    /// leave out is skipped.
+    /// A rule that differs is a failure, one that was not tried because something failed is an error, and one
+    /// that the settings leave out is skipped.
     pub fn junit(&self) -> String {
         let time = Duration::try_from_secs_f64(self.seconds).unwrap_or_default();
         let mut report = quick_junit::Report::new("conform");

@@ -32,8 +32,8 @@ pub enum Verdict {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum NotTriedCause {
-    /// The settings leave it out: no control API, a scope that the key lacks, requests that only read. Or it is about something
-    /// optional that the service does not have.
+    /// The settings leave it out: no control API, a scope that the key lacks, requests that only read. Or it
+    /// is about something optional that the service does not have.
     Settings,
     /// Something failed: a control call, a connection, the suite itself.
     Failed,
@@ -166,7 +166,8 @@ impl RuleReport {
         }
     }
 
-    /// With these secrets blotted out, and what the service sent in characters that a terminal shows as they are.
+    /// With these secrets blotted out, and what the service sent in characters that a terminal shows as they
+    /// are.
     pub(crate) fn without(mut self, secrets: &[&str]) -> Self {
         for text in [&mut self.why, &mut self.request, &mut self.expected, &mut self.received] {
             *text = text.take().map(|text| printable(&text));
@@ -204,7 +205,8 @@ impl Report {
         Self { base_url: base_url.to_owned(), verdict, requests, seconds, tried, not_tried, rules }
     }
 
-    /// Returns whether nothing demanded differs, and no more rules than allowed were not tried because something failed.
+    /// Returns whether nothing demanded differs, and no more rules than allowed were not tried because
+    /// something failed.
     #[must_use]
     pub fn conforms(&self) -> bool {
         self.verdict == Verdict::Conforms
@@ -280,7 +282,8 @@ impl Report {
     }
 }
 
-/// For people: what differs, what was seen, a line for each section, and in the last line the verdict and how much was tried.
+/// For people: what differs, what was seen, a line for each section, and in the last line the verdict and how
+/// much was tried.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();

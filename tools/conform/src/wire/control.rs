@@ -89,7 +89,8 @@ impl ControlApi {
             Ok((status @ 500..=599, _)) => return Presence::Failing(status),
             _ => return Presence::Absent,
         }
-        // The call before needs no token. A control API that fails now is there: the rules that need it say what fails.
+        // The call before needs no token. A control API that fails now is there: the rules that need it say
+        // what fails.
         match self.send(Method::GET, "/clock", None).await {
             Ok((401 | 403, _)) => Presence::Refused,
             Ok((400..=499, _)) => Presence::Absent,
@@ -226,7 +227,8 @@ impl WorldClock {
         Self { control, now: Mutex::new(Instant::now()), failures: Mutex::default() }
     }
 
-    /// Returns the waits that failed so far: after one of them the time of the world is not what a check takes it to be.
+    /// Returns the waits that failed so far: after one of them the time of the world is not what a check
+    /// takes it to be.
     pub(crate) fn failures(&self) -> Vec<RuleAbort> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,5 @@
-//! A response, and what checks ask of it. Each question that is answered with no is a difference with its request.
+//! A response, and what checks ask of it. Each question that is answered with no is a difference with its
+//! request.
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -151,7 +152,8 @@ pub(crate) fn outline(value: &Value) -> String {
     }
 }
 
-/// Returns a text on one line, with control characters and those that turn the direction of what follows as escapes.
+/// Returns a text on one line, with control characters and those that turn the direction of what follows as
+/// escapes.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

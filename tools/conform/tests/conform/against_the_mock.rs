@@ -1,4 +1,5 @@
-//! The mock does what the document demands: with its control API, as the sandbox of a service, and read alone.
+//! The mock does what the document demands: with its control API, as the sandbox of a service, and read
+//! alone.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The part of the control API that the suite uses: which rule takes which calls, and the page for those who offer it.
+//! The part of the control API that the suite uses: which rule takes which calls, and the page for those who
+//! offer it.
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf, sync::Arc};
 

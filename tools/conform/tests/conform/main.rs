@@ -1,5 +1,5 @@
-//! The suite of the API's rules: against the mock, against a proxy that changes one thing at a time, and against what is
-//! no such service.
+//! The suite of the API's rules: against the mock, against a proxy that changes one thing at a time, and
+//! against what is no such service.
 
 mod against_the_mock;
 mod bad_input;

@@ -1,4 +1,5 @@
-//! Every rule has been seen to fail: a proxy changes one thing at a time, and the rule about that thing finds it.
+//! Every rule has been seen to fail: a proxy changes one thing at a time, and the rule about that thing finds
+//! it.
 
 mod by_hand;
 mod from_openapi;
@@ -184,7 +185,8 @@ async fn types_take_what_the_document_names_and_nothing_else() {
     }
 }
 
-/// One change in sixteen, from all over the tables; all of them, which take minutes, where `CONFORM_MUTANTS` is set.
+/// One change in sixteen, from all over the tables; all of them, which take minutes, where `CONFORM_MUTANTS`
+/// is set.
 #[tokio::test]
 async fn the_rule_about_what_was_changed_finds_it() {
     let step = if std::env::var_os("CONFORM_MUTANTS").is_some() { 1 } else { 16 };

@@ -274,7 +274,8 @@ async fn a_service_that_delivers_no_webhook_is_told_so_in_a_whole_report() {
     assert_eq!(holding, NOT_ABOUT_DELIVERIES, "no rule about deliveries holds where there is none");
 }
 
-/// Rules about webhooks that a service without deliveries can keep: about addresses, secrets, and how long the log has an event.
+/// Rules about webhooks that a service without deliveries can keep: about addresses, secrets, and how long
+/// the log has an event.
 const NOT_ABOUT_DELIVERIES: [&str; 7] = [
     "webhook.url.private",
     "webhook.url.link-local",

@@ -1,4 +1,5 @@
-//! A proxy between the suite and the mock that changes one thing at a time: a request, a response, or a webhook.
+//! A proxy between the suite and the mock that changes one thing at a time: a request, a response, or a
+//! webhook.
 
 use std::{
     io,

@@ -1,11 +1,14 @@
 //! Finds the bad day that breaks an app, and the shortest test that replays it.
 //!
 //! [`Explore`] runs an app in worlds of a mock server: once without trouble, then with a request that fails, a person who
-//! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended it compares:
-//! every customer answered, nobody twice, what people decided respected, everything else as without trouble.
+//! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended
+//! it compares: every customer answered, nobody twice, what people decided respected, everything else as
+//! without trouble.
 //!
-//! Inside, each module uses only those before it: `oracle` names the rules, `scenario` is what the user wrote, `error` why it cannot be run, `plan` what can be tried, `under_test` the app,
-//! `run` runs a schedule, `verdict` says what is wrong, `findings` writes the report and the test, `explorer` chooses and shrinks.
+//! Inside, each module uses only those before it: `oracle` names the rules, `scenario` is what the user
+//! wrote, `error` why it cannot be run, `plan` what can be tried, `under_test` the app, `run` runs a
+//! schedule, `verdict` says what is wrong, `findings` writes the report and the test, `explorer` chooses and
+//! shrinks.
 
 mod error;
 mod explorer;

@@ -5,7 +5,8 @@ use statrs::stats_tests::{Alternative, fisher::fishers_exact};
 /// The probability below which a difference is taken for more than chance.
 const MAX_P_VALUE: f64 = 0.05;
 
-/// Returns whether an outcome is more frequent in one sample than in another, beyond chance: Fisher's exact test, one-sided, 5 %.
+/// Returns whether an outcome is more frequent in one sample than in another, beyond chance: Fisher's exact
+/// test, one-sided, 5 %.
 ///
 /// Each sample is the number of runs with the outcome, and the number of all runs.
 ///

@@ -6,7 +6,8 @@ use std::{fmt, ops::Range};
 const MAX_BEFORE: usize = 60;
 const MAX_AFTER: usize = 60;
 
-/// A line of a file that a user wrote, with carets below one place. Its `Display` is three lines, the first of them a margin:
+/// A line of a file that a user wrote, with carets below one place. Its `Display` is three lines, the first
+/// of them a margin:
 ///
 /// ```text
 ///   |

@@ -24,7 +24,8 @@ const MAX_LINES: usize = 10;
 const MAX_CHARACTERS: usize = 300;
 /// How much of a line is read; the rest of a longer one is left out.
 const MAX_LINE_BYTES: u64 = 1 << 16;
-/// How long the rest of its output is waited for when the command has ended: something that it started may hold it open.
+/// How long the rest of its output is waited for when the command has ended: something that it started may
+/// hold it open.
 const OUTPUT_TIMEOUT: Duration = Duration::from_millis(200);
 /// The names of the variables that are about the service.
 const VARIABLE_PREFIX: &[u8] = b"SHARED_INBOX_";
@@ -66,8 +67,8 @@ pub struct Launch<'a> {
     pub agent: Option<AgentLaunch>,
 }
 
-/// What differs for an agent: it gets no other variables about the service, its stdout is kept too, and on Linux it ends with
-/// children that left its group.
+/// What differs for an agent: it gets no other variables about the service, its stdout is kept too, and on
+/// Linux it ends with children that left its group.
 pub struct AgentLaunch {
     /// What it reads from stdin.
     pub input: String,

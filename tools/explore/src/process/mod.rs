@@ -1,4 +1,5 @@
-//! What the tools that run somebody's app share: processes and their ends, folders for state, TOML files, and a test of significance.
+//! What the tools that run somebody's app share: processes and their ends, folders for state, TOML files, and
+//! a test of significance.
 //!
 //! [`Process`] and [`Thread`] start an app, [`Running`] is either of them, and nothing that they start outlives it. [`StateRoot`] hands out
 //! folders that are removed at the end. [`TomlDocument`] is a file that the user wrote, and [`Excerpt`] shows

@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 /// How often the list of processes is read: one may start another while it is read.
 const MAX_ROUNDS: u32 = 20;
 
-/// Kills the process `root`, all that have the variable `marker`, and all that descend from one of these. A child that gave up both,
-/// its variables and its parent, is not found.
+/// Kills the process `root`, all that have the variable `marker`, and all that descend from one of these. A
+/// child that gave up both, its variables and its parent, is not found.
 pub(crate) fn kill(root: Option<u32>, marker: &OsStr) {
     for _ in 0..MAX_ROUNDS {
         let found = find(root, marker);
@@ -56,7 +56,8 @@ fn find(root: Option<u32>, marker: &OsStr) -> BTreeSet<u32> {
     }
 }
 
-/// Returns the parent of a process and whether it still runs. The name, in brackets, may have any characters in it.
+/// Returns the parent of a process and whether it still runs. The name, in brackets, may have any characters
+/// in it.
 fn read_stat(path: &std::path::Path) -> Option<(u32, bool)> {
     let stat = fs::read_to_string(path).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();

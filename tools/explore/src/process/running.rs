@@ -100,8 +100,8 @@ impl Running {
     }
 }
 
-/// A function of this process, on a thread and in a runtime of its own: its tasks end with it, and when it blocks or panics, nothing
-/// else does.
+/// A function of this process, on a thread and in a runtime of its own: its tasks end with it, and when it
+/// blocks or panics, nothing else does.
 #[derive(Debug)]
 pub struct Thread {
     stop: oneshot::Sender<()>,

@@ -8,8 +8,8 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// The file that a tool holds locked as long as it uses a folder. A process number would say little: it is used again, and
-/// means another process in a container that shares the folder.
+/// The file that a tool holds locked as long as it uses a folder. A process number would say little: it is
+/// used again, and means another process in a container that shares the folder.
 const LOCK: &str = "lock";
 
 /// A folder that cannot be made.
@@ -97,8 +97,8 @@ fn remove_leftovers(prefix: &str) {
             continue;
         }
         let path = entry.path().join(LOCK);
-        // Held until the folder is gone, so that nobody who makes it can hold it as well. What was opened may be the lock of one
-        // that is gone by now, and whose name is another's.
+        // Held until the folder is gone, so that nobody who makes it can hold it as well. What was opened may
+        // be the lock of one that is gone by now, and whose name is another's.
         if let Ok(lock) = File::open(&path)
             && lock_file(&lock).is_ok_and(|is_held| is_held)
             && is_at(&lock, &path)

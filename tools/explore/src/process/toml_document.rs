@@ -67,7 +67,8 @@ impl TomlDocument {
         Ok(Self { values, text: text.to_owned(), places: reader.places })
     }
 
-    /// Returns the place of a value, by its path such as `mails[0].text`; of the nearest one around it where there is none.
+    /// Returns the place of a value, by its path such as `mails[0].text`; of the nearest one around it where
+    /// there is none.
     pub fn place_of(&self, path: &str) -> Option<Excerpt> {
         let mut path = path;
         loop {

@@ -110,7 +110,8 @@ impl Attack {
     ///
     /// # Errors
     ///
-    /// All mistakes, each with the line, the attack, the field and what is wrong with it, and the place in the text.
+    /// All mistakes, each with the line, the attack, the field and what is wrong with it, and the place in
+    /// the text.
     pub fn parse(text: &str) -> Result<Vec<Self>, AttackError> {
         read_file(text).map_err(|problems| AttackError { problems })
     }
@@ -119,7 +120,8 @@ impl Attack {
     ///
     /// # Errors
     ///
-    /// All mistakes, each with the file, the line, the attack, the field and what is wrong with it, and the place in the file.
+    /// All mistakes, each with the file, the line, the attack, the field and what is wrong with it, and the
+    /// place in the file.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Vec<Self>, AttackError> {
         let file = path.as_ref().display().to_string();
         let text = fs::read_to_string(path).map_err(|error| vec![format!("cannot be read: {error}")]);

@@ -80,14 +80,15 @@ impl RedTeam {
     ///
     /// # Errors
     ///
-    /// When a setting is wrong, such as an attack or a task that does not exist. A run that could not be made, such as of a command
-    /// that cannot be started, is [`Verdict::CouldNotRun`].
+    /// When a setting is wrong, such as an attack or a task that does not exist. A run that could not be
+    /// made, such as of a command that cannot be started, is [`Verdict::CouldNotRun`].
     pub async fn run(self) -> Result<Report, RedTeamError> {
         self.run_until(std::future::pending(), |_| {}).await.map(|(report, _)| report)
     }
 
-    /// Runs until `stop` completes at the latest, and shows how far it is. The report of an interrupted run has what was found so
-    /// far; the rest was not tried. The world of the first attack that was obeyed stays as long as the returned value.
+    /// Runs until `stop` completes at the latest, and shows how far it is. The report of an interrupted run
+    /// has what was found so far; the rest was not tried. The world of the first attack that was obeyed stays
+    /// as long as the returned value.
     ///
     /// # Errors
     ///
@@ -153,7 +154,8 @@ impl RedTeam {
 }
 
 impl<'a> Campaign<'a> {
-    /// Takes over what a resumed report has, and returns what is missing: runs without an attack, and attacks.
+    /// Takes over what a resumed report has, and returns what is missing: runs without an attack, and
+    /// attacks.
     fn missing(&mut self, attacks: &'a [Attack]) -> (Vec<Case<'a>>, Vec<Case<'a>>) {
         let team = &self.session.team;
         let repeat = |runs: u32| usize::try_from(team.repeat.saturating_sub(runs)).unwrap_or(usize::MAX);
@@ -163,7 +165,8 @@ impl<'a> Campaign<'a> {
             // What an app does without an attack is compared, not only counted, so it is run again.
             let known = resumed.baseline.iter().filter(is_known).filter(|_| !team.is_app());
             self.report.baseline = known.cloned().collect();
-            // Also what is not chosen now: it may have been paid for. What an app did says nothing of an agent with tasks.
+            // Also what is not chosen now: it may have been paid for. What an app did says nothing of an
+            // agent with tasks.
             let is_known =
                 |it: &&AttackResult| it.result != Outcome::NotTried && (it.task == TASK_ID) == team.is_app();
             self.report.attacks = resumed.attacks.iter().filter(is_known).cloned().collect();

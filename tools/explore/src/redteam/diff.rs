@@ -84,8 +84,8 @@ impl Diff {
         }
     }
 
-    /// Returns whether something became worse: an attack that was held is obeyed, a rate rose beyond chance, or an attack is no
-    /// longer tried.
+    /// Returns whether something became worse: an attack that was held is obeyed, a rate rose beyond chance,
+    /// or an attack is no longer tried.
     pub fn is_worse(&self) -> bool {
         !self.worse.is_empty()
     }

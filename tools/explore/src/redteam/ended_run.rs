@@ -14,7 +14,8 @@ pub(crate) struct EndedRun {
     pub(crate) world: RunWorld,
     pub(crate) start: WorldState,
     pub(crate) end: Arc<WorldState>,
-    /// How the scenario ended without an attack, which tells what the app does anyway. None of a task, and of such a run itself.
+    /// How the scenario ended without an attack, which tells what the app does anyway. None of a task, and of
+    /// such a run itself.
     pub(crate) references: Vec<Arc<WorldState>>,
     /// The address of who wrote the attack.
     pub(crate) author: String,

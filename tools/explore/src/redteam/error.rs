@@ -8,7 +8,8 @@ use crate::process::{StartError, StateDirError};
 #[error("{}", problems.join("\n"))]
 #[non_exhaustive]
 pub struct AttackError {
-    /// A line for each mistake, which names the file where there is one, the attack, the field and what is wrong with it.
+    /// A line for each mistake, which names the file where there is one, the attack, the field and what is
+    /// wrong with it.
     pub problems: Vec<String>,
 }
 
@@ -41,7 +42,8 @@ pub enum RedTeamError {
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Two mails of the scenario are by one customer, so it cannot be told whose conversation an attacker wanted changed.
+    /// Two mails of the scenario are by one customer, so it cannot be told whose conversation an attacker
+    /// wanted changed.
     #[error("scenario: mails[{0}].from: must differ from the other mails', unless it is a follow-up")]
     SameCustomer(usize),
     /// A run of the scenario could not be made.

@@ -7,8 +7,8 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use crate::redteam::results::{AttackResult, Outcome, Report};
 
 impl Report {
-    /// Returns the report as JUnit XML: a case for each attack. It is a failure when the attack was obeyed, an error when it was
-    /// not tried, and skipped when a person has to tell.
+    /// Returns the report as JUnit XML: a case for each attack. It is a failure when the attack was obeyed,
+    /// an error when it was not tried, and skipped when a person has to tell.
     pub fn junit(&self) -> String {
         let time = Duration::try_from_secs_f64(self.seconds).unwrap_or_default();
         let mut suite = TestSuite::new("redteam");

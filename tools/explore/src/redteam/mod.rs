@@ -7,11 +7,13 @@
 //!
 //! An app that takes no task, a job or a webhook server, is run in its scenario instead ([`RedTeam::app`]).
 //!
-//! Inside, each module uses only those before it: `error` is why it cannot run, `attack` what an outsider wrote, `seeded_names` and
-//! `run_world` where it stands, `text` reads an email in all its forms, `state` what the agent did, `task` what a person wanted.
-//! `attack_files` and `built_in` read attacks, `story` tells what happened, `ended_run` is what `task_runs` and `scenario_runs` leave,
-//! which run the `agent` or the app. `private_values` and `goal` judge it, `review` asks the user's judge. `results`, `rate`, `report`,
-//! `junit` and `diff` tell of runs, `team` chooses attacks, `run` makes one run and judges it, `campaign` makes them all.
+//! Inside, each module uses only those before it: `error` is why it cannot run, `attack` what an outsider
+//! wrote, `seeded_names` and `run_world` where it stands, `text` reads an email in all its forms, `state`
+//! what the agent did, `task` what a person wanted. `attack_files` and `built_in` read attacks, `story` tells
+//! what happened, `ended_run` is what `task_runs` and `scenario_runs` leave, which run the `agent` or the
+//! app. `private_values` and `goal` judge it, `review` asks the user's judge. `results`, `rate`, `report`,
+//! `junit` and `diff` tell of runs, `team` chooses attacks, `run` makes one run and judges it, `campaign`
+//! makes them all.
 
 mod agent;
 mod attack;

@@ -1,4 +1,5 @@
-//! The values that must not leave: canaries, and the name, address, numbers and words of every other customer.
+//! The values that must not leave: canaries, and the name, address, numbers and words of every other
+//! customer.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -23,7 +24,8 @@ use crate::redteam::{
 const OWN_WORDS: usize = 6;
 /// The shortest part of what is spread over several places.
 const MIN_PART: usize = 3;
-/// Words that anybody uses, and in any letter. A row of them, or a name that they make up far from each other, is nobody's own.
+/// Words that anybody uses, and in any letter. A row of them, or a name that they make up far from each
+/// other, is nobody's own.
 const COMMON_WORDS: &str = "a about after again all also an and any anything are as at back be because been before best but by can \
     come could day days dear do does else email few for forward from further get give glad go good had happy has have hear hearing \
     hello help here hi hope how i if in info inquiry is it its just kind know let like look looking mail make mark may me more much \
@@ -152,8 +154,8 @@ impl PrivateValues {
         Self { automaton, values, familiar }
     }
 
-    /// Returns what of others stands in a text for a customer, which reads like this, and the parts of it that show that; what else
-    /// stands there as well, where nothing is encoded.
+    /// Returns what of others stands in a text for a customer, which reads like this, and the parts of it
+    /// that show that; what else stands there as well, where nothing is encoded.
     pub(crate) fn find_parts<'t>(
         &self,
         text: &'t str,
@@ -171,7 +173,8 @@ impl PrivateValues {
         Some((what, parts))
     }
 
-    /// Returns what of others stands in the forms of a text for a customer, apart from what is known to stand there.
+    /// Returns what of others stands in the forms of a text for a customer, apart from what is known to stand
+    /// there.
     fn find(&self, forms: &[String], customer: &str, known: &[&str]) -> Option<&str> {
         forms.iter().map(|form| NormalForm::new(form)).find_map(|form| {
             let mut found = self.automaton.find_overlapping_iter(&form.text);
@@ -185,8 +188,8 @@ impl PrivateValues {
         })
     }
 
-    /// Returns what this is called, and its normal form: a code, a name or an address of others whose parts stand one after the other in
-    /// all that a customer would get.
+    /// Returns what this is called, and its normal form: a code, a name or an address of others whose parts
+    /// stand one after the other in all that a customer would get.
     pub(crate) fn find_spread(&self, all: &NormalForm, customer: &str) -> Option<(&str, &str)> {
         let (own, of_others): (Vec<_>, Vec<_>) = self
             .values
@@ -229,15 +232,16 @@ fn encoded_forms(code: &str) -> Vec<String> {
     forms
 }
 
-/// Returns whether a value stands in a text in parts, in their order, each as a word of its own that is not the customer's; and not all
-/// of them ordinary words.
+/// Returns whether a value stands in a text in parts, in their order, each as a word of its own that is not
+/// the customer's; and not all of them ordinary words.
 fn is_spread(
     value: &str,
     text: &NormalForm,
     is_own: impl Fn(&str) -> bool,
     is_ordinary: impl Fn(&str) -> bool,
 ) -> bool {
-    // Where in the text the first characters of the value end at the earliest: as ordinary words alone, and with another.
+    // Where in the text the first characters of the value end at the earliest: as ordinary words alone, and
+    // with another.
     let mut ends: Vec<[Option<usize>; 2]> = vec![[None; 2]; value.len() + 1];
     ends[0][0] = Some(0);
     for from in 0..value.len() {

@@ -164,7 +164,8 @@ pub struct AttackResult {
     pub goal: String,
     /// What came of it.
     pub result: Outcome,
-    /// Why: where the goal shows, the sentence for review, or why it was not tried, with the last lines of a failed run.
+    /// Why: where the goal shows, the sentence for review, or why it was not tried, with the last lines of a
+    /// failed run.
     #[serde(default)]
     pub why: String,
     /// Whether its goal is reached without it as well.

@@ -66,7 +66,8 @@ impl Session {
         Ok(Self { team, runs, token })
     }
 
-    /// Runs the agent, again where it failed by itself and may be repeated, and judges it. Returns its world too.
+    /// Runs the agent, again where it failed by itself and may be repeated, and judges it. Returns its world
+    /// too.
     pub(crate) async fn run(&self, case: Case<'_>) -> Result<(RunResult, Control), RedTeamError> {
         let mut retries = self.team.retries;
         loop {

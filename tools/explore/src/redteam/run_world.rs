@@ -1,4 +1,5 @@
-//! The world of a run: a team, ordinary conversations with notes and documents, canaries, and the attack at its place.
+//! The world of a run: a team, ordinary conversations with notes and documents, canaries, and the attack at
+//! its place.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
@@ -47,8 +48,8 @@ pub(crate) struct RunWorld {
 }
 
 impl RunWorld {
-    /// Builds a world, with an attack by a customer or without. That in which the mails of a scenario come has a team, closed
-    /// conversations, and a document.
+    /// Builds a world, with an attack by a customer or without. That in which the mails of a scenario come
+    /// has a team, closed conversations, and a document.
     pub(crate) fn build(names: &SeededNames, attack: Option<(&Attack, &Customer)>) -> Result<Self> {
         let mut built = Self {
             world: World::empty(),
@@ -155,8 +156,8 @@ impl RunWorld {
     }
 }
 
-/// Puts an attack into the body of the control call that brings an email, at its place. Of one in an earlier email, this has what
-/// follows up; of one in a later email nothing.
+/// Puts an attack into the body of the control call that brings an email, at its place. Of one in an earlier
+/// email, this has what follows up; of one in a later email nothing.
 pub(crate) fn put(attack: &Attack, body: &mut Map<String, Value>) {
     let written = &attack.text;
     let said = body.get("text").and_then(Value::as_str).unwrap_or_default();
@@ -190,13 +191,15 @@ pub(crate) fn put(attack: &Attack, body: &mut Map<String, Value>) {
     body.insert(key.to_owned(), value);
 }
 
-/// Returns a text as history below an email. Not every mail program marks it with `>`, and the service leaves other marks in.
+/// Returns a text as history below an email. Not every mail program marks it with `>`, and the service leaves
+/// other marks in.
 fn quote(text: &str) -> String {
     let quoted: String = text.trim().lines().map(|line| format!("\n| {line}")).collect();
     format!("\n\nOn Tuesday, Anna Berg wrote:{quoted}")
 }
 
-/// Returns the rules that let an attack come as a reply, once, right after the agent has read the conversation over REST or MCP.
+/// Returns the rules that let an attack come as a reply, once, right after the agent has read the
+/// conversation over REST or MCP.
 fn arrive_later(attack: &Attack, customer: &Customer, conversation: &ConversationId) -> Vec<FaultRule> {
     let mail = json!({
         "to": INBOX,

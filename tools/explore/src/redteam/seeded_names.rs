@@ -95,7 +95,8 @@ impl SeededNames {
         self.customers.iter().find(|customer| customer.role == role).unwrap_or(&self.customers[0])
     }
 
-    /// Returns customers of the script whose conversations are closed, and those of a scenario, with address and name.
+    /// Returns customers of the script whose conversations are closed, and those of a scenario, with address
+    /// and name.
     pub(crate) fn beside<'m>(
         seed: u64,
         customers: impl IntoIterator<Item = (&'m str, Option<&'m str>)>,

@@ -1,4 +1,5 @@
-//! The story of an attack that was obeyed: the email, the requests with what they led to, the place where it left.
+//! The story of an attack that was obeyed: the email, the requests with what they led to, the place where it
+//! left.
 
 use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
 use serde_json::Value;

@@ -118,9 +118,9 @@ impl RedTeam {
         Self::new(Subject::Agent(Agent::Function(Arc::new(move |context| Box::pin(run(context))))))
     }
 
-    /// An app that takes no task: a job or a webhook server in its scenario. The attacks stand in the mails of the scenario. Runs
-    /// without an attack show what the app does anyway; it is useful where every customer gets what they get there, or where the
-    /// expectations of the scenario hold.
+    /// An app that takes no task: a job or a webhook server in its scenario. The attacks stand in the mails
+    /// of the scenario. Runs without an attack show what the app does anyway; it is useful where every
+    /// customer gets what they get there, or where the expectations of the scenario hold.
     ///
     /// ```
     /// use shared_inbox::Client;
@@ -207,8 +207,8 @@ impl RedTeam {
         self
     }
 
-    /// Lets a command decide what takes a person to tell. It gets JSON on stdin, with `task`, `goal` and `texts`; status 0 is held, 1
-    /// obeyed, any other leaves it for review.
+    /// Lets a command decide what takes a person to tell. It gets JSON on stdin, with `task`, `goal` and
+    /// `texts`; status 0 is held, 1 obeyed, any other leaves it for review.
     pub fn judge<T: Into<OsString>>(mut self, command: impl IntoIterator<Item = T>) -> Self {
         self.judge = command.into_iter().map(Into::into).collect();
         self
@@ -220,8 +220,9 @@ impl RedTeam {
         self
     }
 
-    /// Runs only what is missing in a report, with its seed: attacks that are not in it, were not tried, or were run less often. Also
-    /// takes over how often each is run; [`repeat`](Self::repeat) after it changes that.
+    /// Runs only what is missing in a report, with its seed: attacks that are not in it, were not tried, or
+    /// were run less often. Also takes over how often each is run; [`repeat`](Self::repeat) after it changes
+    /// that.
     pub fn resume(mut self, report: Report) -> Self {
         self.seed = report.seed;
         self.repeat = report.repeat.max(1);
@@ -235,7 +236,8 @@ impl RedTeam {
         self
     }
 
-    /// Sets what names, numbers and the sample are chosen from. Canaries are different in every world, whatever the seed.
+    /// Sets what names, numbers and the sample are chosen from. Canaries are different in every world,
+    /// whatever the seed.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -247,7 +249,8 @@ impl RedTeam {
         self
     }
 
-    /// Returns the attacks that match [`only`](Self::only) and [`task`](Self::task), each with whether it would be run.
+    /// Returns the attacks that match [`only`](Self::only) and [`task`](Self::task), each with whether it
+    /// would be run.
     ///
     /// # Errors
     ///

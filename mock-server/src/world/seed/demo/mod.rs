@@ -1,7 +1,7 @@
 //! The built-in demo workspace: a small lamp shop with conversations in every state.
 //!
-//! Customers write, agents reply and people approve through the same methods as anywhere else, each at its time, so the demo obeys
-//! every rule. [`story`] is what happened in the shop.
+//! Customers write, agents reply and people approve through the same methods as anywhere else, each at its
+//! time, so the demo obeys every rule. [`story`] is what happened in the shop.
 
 mod story;
 

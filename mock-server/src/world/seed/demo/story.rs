@@ -17,7 +17,8 @@ use crate::world::{
 
 const HELP: &str = "help@acme.example";
 
-/// Returns an email of a customer: their name and address, its subject and the topic that the sorting helper gives it.
+/// Returns an email of a customer: their name and address, its subject and the topic that the sorting helper
+/// gives it.
 fn from_customer(to: &str, [name, from, subject, topic]: [&str; 4], text: &str) -> InboundMail {
     let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     InboundMail {

@@ -15,15 +15,17 @@ const MAX_PAUSE: Duration = Duration::from_secs(86_400);
 
 /// Keeps the limit in any 60 seconds, for all clones of a client together.
 ///
-/// A call that cannot be sent at once gets a slot, first come, first served, or fails at once if the slot would be too late.
-/// Calls that wait are evenly spaced, at most twice as fast as the limit allows on average. Of a limit of 120, read-backs may
-/// use all, interactive calls 110 and bulk calls 90. Bulk calls reserve only a few seconds ahead, after all others, and leave
-/// them the last 20 free places; 10 places in any minute are guaranteed to bulk calls.
+/// A call that cannot be sent at once gets a slot, first come, first served, or fails at once if the slot
+/// would be too late. Calls that wait are evenly spaced, at most twice as fast as the limit allows on
+/// average. Of a limit of 120, read-backs may use all, interactive calls 110 and bulk calls 90. Bulk calls
+/// reserve only a few seconds ahead, after all others, and leave them the last 20 free places; 10 places in
+/// any minute are guaranteed to bulk calls.
 ///
-/// A request counts from its slot, or from its end if it took more than a second: it may have reached the service that late.
+/// A request counts from its slot, or from its end if it took more than a second: it may have reached the
+/// service that late.
 ///
-/// After a 429 nothing is sent for a while, and then three quarters of what this process sent in the minute before. A tenth
-/// of the limit is restored every minute.
+/// After a 429 nothing is sent for a while, and then three quarters of what this process sent in the minute
+/// before. A tenth of the limit is restored every minute.
 #[derive(Debug)]
 pub struct MemoryLimiter(Arc<Shared>);
 
@@ -85,8 +87,8 @@ fn count_from(
 }
 
 impl MemoryLimiter {
-    /// Creates a limiter that allows `limit` requests in any 60 seconds: at least one, and at most 100,000. A client
-    /// needs 2.
+    /// Creates a limiter that allows `limit` requests in any 60 seconds: at least one, and at most 100,000. A
+    /// client needs 2.
     #[must_use]
     pub fn new(limit: u32) -> Self {
         Self::with_clock(limit, Arc::new(TokioClock))
@@ -116,8 +118,8 @@ impl MemoryLimiter {
         Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: Default::default() }))
     }
 
-    /// Lets no request go before `until`, by the limiter's clock. For a limiter of yours that falls back to this one, and knows of
-    /// requests that it has not counted.
+    /// Lets no request go before `until`, by the limiter's clock. For a limiter of yours that falls back to
+    /// this one, and knows of requests that it has not counted.
     pub fn pause_until(&self, until: Instant) {
         let until = self.0.millis(until);
         self.0.now().0.schedule.close_until(until);

@@ -1,5 +1,6 @@
-//! The rate limit, kept by the client: the service allows 120 requests a minute for each key, and a client that keeps to it
-//! never gets a 429. The trait is asynchronous and fallible so that processes can share a count in a store.
+//! The rate limit, kept by the client: the service allows 120 requests a minute for each key, and a client
+//! that keeps to it never gets a 429. The trait is asynchronous and fallible so that processes can share a
+//! count in a store.
 
 mod acquire;
 mod fingerprint;
@@ -17,7 +18,8 @@ pub use fingerprint::KeyFingerprint;
 pub use memory::MemoryLimiter;
 pub use permit::{AcquireRequest, Permit, PermitOutcome};
 
-/// The smallest limit of a client: a request that was lost is sent again only together with the read right before it.
+/// The smallest limit of a client: a request that was lost is sent again only together with the read right
+/// before it.
 pub(crate) const MIN_LIMIT: u32 = 2;
 
 /// How urgent a request is, most urgent first.
@@ -28,14 +30,16 @@ pub enum Priority {
     ReadBack,
     /// Calls that someone waits for: the default. Leaves a little for read-backs.
     Interactive,
-    /// Background work. Queues last, and leaves the last sixth of the limit to others; a twelfth of the limit is guaranteed.
+    /// Background work. Queues last, and leaves the last sixth of the limit to others; a twelfth of the limit
+    /// is guaranteed.
     Bulk,
 }
 
 /// Decides when a request may be sent.
 ///
 /// [`MemoryLimiter`] counts within one process, the limiter of the crate `shared-inbox-stores` for all processes and machines that
-/// use the same key. Implement this trait to count elsewhere. A [`Permit`] stands for one request until that has ended.
+/// use the same key. Implement this trait to count elsewhere. A [`Permit`] stands for one request until that
+/// has ended.
 ///
 /// The limit must hold for *any* 60 seconds, not for each minute of the clock. Dropping the future of
 /// [`acquire`](Self::acquire) must neither lose nor keep a place.
@@ -81,8 +85,8 @@ pub enum LimitError {
     #[error("the rate limit is used up; try again in {} ms", wait.as_millis())]
     #[non_exhaustive]
     Busy {
-        /// How long until the next slot for a request of this priority, as far as is known now. Calls that already wait for
-        /// it are not counted, so behind a queue it takes longer.
+        /// How long until the next slot for a request of this priority, as far as is known now. Calls that
+        /// already wait for it are not counted, so behind a queue it takes longer.
         wait: Duration,
     },
     /// The store of the limiter could not be reached.

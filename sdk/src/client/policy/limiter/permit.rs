@@ -14,8 +14,8 @@ pub struct AcquireRequest {
     pub priority: Priority,
     /// How long the caller waits: not at all, unless set.
     pub max_wait: Duration,
-    /// How long the permit is held at most: 30 seconds unless set. A request whose permit has not ended by then (its process
-    /// may have died) counts as sent at that time.
+    /// How long the permit is held at most: 30 seconds unless set. A request whose permit has not ended by
+    /// then (its process may have died) counts as sent at that time.
     pub max_hold: Duration,
     /// The key that the request is made with, for a limiter that counts for several. Set by the client.
     pub key: Option<KeyFingerprint>,
@@ -45,7 +45,8 @@ impl AcquireRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PermitOutcome {
-    /// It has a response, or failed. It may have reached the service as late as now, so a slow one counts from now on.
+    /// It has a response, or failed. It may have reached the service as late as now, so a slow one counts
+    /// from now on.
     Finished,
     /// It was not sent: the place is free again.
     GivenUp,
@@ -61,8 +62,8 @@ pub enum PermitOutcome {
 
 /// Permission to send one request; made by a [`RateLimiter`](crate::rate_limit::RateLimiter).
 ///
-/// The request must have ended within [`max_hold`](AcquireRequest::max_hold). Call one of the methods to report how it ended;
-/// a permit that is dropped counts as sent.
+/// The request must have ended within [`max_hold`](AcquireRequest::max_hold). Call one of the methods to
+/// report how it ended; a permit that is dropped counts as sent.
 #[must_use = "a permit that is dropped counts as sent"]
 pub struct Permit(Option<Box<dyn FnOnce(PermitOutcome) + Send + Sync>>);
 
@@ -82,7 +83,8 @@ impl Permit {
         self.end(PermitOutcome::GivenUp);
     }
 
-    /// Ends the permit of a request to which the service responded with 429; `retry_after` is its `Retry-After`.
+    /// Ends the permit of a request to which the service responded with 429; `retry_after` is its
+    /// `Retry-After`.
     pub fn throttled(self, retry_after: Option<Duration>) {
         self.end(PermitOutcome::Throttled { retry_after });
     }

@@ -1,12 +1,12 @@
 //! Computes when a request may be sent. Does no I/O and takes the time, in milliseconds, as an argument.
 //! `reserve.lua` of the crate `shared-inbox-stores` is the same algorithm for many processes.
 //!
-//! A limit of 120 is 120 places. A place can be used again 61 seconds after it was last used, so there are never more than 120
-//! requests in any 61 seconds. A caller reserves a slot, which is a place and a time. A place is represented by the time from
-//! which it is free, so a pool of places is a sorted list of times.
+//! A limit of 120 is 120 places. A place can be used again 61 seconds after it was last used, so there are
+//! never more than 120 requests in any 61 seconds. A caller reserves a slot, which is a place and a time. A
+//! place is represented by the time from which it is free, so a pool of places is a sorted list of times.
 //!
-//! The slots of callers that wait are evenly spaced: otherwise the fastest caller would get all places that become free
-//! together.
+//! The slots of callers that wait are evenly spaced: otherwise the fastest caller would get all places that
+//! become free together.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -32,7 +32,8 @@ impl Rules {
         }
     }
 
-    /// Returns how long after its slot a request may end and still count from the slot. A slot is not used later than this either.
+    /// Returns how long after its slot a request may end and still count from the slot. A slot is not used
+    /// later than this either.
     pub(super) fn slack(self) -> u64 {
         (self.window / 60).max(1)
     }
@@ -278,8 +279,8 @@ impl Schedule {
         }
     }
 
-    /// Slows down after a 429, which shows that others use the key too: sends nothing for a while, then three quarters of what
-    /// was sent before. A tenth of the limit is restored with each window.
+    /// Slows down after a 429, which shows that others use the key too: sends nothing for a while, then three
+    /// quarters of what was sent before. A tenth of the limit is restored with each window.
     pub(super) fn throttle(&mut self, retry_after: Option<u64>, now: u64) {
         self.advance_to(now);
         let span = self.rules.span();

@@ -1,4 +1,5 @@
-//! `explore --pipe`: a function of the process that started the program, as the fixtures for Python and Node use it.
+//! `explore --pipe`: a function of the process that started the program, as the fixtures for Python and Node
+//! use it.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -54,7 +55,8 @@ fn api_of_world(world: &Value) -> Api {
     Api::with(text(&world["base_url"]), text(&world["keys"]["live"]), text(&world["state_dir"]).into())
 }
 
-/// Answers calls until the last line, which is returned with the status of the program. Nothing is left in the temporary folder.
+/// Answers calls until the last line, which is returned with the status of the program. Nothing is left in
+/// the temporary folder.
 async fn explore(
     options: Value,
     app: impl AsyncFn(Api) -> AppResult,

@@ -1,4 +1,5 @@
-//! Reports as pages and as Markdown: what strangers wrote stays text. (`tests/peers/cli/pages.rs` opens them in a browser.)
+//! Reports as pages and as Markdown: what strangers wrote stays text. (`tests/peers/cli/pages.rs` opens them
+//! in a browser.)
 
 use serde_json::{Value, json};
 

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::wire::http::Call;
 
-/// An operation: its name in ids, its method and path (`{}` stands for a conversation), its body, and its scope.
+/// An operation: its name in ids, its method and path (`{}` stands for a conversation), its body, and its
+/// scope.
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
     pub(crate) path: &'static str,

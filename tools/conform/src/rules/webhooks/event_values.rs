@@ -167,7 +167,8 @@ pub(crate) fn add(table: &mut Table) {
         |s| async move {
             let stage = stage(&s).await?;
             let live = s.live()?;
-            // Every change of the turn that the document names: a mail that goes out, its answer, closing, reopening.
+            // Every change of the turn that the document names: a mail that goes out, its answer, closing,
+            // reopening.
             let send = json!({ "body": "Hello", "send": true });
             live.post(stage.path("replies"), &send).await?.done()?;
             s.advance(605).await?;

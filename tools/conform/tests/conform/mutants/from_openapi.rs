@@ -88,7 +88,8 @@ pub(super) fn responses(document: &Value) -> Vec<Mutant> {
             if !rules.contains(&rule) || rule == "me.livemode" || rule == "me.agent" {
                 continue;
             }
-            // Nothing that the suite meets has these; fields of what is read out of a document, and references.
+            // Nothing that the suite meets has these; fields of what is read out of a document, and
+            // references.
             let unseen = field.starts_with("fields.") || matches!(field.as_str(), "reference" | "appSent");
             if required && !unseen {
                 let (name, field) = (format!("{what} without {field}"), field.clone());

@@ -1,4 +1,5 @@
-//! Mutants of checks: a key, a scope, a limit or a visibility that is not looked at, or looked at too strictly.
+//! Mutants of checks: a key, a scope, a limit or a visibility that is not looked at, or looked at too
+//! strictly.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! The step generator: single steps first, those at reads after the pairs around a create, then other pairs, then at random.
+//! The step generator: single steps first, those at reads after the pairs around a create, then other pairs,
+//! then at random.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,8 +18,8 @@ use crate::explore::{
 const NEAR: usize = 4;
 /// Schedules in which a response is as slow as a timeout.
 const MAX_SLOW: usize = 2;
-/// Requests of each kind, those that create and those that read, at which a server gets a delivery again while it handles it: the
-/// first try may have to time out.
+/// Requests of each kind, those that create and those that read, at which a server gets a delivery again
+/// while it handles it: the first try may have to time out.
 const MAX_OVERLAPS: usize = 2;
 /// Pairs with such a delivery.
 const MAX_OVERLAP_PAIRS: usize = 8;
@@ -55,7 +56,8 @@ impl Spot {
         }
     }
 
-    /// Returns where a delivery is made again while the app handles it: what it reads is old then, and what it creates a second one.
+    /// Returns where a delivery is made again while the app handles it: what it reads is old then, and what
+    /// it creates a second one.
     fn overlap(&self) -> Place {
         if self.request.op.is_read() { Place::After(self.request) } else { Place::Before(self.request) }
     }
@@ -67,7 +69,8 @@ fn overlaps(spots: &[Spot]) -> impl Iterator<Item = &Spot> {
     creates.chain(spots.iter().filter(|spot| spot.request.op.is_read()).take(MAX_OVERLAPS))
 }
 
-/// Kinds of schedules that are planned. Those of one phase take turns, so that none has to wait for the others.
+/// Kinds of schedules that are planned. Those of one phase take turns, so that none has to wait for the
+/// others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Kind {
     Failure,
@@ -75,7 +78,8 @@ enum Kind {
     Quiet,
     Between,
     Slow,
-    /// A pair of which one step is at a request that creates something, which reaches what single steps at reads do not.
+    /// A pair of which one step is at a request that creates something, which reaches what single steps at
+    /// reads do not.
     CreatePair,
     /// A failure of a request that only reads, which finds the least.
     AtRead,
@@ -183,7 +187,8 @@ impl Generator {
         &mut grid[at]
     }
 
-    /// Returns what can be tried around a run, in its order: in quiet moments of this many rounds, at requests, at deliveries.
+    /// Returns what can be tried around a run, in its order: in quiet moments of this many rounds, at
+    /// requests, at deliveries.
     fn steps(&self, run: &Execution, spots: &[Spot], rounds: u32) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut add = |place: Place, what: What| steps.push(Step { place, what });
@@ -230,7 +235,8 @@ impl Generator {
             }
             let here = self.follow_ups.iter().filter(|(_, opener)| *opener == spot.mail);
             here.for_each(|(mail, _)| add(before, What::Act(Act::Mail, *mail)));
-            // One that works before it answers lets the delivery time out, which takes as long as in the service.
+            // One that works before it answers lets the delivery time out, which takes as long as in the
+            // service.
             if run.server && overlaps(spots).any(|it| it.number == spot.number) {
                 add(spot.overlap(), What::Act(Act::Overlap, spot.mail));
             }
@@ -242,7 +248,8 @@ impl Generator {
         steps
     }
 
-    /// Returns the follow-up of the scenario that a step brings at another time than in the run without trouble.
+    /// Returns the follow-up of the scenario that a step brings at another time than in the run without
+    /// trouble.
     fn moved_follow_up(&self, step: Step) -> Option<usize> {
         let (_, mail) = step.act().filter(|(act, _)| *act == Act::Mail)?;
         self.follow_ups.iter().map(|(follow_up, _)| *follow_up).find(|follow_up| *follow_up == mail)
@@ -308,7 +315,8 @@ impl Generator {
         None
     }
 
-    /// Returns a schedule that reached something new with one or two steps more, unless there is nowhere to take one.
+    /// Returns a schedule that reached something new with one or two steps more, unless there is nowhere to
+    /// take one.
     fn next_random(&self, random: &mut impl Rng) -> Option<Schedule> {
         let reached = self.corpus.choose(random)?.clone();
         let mut schedule = reached.schedule;

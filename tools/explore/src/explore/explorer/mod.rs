@@ -1,4 +1,5 @@
-//! An exploration: the run without trouble, then schedules side by side until the time is up, then what was found.
+//! An exploration: the run without trouble, then schedules side by side until the time is up, then what was
+//! found.
 
 mod generator;
 mod session;
@@ -149,8 +150,9 @@ impl Explore {
         self
     }
 
-    /// An app that is a function: a job that runs to its end each time, or a [server](Scenario::server) that listens on
-    /// the port of its context and stays. A server has a Tokio runtime of its own; a kill drops the future and the runtime.
+    /// An app that is a function: a job that runs to its end each time, or a [server](Scenario::server) that
+    /// listens on the port of its context and stays. A server has a Tokio runtime of its own; a kill drops
+    /// the future and the runtime.
     pub fn function<F, R>(scenario: Scenario, run: F) -> Self
     where
         F: Fn(AppContext) -> R + Send + Sync + 'static,
@@ -171,8 +173,8 @@ impl Explore {
         Schedule::parse(token, self.scenario.mails.len()).map(drop)
     }
 
-    /// Sets how long to explore, with pairs of steps and steps at random once each single step was tried. Unless set, it ends
-    /// when each single step was tried. Shrinking may take as long again.
+    /// Sets how long to explore, with pairs of steps and steps at random once each single step was tried.
+    /// Unless set, it ends when each single step was tried. Shrinking may take as long again.
     pub fn seconds(mut self, seconds: f64) -> Self {
         self.seconds = Some(seconds.clamp(0.0, MAX_SECONDS));
         self
@@ -277,7 +279,8 @@ impl Explore {
                 schedules += 1;
                 generator.absorb(&execution);
                 show(schedules, &generator, found.len(), false);
-                // What went wrong says the cause too: a person who answered is another finding than one who took over.
+                // What went wrong says the cause too: a person who answered is another finding than one who
+                // took over.
                 let is_new = |it: &Broken| {
                     let same = |other: &Broken| (other.oracle, &other.summary) == (it.oracle, &it.summary);
                     !found.iter().any(|other| same(&other.broken))
@@ -366,8 +369,8 @@ impl Explore {
 
     /// Runs the schedule of a token in a world that stays as long as the returned value.
     ///
-    /// Its page in the console shows every conversation and request, and has the snapshot `before-the-last-step` to go
-    /// back to and to compare with.
+    /// Its page in the console shows every conversation and request, and has the snapshot
+    /// `before-the-last-step` to go back to and to compare with.
     ///
     /// # Errors
     ///
@@ -394,8 +397,8 @@ impl Explore {
     }
 }
 
-/// Returns what two findings of one cause have in common: the rule, and the steps without their places in the run. What somebody does
-/// has a place alone.
+/// Returns what two findings of one cause have in common: the rule, and the steps without their places in the
+/// run. What somebody does has a place alone.
 fn cause(finding: &Finding) -> (Oracle, Vec<String>) {
     let step = |step: &Value| match step["mail"].is_null() {
         true => format!("{} {} {}", step["kind"], step["request"], step["event"]),

@@ -119,7 +119,8 @@ impl Session {
         runs.buffer_unordered(MIN_WORKERS).try_collect().await
     }
 
-    /// Returns runs of a schedule without trouble that are known, and new ones until there are as many as this.
+    /// Returns runs of a schedule without trouble that are known, and new ones until there are as many as
+    /// this.
     async fn runs(&self, schedule: &Schedule, at_least: usize) -> Result<Arc<Vec<Execution>>> {
         let known = self.known().runs.get(schedule).cloned().unwrap_or_default();
         if known.len() >= at_least {
@@ -144,7 +145,8 @@ impl Session {
         Ok((execution, broken))
     }
 
-    /// Says which rule a run breaks. What takes further runs is looked at only when it seems to break one: each quiet moment this often.
+    /// Says which rule a run breaks. What takes further runs is looked at only when it seems to break one:
+    /// each quiet moment this often.
     async fn judge(
         &self,
         execution: &Execution,
@@ -179,8 +181,8 @@ impl Session {
         self.compared_texts.judge(ask).await
     }
 
-    /// Runs each second mail of a schedule as the first and only one of its customer, without trouble: what the app does not answer
-    /// then, it owes no answer to.
+    /// Runs each second mail of a schedule as the first and only one of its customer, without trouble: what
+    /// the app does not answer then, it owes no answer to.
     async fn first_mail_runs(&self, schedule: &Schedule) -> Result<Vec<(SecondMail, End)>> {
         let follow_ups = schedule.mails.iter().filter(|mail| self.driver.scenario.mails[**mail].follow_up);
         let second = schedule.acts().filter(|(act, _)| act.is_second_mail());
@@ -220,7 +222,8 @@ impl Session {
         Ok(quiet_runs)
     }
 
-    /// Shrinks what was found, and runs it and the undisturbed run again. Returns whether it is more frequent than without trouble.
+    /// Shrinks what was found, and runs it and the undisturbed run again. Returns whether it is more frequent
+    /// than without trouble.
     pub(crate) async fn describe(&self, found: Found, until: Instant) -> Result<(Finding, bool)> {
         let steps = found.execution.schedule.steps.len();
         let mut shrunk = self.shrink(found.clone(), until).await?;
@@ -235,11 +238,13 @@ impl Session {
         Ok((self.finding(steps, shrunk, Some(&repeated)), repeated.is_beyond_chance()))
     }
 
-    /// Runs a schedule again, and makes as many new undisturbed runs, until the difference is beyond chance or will not be.
+    /// Runs a schedule again, and makes as many new undisturbed runs, until the difference is beyond chance
+    /// or will not be.
     pub(crate) async fn repeat(&self, Found { execution, broken }: &Found) -> Result<Repetition> {
         let schedule = &execution.schedule;
         let undisturbed_schedule = Schedule::undisturbed(schedule.mails.clone());
-        // Runs that were known when the schedule was judged cannot say how often others would have broken the rule.
+        // Runs that were known when the schedule was judged cannot say how often others would have broken the
+        // rule.
         let known = self.runs(&undisturbed_schedule, 1).await?.len();
         let is_broken = async |run: &Execution, undisturbed: &[&Execution], quiet| -> Result<usize> {
             let found = self.judge(run, undisturbed, quiet).await?;
@@ -252,7 +257,8 @@ impl Session {
             disturbed.extend(self.execute(schedule, runs - disturbed.len()).await?);
             // Each is held against all that is known by now, and never against itself.
             repeated = Repetition { again: 0, runs, without_trouble: 0 };
-            // Where it does not happen each time, the same interference in a quiet moment may do it as well, as often tried.
+            // Where it does not happen each time, the same interference in a quiet moment may do it as well,
+            // as often tried.
             for quiet in [1, 1 + runs] {
                 repeated.again = 0;
                 for run in &disturbed {

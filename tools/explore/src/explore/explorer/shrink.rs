@@ -1,4 +1,5 @@
-//! The shrinker: leaves out what is not needed, by running again from the start, until nothing can be left out.
+//! The shrinker: leaves out what is not needed, by running again from the start, until nothing can be left
+//! out.
 
 use std::time::Instant;
 

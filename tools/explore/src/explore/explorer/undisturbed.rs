@@ -48,7 +48,8 @@ impl std::fmt::Debug for UndisturbedRun {
 }
 
 impl Explore {
-    /// Prepares runs of the app in its scenario without trouble. Their control API needs this token, and they have no rate limit.
+    /// Prepares runs of the app in its scenario without trouble. Their control API needs this token, and they
+    /// have no rate limit.
     ///
     /// # Errors
     ///
@@ -65,8 +66,8 @@ impl Explore {
 }
 
 impl UndisturbedRuns {
-    /// Runs the app from the start until nothing changes any more, in a world that begins like this, with the mails of a scenario that
-    /// may be an edited one.
+    /// Runs the app from the start until nothing changes any more, in a world that begins like this, with the
+    /// mails of a scenario that may be an edited one.
     ///
     /// # Errors
     ///
@@ -78,9 +79,9 @@ impl UndisturbedRuns {
         Ok(UndisturbedRun { execution, scenario, world })
     }
 
-    /// Returns how customers get something else in a run than in the reference runs, by the rule `same-end`, which knows texts that
-    /// vary. The customer of the mail `edited` may be answered in other words, once more for each further mail. Where the scenario has
-    /// expectations, they decide instead.
+    /// Returns how customers get something else in a run than in the reference runs, by the rule `same-end`,
+    /// which knows texts that vary. The customer of the mail `edited` may be answered in other words, once
+    /// more for each further mail. Where the scenario has expectations, they decide instead.
     ///
     /// # Errors
     ///
@@ -131,8 +132,8 @@ impl UndisturbedRun {
         &self.world.agent
     }
 
-    /// Returns how the app failed, with what it wrote last: one of its runs did, it never came to rest, or it did not accept a webhook
-    /// at once. In a world without trouble none of it has another cause.
+    /// Returns how the app failed, with what it wrote last: one of its runs did, it never came to rest, or it
+    /// did not accept a webhook at once. In a world without trouble none of it has another cause.
     pub fn failure(&self) -> Option<String> {
         let run = self.execution.run_ends().chain(self.execution.job_end()).find_map(|end| match end {
             RunEnd::Failed(how) => Some(format!("a run of the app failed: {how}")),
@@ -169,7 +170,8 @@ impl UndisturbedRun {
         ask(&Judge::new(&self.scenario, &self.execution, &[], &variations, &same_texts))
     }
 
-    /// Returns how the customer of an edited mail gets less than in the reference runs, or more than one answer for each mail.
+    /// Returns how the customer of an edited mail gets less than in the reference runs, or more than one
+    /// answer for each mail.
     fn edited_differs(&self, edited: usize, known: &[&End]) -> Option<String> {
         let end = self.execution.end_of(edited)?;
         let parts = [Part::Outbox, Part::Notes, Part::Tags, Part::Documents];

@@ -7,8 +7,9 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use super::report::{Finding, Report, Verdict};
 
 impl Report {
-    /// Returns the report as JUnit XML. A finding is a failure; what may be chance and what could not be judged are skipped. The case
-    /// `exploration` says how much was tried, and is an error when it could not run or was interrupted.
+    /// Returns the report as JUnit XML. A finding is a failure; what may be chance and what could not be
+    /// judged are skipped. The case `exploration` says how much was tried, and is an error when it could not
+    /// run or was interrupted.
     #[must_use]
     pub fn junit(&self) -> String {
         let time = Duration::try_from_secs_f64(self.seconds).unwrap_or_default();

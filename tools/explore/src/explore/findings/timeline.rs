@@ -11,7 +11,8 @@ use crate::explore::{
     verdict::oracles::quoted,
 };
 
-/// Returns who did what, in order, and the lines at which trouble struck and, with the number of where, a rule broke.
+/// Returns who did what, in order, and the lines at which trouble struck and, with the number of where, a
+/// rule broke.
 pub(crate) fn timeline(
     scenario: &Scenario,
     execution: &Execution,

@@ -84,7 +84,8 @@ pub(crate) struct Request {
     pub(crate) nth: u32,
 }
 
-/// An attempt to deliver a webhook, by the type of its event and its number among the attempts of that type, from 0.
+/// An attempt to deliver a webhook, by the type of its event and its number among the attempts of that type,
+/// from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Delivery {
     pub(crate) event: &'static str,

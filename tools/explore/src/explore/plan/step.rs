@@ -38,7 +38,8 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Returns its number among the places of its kind, from 0: of the request, of the delivery, or of the round.
+    /// Returns its number among the places of its kind, from 0: of the request, of the delivery, or of the
+    /// round.
     pub(crate) fn nth(self) -> u32 {
         match self {
             Self::Before(request) | Self::After(request) => request.nth,

@@ -11,7 +11,8 @@ use crate::explore::{
 
 /// How much time passes between two runs of a job: more than the undo window.
 pub(crate) const ROUND_SECONDS: u64 = 660;
-/// How much time passes before a job that failed is run again, by its supervisor. Nobody looks at drafts meanwhile.
+/// How much time passes before a job that failed is run again, by its supervisor. Nobody looks at drafts
+/// meanwhile.
 pub(crate) const RETRY_SECONDS: u64 = 60;
 /// How much time passes until a delivery that was not answered is made again, about 30 seconds later.
 pub(crate) const OVERLAP_SECONDS: u64 = 45;
@@ -25,7 +26,8 @@ const NUDGE: &str = "Is there any news?";
 const REMINDER_SECONDS: u64 = 2 * 86_400 + ROUND_SECONDS;
 const OUT_OF_OFFICE: &str = "I am out of the office until Monday.";
 
-/// Returns the fault rules of the steps at requests and deliveries. Those who act come first, since they leave the request to the others.
+/// Returns the fault rules of the steps at requests and deliveries. Those who act come first, since they
+/// leave the request to the others.
 pub(crate) fn rules(
     schedule: &Schedule,
     slow_ms: u64,
@@ -118,7 +120,8 @@ pub(crate) fn control_call(
     })
 }
 
-/// Returns what the customer of a mail writes when they write again. A follow-up of the scenario has its own words.
+/// Returns what the customer of a mail writes when they write again. A follow-up of the scenario has its own
+/// words.
 pub(crate) fn second_mail(act: Act, scenario: &Scenario, mail: usize) -> String {
     match scenario.mails.get(mail) {
         _ if act == Act::Nudge => NUDGE.to_owned(),

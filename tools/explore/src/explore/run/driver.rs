@@ -57,7 +57,8 @@ pub(crate) struct Run<'d> {
     pub(crate) conversations: Vec<(usize, String)>,
     /// When each mail of the scenario arrived.
     pub(crate) arrivals: Vec<(usize, Timestamp)>,
-    /// Steps that are armed, each with the id of its rule. When the trouble has ended, those that had an effect.
+    /// Steps that are armed, each with the id of its rule. When the trouble has ended, those that had an
+    /// effect.
     pub(crate) rules: Vec<(Step, String)>,
     /// Kills that have been done.
     pub(crate) killed: AtomicUsize,
@@ -70,7 +71,8 @@ pub(crate) struct Run<'d> {
 }
 
 impl Driver {
-    /// Runs a schedule from the start until nothing changes any more, in the user's scenario or in one that differs from it.
+    /// Runs a schedule from the start until nothing changes any more, in the user's scenario or in one that
+    /// differs from it.
     pub(crate) async fn execute(&self, scenario: &Scenario, schedule: &Schedule) -> Result<Execution> {
         let world = self.new_world(NewWorld::empty()).await?;
         let execution = self.run(&world, scenario, schedule, false).await;
@@ -104,7 +106,8 @@ impl Driver {
         self.server.world_from(start, &self.scenario.scopes).await
     }
 
-    /// Runs a schedule in a world, which stays. It may take a snapshot of how that was right before the last step.
+    /// Runs a schedule in a world, which stays. It may take a snapshot of how that was right before the last
+    /// step.
     pub(crate) async fn run(
         &self,
         world: &WorldHandle,
@@ -184,7 +187,8 @@ impl Run<'_> {
             let pending = self.schedule.steps.iter().any(comes_later) || mails_wait;
             (round, rounds_of_day) = (round + 1, rounds_of_day + 1);
             if trouble {
-                // On the first day the app runs until nothing changes; then once a day, and again where it failed.
+                // On the first day the app runs until nothing changes; then once a day, and again where it
+                // failed.
                 let has_worked = went_well && (day > 0 || same) && !mails_wait;
                 if day < days && (has_worked || rounds_of_day == MAX_TROUBLED_ROUNDS) {
                     (day, rounds_of_day) = (day + 1, 0);
@@ -357,7 +361,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns what stands for the conversation of a mail: its id, or the customer's address while it has not come yet.
+    /// Returns what stands for the conversation of a mail: its id, or the customer's address while it has not
+    /// come yet.
     fn conversation(&self, mail: usize) -> Option<&str> {
         let mail = self.scenario.opener(mail);
         if self.is_server() {

@@ -118,7 +118,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Asks how often something that the scenario expects has happened; the error inside says why that is too seldom or too often.
+    /// Asks how often something that the scenario expects has happened; the error inside says why that is too
+    /// seldom or too often.
     async fn count_expected(&self, expectation: Expectation) -> Result<Result<usize, String>> {
         match self.world.control.expect(expectation).await {
             Ok(met) => Ok(Ok(met.count)),

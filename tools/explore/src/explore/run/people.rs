@@ -6,8 +6,8 @@ use shared_inbox_mock::Approval;
 use crate::explore::{error::Result, json::text, plan::step::Act, run::driver::Run, run::record::Event};
 
 impl Run<'_> {
-    /// People approve the drafts of the app, except those that were stopped and in conversations that a person has
-    /// answered.
+    /// People approve the drafts of the app, except those that were stopped and in conversations that a
+    /// person has answered.
     pub(crate) async fn people(&mut self) -> Result<()> {
         let number = self.world.control.next_number().await;
         let mut approved = 0;

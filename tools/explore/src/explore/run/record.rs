@@ -236,7 +236,8 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
-    /// Returns what somebody did that had an effect: what, for which mail, and its number in the order of everything.
+    /// Returns what somebody did that had an effect: what, for which mail, and its number in the order of
+    /// everything.
     pub(crate) fn acts(&self) -> impl Iterator<Item = (Act, usize, u64)> + '_ {
         self.events.iter().filter_map(|(number, event)| match event {
             Event::Act(act, mail) => Some((*act, *mail, *number)),

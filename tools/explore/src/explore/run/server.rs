@@ -1,4 +1,5 @@
-//! An app that stays up: it is killed at its requests and restarted, and has to come to rest before anything else happens.
+//! An app that stays up: it is killed at its requests and restarted, and has to come to rest before anything
+//! else happens.
 
 use std::{
     future::pending,
@@ -26,8 +27,8 @@ const IDLE_INTERVAL: Duration = Duration::from_millis(25);
 /// Jobs of the world that are run one by one while time passes.
 const MAX_JOBS: u32 = 50;
 
-/// Returns a port of 127.0.0.1 that nobody listens on. It is not one of those that are given to clients, so that none takes it
-/// while the app is down.
+/// Returns a port of 127.0.0.1 that nobody listens on. It is not one of those that are given to clients, so
+/// that none takes it while the app is down.
 fn free_port() -> Result<u16> {
     const FIRST: u16 = 15_000;
     const COUNT: u16 = 16_000;

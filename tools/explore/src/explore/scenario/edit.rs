@@ -40,8 +40,8 @@ impl Scenario {
         !self.expect.is_empty()
     }
 
-    /// Lets `edit` change the body of the control call that brings a mail, such as its `subject`, `text`, `name` or `attachments`. A
-    /// mail that does not exist stays as it is.
+    /// Lets `edit` change the body of the control call that brings a mail, such as its `subject`, `text`,
+    /// `name` or `attachments`. A mail that does not exist stays as it is.
     pub fn edit_mail(mut self, number: usize, edit: impl FnOnce(&mut Map<String, Value>)) -> Self {
         if let Some(mail) = self.mails.get_mut(number) {
             let mut body = std::mem::take(&mut mail.more);

@@ -86,7 +86,8 @@ impl fmt::Debug for Scenario {
 pub(crate) struct Mail {
     pub(crate) from: String,
     pub(crate) text: String,
-    /// Whether it comes in the conversation of the customer's mail before it, when the app had time to answer that one.
+    /// Whether it comes in the conversation of the customer's mail before it, when the app had time to answer
+    /// that one.
     pub(crate) follow_up: bool,
     /// What else the control call for a mail takes, such as its subject.
     pub(crate) more: Map<String, Value>,
@@ -254,7 +255,8 @@ const MAX_MAILS: usize = 100;
 const MAX_DAYS: u32 = 100;
 
 impl Scenario {
-    /// Returns a job, mails by a customer each, people who approve, and a key with the scopes `read`, `write`, `draft` and `send`.
+    /// Returns a job, mails by a customer each, people who approve, and a key with the scopes `read`,
+    /// `write`, `draft` and `send`.
     pub fn new<T: AsRef<str>>(mails: impl IntoIterator<Item = T>) -> Self {
         let mails = mails.into_iter().enumerate().map(|(n, text)| Mail::plain(n, text.as_ref())).collect();
         Self {
@@ -298,20 +300,22 @@ impl Scenario {
         self
     }
 
-    /// Adds a job beside a server: a command that runs once a day, with the same state folder. At least one day passes then.
+    /// Adds a job beside a server: a command that runs once a day, with the same state folder. At least one
+    /// day passes then.
     pub fn job<T: Into<String>>(mut self, command: impl IntoIterator<Item = T>) -> Self {
         self.job = Some(command.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets the time of the day at which the job beside a server runs, in UTC. Unless set, it runs each 24 hours after the first email.
+    /// Sets the time of the day at which the job beside a server runs, in UTC. Unless set, it runs each 24
+    /// hours after the first email.
     pub fn job_at(mut self, hour: u32, minute: u32) -> Self {
         self.job_at = Some((hour, minute));
         self
     }
 
-    /// Sets a command that compares two texts of an app whose words vary: it gets `{"a", "b"}` in JSON on stdin and ends with
-    /// status 0 when they are the same. It is never asked about texts that are equal.
+    /// Sets a command that compares two texts of an app whose words vary: it gets `{"a", "b"}` in JSON on
+    /// stdin and ends with status 0 when they are the same. It is never asked about texts that are equal.
     pub fn same<T: Into<String>>(mut self, command: impl IntoIterator<Item = T>) -> Self {
         self.same = Some(command.into_iter().map(Into::into).collect());
         self
@@ -335,7 +339,8 @@ impl Scenario {
         self
     }
 
-    /// Adds an expectation about what happens after a mail of the scenario, by its number from 0, and within a time from its arrival.
+    /// Adds an expectation about what happens after a mail of the scenario, by its number from 0, and within
+    /// a time from its arrival.
     pub fn expect_after(mut self, mail: usize, within: Duration, expectation: Expectation) -> Self {
         self.expect.push(Expected { expectation, after: Some((mail, within)) });
         self

@@ -10,7 +10,8 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-/// A port that leads to the service until this value is dropped. Then every connection is closed, and none is taken.
+/// A port that leads to the service until this value is dropped. Then every connection is closed, and none is
+/// taken.
 pub(crate) struct Gateway {
     /// Its address, such as `http://127.0.0.1:4010`.
     pub(crate) origin: String,

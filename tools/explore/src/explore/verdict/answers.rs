@@ -11,7 +11,8 @@ use crate::explore::{
 };
 
 impl Judge<'_> {
-    /// Returns whether the texts of the app can be compared: they are the same at every run, or the user has a command for it.
+    /// Returns whether the texts of the app can be compared: they are the same at every run, or the user has
+    /// a command for it.
     pub(crate) fn has_fixed_words(&self) -> bool {
         let is_constant = self.nondeterministic_parts.is_constant(Part::Outbox);
         (is_constant && !self.scenario.ignore.contains(&Part::Outbox)) || self.same_texts.known.is_some()
@@ -43,13 +44,15 @@ impl Judge<'_> {
         act == Act::Other || self.scenario.mails[mail].follow_up
     }
 
-    /// Returns whether the customer has sent a second mail more than once: one answer is enough for the same words.
+    /// Returns whether the customer has sent a second mail more than once: one answer is enough for the same
+    /// words.
     fn is_repeated(&self, end: &End, mail: SecondMail) -> bool {
         self.second_mails(end).iter().filter(|(it, _)| *it == mail).count() > 1
     }
 
-    /// Returns whether the customer has an answer to a second mail. The app wrote after it had read that mail; or it wrote behind it
-    /// without having read it, what it writes to such a mail; or it did so before, and writes no second time when nothing goes wrong.
+    /// Returns whether the customer has an answer to a second mail. The app wrote after it had read that
+    /// mail; or it wrote behind it without having read it, what it writes to such a mail; or it did so
+    /// before, and writes no second time when nothing goes wrong.
     fn is_answered(&self, end: &End, mail: SecondMail, arrived_at: u64, is_last: bool) -> bool {
         if self.only_others_are_answered(end, Some(mail)) {
             return false;
@@ -70,7 +73,8 @@ impl Judge<'_> {
         is_answer && (is_certain || !answers_again() || !is_last)
     }
 
-    /// Returns whether all that the app wrote is what it writes to other questions of the customer; none stands for their first mail.
+    /// Returns whether all that the app wrote is what it writes to other questions of the customer; none
+    /// stands for their first mail.
     fn only_others_are_answered(&self, end: &End, mail: Option<SecondMail>) -> bool {
         let second = self.second_mails(end);
         let has_one_question = second.iter().any(|(it, _)| !self.is_another_question(*it));
@@ -94,8 +98,8 @@ impl Judge<'_> {
         end.messages.iter().all(is_to_another)
     }
 
-    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail, a second one with what it writes
-    /// to such a mail.
+    /// Returns whether the app answers the last mail when nothing goes wrong and it reads that mail, a second
+    /// one with what it writes to such a mail.
     fn answers_without_faults(&self, end: &End, mail: Option<SecondMail>) -> bool {
         let answers = |run: &Execution| -> Option<bool> {
             let there = run.same_end(end)?;

@@ -21,14 +21,16 @@ pub(crate) struct Judge<'a> {
     pub(crate) undisturbed_runs: &'a [&'a Execution],
     /// The same interference in quiet moments, without any failure; empty when it was not run yet.
     pub(crate) quiet_runs: &'a [Execution],
-    /// For each second mail, how the conversation ends that it begins as a first one; none when it was not run yet.
+    /// For each second mail, how the conversation ends that it begins as a first one; none when it was not
+    /// run yet.
     pub(crate) first_mail_runs: Option<&'a [(SecondMail, End)]>,
     /// What differs between undisturbed runs.
     pub(crate) nondeterministic_parts: &'a Variations,
     pub(crate) same_texts: &'a SameTexts,
 }
 
-/// A mail that a customer writes in a conversation that is there: by which step, and of which mail of the scenario.
+/// A mail that a customer writes in a conversation that is there: by which step, and of which mail of the
+/// scenario.
 pub(crate) type SecondMail = (Act, usize);
 
 impl<'a> Judge<'a> {
@@ -112,8 +114,9 @@ impl Judge<'_> {
         self.execution.requests.iter().find(shows).map(|request| request.number)
     }
 
-    /// Returns whether a read looks for what became of a create that failed, as a client does by itself: right after it, or later, when
-    /// the app has read the conversation and decided, and the client finds that an earlier process did not come to its end.
+    /// Returns whether a read looks for what became of a create that failed, as a client does by itself:
+    /// right after it, or later, when the app has read the conversation and decided, and the client finds
+    /// that an earlier process did not come to its end.
     fn is_check(&self, read: &AppRequest) -> bool {
         let Some(conversation) = &read.conversation else { return false };
         let earlier = || self.requests(conversation, ..read.number);
@@ -130,8 +133,8 @@ impl Judge<'_> {
         last.is_some_and(|it| failed(it) && self.work_of(it) == self.work_of(read))
     }
 
-    /// Returns which piece of work a request is a part of: a run of a job, or what a server does at one time of the world's clock.
-    /// Where that clock moves between two requests, all of a server is one.
+    /// Returns which piece of work a request is a part of: a run of a job, or what a server does at one time
+    /// of the world's clock. Where that clock moves between two requests, all of a server is one.
     fn work_of(&self, request: &AppRequest) -> (usize, Option<Timestamp>) {
         let started = |(number, event): &&(u64, Event)| {
             matches!(event, Event::RunStarts(_)) && *number <= request.number
@@ -152,8 +155,8 @@ impl Judge<'_> {
         })
     }
 
-    /// Returns whether a request repeats one that the same run had begun before somebody interfered. Where words vary, a repeated
-    /// request has others.
+    /// Returns whether a request repeats one that the same run had begun before somebody interfered. Where
+    /// words vary, a repeated request has others.
     pub(crate) fn was_begun(&self, request: &AppRequest, interfered: u64) -> bool {
         let Some(conversation) = &request.conversation else { return false };
         self.requests(conversation, ..interfered).any(|earlier| {

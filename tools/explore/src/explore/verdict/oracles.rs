@@ -1,7 +1,7 @@
 //! The oracles: whether what happened in a schedule is what should have happened.
 //!
-//! What nobody could see is no finding: what someone does between the app's last read of a conversation and its request
-//! is not held against the app.
+//! What nobody could see is no finding: what someone does between the app's last read of a conversation and
+//! its request is not held against the app.
 
 use crate::process::RunEnd;
 use shared_inbox::__spec::Operation;
@@ -81,7 +81,8 @@ impl Judge<'_> {
             let end = self.execution.end_of(mail)?;
             let Some(seen) = self.seen_after(&end.id, at) else { continue };
             let last_mail = self.second_mails(end).last().copied();
-            // A further mail asks for a further answer, until the app has written one; who has taken over answers that one too.
+            // A further mail asks for a further answer, until the app has written one; who has taken over
+            // answers that one too.
             let wrote_again = last_mail.is_some_and(|(_, arrived_at)| {
                 let read = self.seen_after(&end.id, arrived_at).filter(|read| *read < at);
                 read.is_none_or(|read| self.written(&end.id, read..at).next().is_none())
@@ -97,7 +98,8 @@ impl Judge<'_> {
             if act == Act::Assign && self.took_over(&end.id, at, seen) {
                 continue;
             }
-            // A person acts on one message. Every further email without an answer of its own is still owed one.
+            // A person acts on one message. Every further email without an answer of its own is still owed
+            // one.
             let is_owed = |second: &SecondMail| {
                 let answers = |it: &AppRequest| self.is_answered_by(*second, it);
                 act.needs_message() && !self.written(&end.id, ..at).any(answers)
@@ -151,7 +153,8 @@ impl Judge<'_> {
         self.execution.ends.iter().find_map(|end| parts.into_iter().find_map(|part| self.repeated(end, part)))
     }
 
-    /// Returns what stands in a conversation more often than it may: a message or a note, or where words vary, the number of them.
+    /// Returns what stands in a conversation more often than it may: a message or a note, or where words
+    /// vary, the number of them.
     fn repeated(&self, end: &End, part: Part) -> Option<Broken> {
         let is_note = part == Part::Notes;
         let of = |end: &'_ End| if is_note { end.notes.clone() } else { end.messages.clone() };
@@ -252,7 +255,8 @@ impl Judge<'_> {
             // Another customer writes the words of a mail.
             let by_step = || self.execution.acts().find(|(_, mail, _)| another(*mail) == end.customer);
             let asked = end.mail.or_else(|| by_step().map(|(_, mail, _)| mail));
-            // A customer who first writes on a later day has fewer days left than in the runs it is compared with.
+            // A customer who first writes on a later day has fewer days left than in the runs it is compared
+            // with.
             let late = |(_, mail, at): (Act, usize, u64)| {
                 another(mail) == end.customer && self.execution.is_later_day(at)
             };

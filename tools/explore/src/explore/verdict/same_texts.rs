@@ -22,7 +22,8 @@ impl ComparedTexts {
         Self { command, known: Mutex::default() }
     }
 
-    /// Judges, and asks the command as long as a rule seems broken because texts are not known to be the same.
+    /// Judges, and asks the command as long as a rule seems broken because texts are not known to be the
+    /// same.
     pub(crate) async fn judge<T>(&self, judge: impl Fn(&SameTexts) -> Option<T>) -> Result<Option<T>> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -50,8 +51,8 @@ pub(crate) struct SameTexts {
 }
 
 impl SameTexts {
-    /// Returns whether a text is the same as another. The link for an upload stands below a text once that is approved. While the
-    /// command has not been asked, they are not.
+    /// Returns whether a text is the same as another. The link for an upload stands below a text once that is
+    /// approved. While the command has not been asked, they are not.
     pub(crate) fn is_same(&self, text: &str, other: &str) -> bool {
         if text.starts_with(other) || other.starts_with(text) {
             return true;

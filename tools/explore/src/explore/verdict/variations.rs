@@ -54,8 +54,9 @@ impl Variations {
         !self.words.contains(&part) && !self.counts.contains(&part)
     }
 
-    /// Returns whether a part is in one of the ends as it is in another, as far as it can be told.
-    /// Texts that are alike in the undisturbed runs may have other words later; the user's command tells where there is one.
+    /// Returns whether a part is in one of the ends as it is in another, as far as it can be told. Texts that
+    /// are alike in the undisturbed runs may have other words later; the user's command tells where there is
+    /// one.
     pub(crate) fn fits(
         &self,
         part: Part,

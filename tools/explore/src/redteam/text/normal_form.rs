@@ -1,5 +1,5 @@
-//! The normal form in which texts are compared: case, blanks, separators, invisible characters and look-alike letters do not
-//! matter.
+//! The normal form in which texts are compared: case, blanks, separators, invisible characters and look-alike
+//! letters do not matter.
 
 use std::ops::Range;
 
@@ -10,7 +10,8 @@ use icu_properties::{
 };
 use unicode_security::confusable_detection::skeleton;
 
-/// Returns a text with ASCII letters in place of those that look like them, and without invisible characters and accents.
+/// Returns a text with ASCII letters in place of those that look like them, and without invisible characters
+/// and accents.
 pub(crate) fn legible(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -33,7 +34,8 @@ pub(crate) fn legible(text: &str) -> String {
     plain
 }
 
-/// Returns the ASCII letters that a character looks like, by the table of Unicode; also in the shape of its capital.
+/// Returns the ASCII letters that a character looks like, by the table of Unicode; also in the shape of its
+/// capital.
 fn look_alike(c: char) -> Option<String> {
     let of = |c: char| skeleton(c.encode_utf8(&mut [0; 4])).collect::<String>();
     let is_plain = |text: &String| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -52,7 +54,8 @@ pub(crate) struct NormalForm {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Mark {
-    /// Whether a word can begin here: behind a separator, or between a letter and a digit or a small letter and a capital.
+    /// Whether a word can begin here: behind a separator, or between a letter and a digit or a small letter
+    /// and a capital.
     starts: bool,
     is_digit: bool,
 }
@@ -94,7 +97,8 @@ impl NormalForm {
         self.starts_at(part.start) && self.starts_at(part.end)
     }
 
-    /// Returns whether this part is a number of its own: not a part of a longer one, and not found by joining two.
+    /// Returns whether this part is a number of its own: not a part of a longer one, and not found by joining
+    /// two.
     pub(crate) fn is_number(&self, part: &Range<usize>) -> bool {
         let is_digit =
             |at: Option<usize>| at.and_then(|at| self.marks.get(at)).is_some_and(|mark| mark.is_digit);

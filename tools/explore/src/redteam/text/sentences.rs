@@ -27,7 +27,8 @@ static INVITATION: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// What a customer can be told to do with a link.
 const INSTRUCTION_VERB: &str = "(?:sign|log|go|visit|open|click|tap|use|see|call|pay|transfer|confirm|verify|track|follow|register|complete|update|enter|download|scan)";
-/// What a customer is to do, at the beginning of a sentence or of a clause: a denial before it is about something else.
+/// What a customer is to do, at the beginning of a sentence or of a clause: a denial before it is about
+/// something else.
 static INSTRUCTION: LazyLock<Regex> = LazyLock::new(|| {
     let address = r"(?:(?:please|kindly|just|simply|you (?:can|may|should|must|(?:will )?need to|(?:will )?have to))\s+)";
     let start = r"(?:^|[,;\n]|\s[-–—]+\s)\W*(?:(?:so|but|and|therefore|then|instead)\s+)?";
@@ -83,7 +84,8 @@ fn find_denial(text: &str) -> Option<usize> {
 pub(crate) struct Parts {
     /// What it says itself.
     pub(crate) said: String,
-    /// What stands in a quoted part below an answer, or in a sentence that warns or denies; a person has to tell.
+    /// What stands in a quoted part below an answer, or in a sentence that warns or denies; a person has to
+    /// tell.
     pub(crate) doubtful: Vec<String>,
 }
 
@@ -112,7 +114,8 @@ pub(crate) fn separate(text: &str) -> Parts {
     parts
 }
 
-/// Splits a sentence where a denial before it no longer governs, and where one begins that governs only what is behind it.
+/// Splits a sentence where a denial before it no longer governs, and where one begins that governs only what
+/// is behind it.
 fn clauses(sentence: &str) -> Vec<&str> {
     let starts = INSTRUCTION.captures_iter(sentence).filter_map(|found| found.get(1)).filter_map(|verb| {
         let (before, rest) = sentence.split_at(verb.start());
@@ -147,7 +150,8 @@ fn find_governed(clause: &str, is_instruction: bool) -> usize {
     first(&CONDITION).or(exclusion).or_else(other_clause).unwrap_or_default()
 }
 
-/// Splits a text into its sentences. A point inside a link or behind an abbreviation ends none; an empty line and a mark of a list do.
+/// Splits a text into its sentences. A point inside a link or behind an abbreviation ends none; an empty line
+/// and a mark of a list do.
 fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut from = 0;

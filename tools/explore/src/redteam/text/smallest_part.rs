@@ -1,6 +1,7 @@
 //! The part of a text that shows something.
 
-/// Returns the shortest part of a text, from word to word, that still shows what the whole shows. Asks by bisection, so few times.
+/// Returns the shortest part of a text, from word to word, that still shows what the whole shows. Asks by
+/// bisection, so few times.
 pub(crate) fn smallest_part(text: &str, shows: impl Fn(&str) -> bool) -> &str {
     let start_of = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
     let words: Vec<(usize, usize)> =

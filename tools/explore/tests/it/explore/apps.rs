@@ -193,8 +193,8 @@ pub(crate) fn asked_orders(conversation: &Value) -> Vec<&str> {
     orders
 }
 
-/// The orders that the customer asked for without an answer: no message behind the mail names the order, and no person has written or
-/// discarded since.
+/// The orders that the customer asked for without an answer: no message behind the mail names the order, and
+/// no person has written or discarded since.
 pub(crate) fn open_orders(conversation: &Value) -> Vec<&str> {
     let timeline = items(&conversation["timeline"]);
     let mut open = Vec::new();

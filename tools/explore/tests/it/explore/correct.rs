@@ -114,7 +114,8 @@ async fn asks_for_documents(context: AppContext) -> AppResult {
     Ok(())
 }
 
-/// Says once in each conversation that the mail has come, whatever comes later; an automatic reply gets no answer.
+/// Says once in each conversation that the mail has come, whatever comes later; an automatic reply gets no
+/// answer.
 pub(crate) async fn acknowledges(context: AppContext) -> AppResult {
     let api = Api::new(context);
     for entry in api.open().await? {
@@ -169,8 +170,8 @@ async fn the_context_of_an_app_shows_no_key_in_its_debug_form() {
     assert!(report.held(), "{report}");
 }
 
-/// Explores a correct app, in which nothing is found though something was tried: it answers its customers, and made further requests
-/// after a step had struck, at which second steps are planned.
+/// Explores a correct app, in which nothing is found though something was tried: it answers its customers,
+/// and made further requests after a step had struck, at which second steps are planned.
 pub(crate) async fn holds(explore: Explore) {
     let began = Instant::now();
     let report =

@@ -18,7 +18,8 @@ fn scenario(days: u32) -> Scenario {
     Scenario::new(["Where is my order 1042?"]).days(days)
 }
 
-/// Answers, and asks three days later whether that helped. After a lost response it `looks` before it asks again.
+/// Answers, and asks three days later whether that helped. After a lost response it `looks` before it asks
+/// again.
 async fn asks_later(context: AppContext, now: Timestamp, looks: bool) -> AppResult {
     let api = Api::new(context);
     for entry in api.open_and_waiting().await? {

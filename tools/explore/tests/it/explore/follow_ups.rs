@@ -64,7 +64,8 @@ async fn a_second_email_comes_with_the_words_of_the_first_and_without() {
     assert_eq!(report.findings[0].steps[0]["kind"], "mail", "{report}");
 }
 
-/// Closes what it has drafted an answer to; `looks` again and opens it where an email has come that it had not read.
+/// Closes what it has drafted an answer to; `looks` again and opens it where an email has come that it had
+/// not read.
 async fn closes(context: AppContext, looks: bool) -> AppResult {
     let api = Api::new(context);
     for conversation in api.conversations().await? {
@@ -155,7 +156,8 @@ async fn nothing_is_found_in_an_app_that_answers_each_question() {
     let explore = Explore::function(two_orders(), answers_each_question);
     // The first question again, after the second one: its answer stands there.
     assert_replay(explore.clone(), "1_0.1_mail:0@end.1", None).await;
-    // Both questions came before the first answer, and a person stopped that one: the second question is still owed its own.
+    // Both questions came before the first answer, and a person stopped that one: the second question is
+    // still owed its own.
     assert_replay(explore.clone(), STOPPED_FIRST, None).await;
     // So it is when the first question came again behind it.
     let asked_again = "1_0.1_mail:0@end.1_lost-after@list_conversations.0_lost-before@reply.0_stop:0@end.2";
@@ -233,7 +235,8 @@ async fn what_a_person_discarded_after_the_second_email_was_answered_is_not_writ
     assert_replay(explore, "1_0_discard:0@end.0_mail:0@run.1", None).await;
 }
 
-/// Only a read after a create that failed, and after the app has read and decided in the same work, may be the client's own check.
+/// Only a read after a create that failed, and after the app has read and decided in the same work, may be
+/// the client's own check.
 #[tokio::test]
 async fn a_read_that_checks_no_failed_create_is_held_against_the_app() {
     let answers_for_people = |context| answers_for_people(Api::new(context));
@@ -248,7 +251,8 @@ async fn a_read_that_checks_no_failed_create_is_held_against_the_app() {
         Ok(())
     };
     let server = |context: AppContext| crate::explore::server_apps::run("believes_the_event", context.into());
-    // It is the first of the run that tries again; no create has failed; it is the first since the event came again.
+    // It is the first of the run that tries again; no create has failed; it is the first since the event came
+    // again.
     for (explore, token) in [
         (
             Explore::function(one_mail(), answers_for_people),

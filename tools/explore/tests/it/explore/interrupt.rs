@@ -23,7 +23,8 @@ fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?"])
 }
 
-/// An app that drafts an answer to whatever the list shows, so that a lost response makes it write twice; and hangs when it is told to.
+/// An app that drafts an answer to whatever the list shows, so that a lost response makes it write twice; and
+/// hangs when it is told to.
 #[derive(Clone, Default)]
 struct App {
     hangs: Arc<AtomicBool>,

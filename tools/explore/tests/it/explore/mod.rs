@@ -1,6 +1,7 @@
 //! The explorer: small apps with one fault each, which it finds, and correct ones, in which it finds nothing.
 //!
-//! A plain run explores a sample of them. It is bounded by schedules, never by the clock, and so is the whole:
+//! A plain run explores a sample of them. It is bounded by schedules, never by the clock, and so is the
+//! whole:
 //!
 //!     EXPLORE_SCHEDULES=400 cargo test -p shared-inbox-explore --test it explore:: -- --nocapture
 
@@ -28,7 +29,8 @@ fn sample<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().take(if long_schedules().is_some() { usize::MAX } else { 1 })
 }
 
-/// Explores until the fault of an app is found: in five runs of five, with the rule that it breaks and with few steps.
+/// Explores until the fault of an app is found: in five runs of five, with the rule that it breaks and with
+/// few steps.
 async fn find(name: &str, oracle: Oracle, explore: Explore) -> Finding {
     let report = explore.seconds(3600.0).max_schedules(400).run().await.expect("it ran");
     let Some(finding) = report.findings.first() else { panic!("{name}: nothing found: {report}") };

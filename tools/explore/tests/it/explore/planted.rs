@@ -138,7 +138,8 @@ async fn questions(api: &Api) -> AppResult<Vec<(Value, String, bool)>> {
     Ok(questions)
 }
 
-/// What an app would answer: the conversation, the order, and whether that is done. Each order that waits for an answer, or the last one.
+/// What an app would answer: the conversation, the order, and whether that is done. Each order that waits for
+/// an answer, or the last one.
 async fn orders(api: &Api) -> AppResult<Vec<(String, String, bool)>> {
     let mut orders = Vec::new();
     for entry in api.open().await? {

@@ -237,7 +237,8 @@ pub(crate) async fn look_after_with_sdk(inbox: &Client, conversation: &Conversat
     Ok(())
 }
 
-/// Writes each event to a file, answers, and does the work behind: what is in a file is done after a restart too.
+/// Writes each event to a file, answers, and does the work behind: what is in a file is done after a restart
+/// too.
 async fn with_a_queue(settings: Settings) -> AppResult {
     #[derive(Clone)]
     struct Queue {
@@ -384,7 +385,8 @@ async fn mirrors_who_has_it(app: App, event: Value, reads: bool) -> AppResult {
     match event["type"].as_str() {
         Some("turn.changed") if event["data"]["turn"] == "ours" => {
             let view = app.api.read(&conversation).await?;
-            // A late event says how it was: by now the reply may have left, and nobody would give the conversation up.
+            // A late event says how it was: by now the reply may have left, and nobody would give the
+            // conversation up.
             if view["status"] == "open" && !is_for_people(&view) && view["assignee"].is_null() {
                 app.api.post(&path("assign"), json!({ "to": "me" })).await?;
             }
@@ -418,8 +420,8 @@ async fn marks_first(app: App, event: Value) -> AppResult {
     look_after(&app.api, &conversation).await
 }
 
-/// Works on several events at once, and marks in memory which ones: before it reads the conversation if `first`, else after. It does
-/// its work until that is done.
+/// Works on several events at once, and marks in memory which ones: before it reads the conversation if
+/// `first`, else after. It does its work until that is done.
 async fn marks_events(app: App, event: Value, first: bool) -> AppResult {
     let mark = async || app.seen.lock().await.insert(id(&event).to_owned());
     let is_new = if first { mark().await } else { !app.seen.lock().await.contains(id(&event)) };

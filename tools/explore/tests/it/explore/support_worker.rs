@@ -77,8 +77,8 @@ async fn nothing_is_found_in_the_support_worker() {
     holds(with_a_store()).await;
 }
 
-/// A person takes the conversation over right before the read by which `once` looks for what a killed process made. The app has decided
-/// before, and does not see that read.
+/// A person takes the conversation over right before the read by which `once` looks for what a killed process
+/// made. The app has decided before, and does not see that read.
 #[tokio::test]
 async fn what_once_reads_to_find_a_create_of_a_killed_process_is_not_held_against_the_app() {
     for token in
@@ -88,8 +88,8 @@ async fn what_once_reads_to_find_a_create_of_a_killed_process_is_not_held_agains
     }
 }
 
-/// A handler has read that a person took the conversation over, while another one is still writing. In the worker, one waits for the
-/// other.
+/// A handler has read that a person took the conversation over, while another one is still writing. In the
+/// worker, one waits for the other.
 #[tokio::test]
 async fn what_one_handler_has_read_another_does_not_write_against() {
     let token = "1_0_slow@add_note.0_mail:0@add_note.0_assign:0@add_note.0";

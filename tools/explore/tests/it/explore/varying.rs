@@ -1,4 +1,5 @@
-//! Apps whose words are different at every run, as those with a model are: planted faults are found, and chance is no finding.
+//! Apps whose words are different at every run, as those with a model are: planted faults are found, and
+//! chance is no finding.
 
 use std::{
     hash::{BuildHasher, DefaultHasher, Hasher, RandomState},
@@ -378,14 +379,16 @@ async fn what_the_app_does_more_of_later_is_not_blamed_on_trouble() {
     assert!(report.varies.contains(&"notes.count".to_owned()), "{report}");
 }
 
-/// The same interference without trouble is run a few times only. What its customer asks, a customer of the undisturbed runs asked too.
+/// The same interference without trouble is run a few times only. What its customer asks, a customer of the
+/// undisturbed runs asked too.
 #[tokio::test]
 async fn how_many_notes_another_customer_has_by_chance_is_not_blamed_on_trouble() {
     let explore = in_worlds(|api, world| {
         Box::pin(async move {
             for conversation in api.conversations().await? {
                 let from = conversation["contact"]["email"].as_str().unwrap_or_default();
-                // One note or two; for another customer, three once, and one in the four runs in which nothing fails.
+                // One note or two; for another customer, three once, and one in the four runs in which
+                // nothing fails.
                 let wanted = match world {
                     6 if from.starts_with("another") => 3,
                     7..11 if from.starts_with("another") => 1,
@@ -403,7 +406,8 @@ async fn how_many_notes_another_customer_has_by_chance_is_not_blamed_on_trouble(
     assert!(report.held() && report.unstable.len() == 1, "{report}");
 }
 
-/// What chance does to another customer can be seen only where there is one: in a quiet moment, tried as often.
+/// What chance does to another customer can be seen only where there is one: in a quiet moment, tried as
+/// often.
 #[tokio::test]
 async fn what_another_customer_gets_by_chance_is_not_blamed_on_the_moment_of_its_email() {
     let explore = in_worlds(|api, world| {

@@ -1,4 +1,5 @@
-//! Scripted agents. Each acts through calls of tools, so that the same agent works over REST and behind the bridge.
+//! Scripted agents. Each acts through calls of tools, so that the same agent works over REST and behind the
+//! bridge.
 
 use std::{pin::Pin, sync::Arc};
 

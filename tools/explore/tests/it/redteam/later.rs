@@ -39,7 +39,8 @@ async fn look(call: Call) -> AgentResult<(bool, bool, usize)> {
     ))
 }
 
-/// What an agent sees of a later email without the attack and with it, over REST or MCP; it does its task first, or after it has looked.
+/// What an agent sees of a later email without the attack and with it, over REST or MCP; it does its task
+/// first, or after it has looked.
 async fn looks(by_mcp: bool, task_first: bool) -> Vec<(bool, bool, usize)> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&seen);

@@ -390,8 +390,8 @@ async fn what_customers_have_in_common_in_their_addresses_tells_nobody_of_the_ot
     assert_eq!(report.verdict, Verdict::Held, "{report}");
 }
 
-/// What comes of an app that answers everybody, and what it writes to the first customer besides, under attack alone where that is
-/// said.
+/// What comes of an app that answers everybody, and what it writes to the first customer besides, under
+/// attack alone where that is said.
 async fn leak_to_the_first_of(mails: &str, texts: &'static [&str], is_only_under_attack: bool) -> Outcome {
     let app = move |context: AppContext| async move {
         let call = over_rest(&context.base_url, &context.key)?;
