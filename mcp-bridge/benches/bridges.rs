@@ -39,13 +39,11 @@ fn main() {
 
     let program = handed_out();
     let mut rows = vec![measure("shared-inbox-mcp", || bridge(&mock, &program), rest)];
-    if let Some((node, remote)) = peers::node22().zip(peers::npm(&["mcp-remote@0.15.0"])) {
-        let script = remote.join("mcp-remote/dist/proxy.js");
-        rows.push(measure("mcp-remote 0.15.0", || mcp_remote(&mock, &node, &script), mcp));
-    }
-    if let Some(python) = peers::python(&["mcp-proxy==0.13.0"]) {
-        rows.push(measure("mcp-proxy 0.13.0", || mcp_proxy(&mock, &python.with_file_name("mcp-proxy")), mcp));
-    }
+    let (node, remote) = (peers::node22(), peers::npm(&["mcp-remote@0.15.0"]));
+    let script = remote.join("mcp-remote/dist/proxy.js");
+    rows.push(measure("mcp-remote 0.15.0", || mcp_remote(&mock, &node, &script), mcp));
+    let python = peers::python(&["mcp-proxy==0.13.0"]);
+    rows.push(measure("mcp-proxy 0.13.0", || mcp_proxy(&mock, &python.with_file_name("mcp-proxy")), mcp));
 
     println!("direct HTTP: REST {:.3} ms, MCP {:.3} ms (median of {CALLS})", millis(rest), millis(mcp));
     println!("{:<20} {:>10} {:>10} {:>10} {:>10}", "", "start ms", "call ms", "added ms", "peak MiB");

@@ -15,7 +15,7 @@ fn main() {
         return;
     }
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(browser) = peers::browser() else { return };
+    let browser = peers::browser();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (few, many) = runtime.block_on(async { (world(10).await, world(10_000).await) });
     let urls = [&few, &many].map(|mock| mock.ready().console_url.clone()).join(" ");
