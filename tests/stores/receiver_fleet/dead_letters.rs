@@ -41,7 +41,8 @@ async fn every_event_that_always_fails_is_a_dead_letter_whoever_was_killed_and_a
         for letter in &letters {
             let event = letter.delivery().event();
             assert_eq!(letter.body(), body(event).as_bytes(), "{event}");
-            assert_eq!(letter.attempts(), MAX_ATTEMPTS, "{event}");
+            // A receiver that is killed between its claim and the burial has counted one more.
+            assert!(letter.attempts() >= MAX_ATTEMPTS, "{event}: {}", letter.attempts());
             let never_ended = letter.error().contains("never ended");
             assert!(never_ended || letter.error().contains("always fails"), "{event}: {}", letter.error());
             // One that succeeds is here only if it never came to its end.
