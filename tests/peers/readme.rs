@@ -201,7 +201,7 @@ fn every_relative_link_leads_to_a_file() {
             followed += 1;
         }
     }
-    assert!(followed > 100, "{followed}");
+    assert!(followed > 50, "{followed}");
 }
 
 /// `UPDATE_DOCS=1` writes the page anew from the run, where more has changed than what differs from run to
