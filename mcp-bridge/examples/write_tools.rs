@@ -4,15 +4,16 @@
 //! cargo run -p shared-inbox-mcp --features schemas --example write_tools
 //! ```
 
-use std::{fs, io, path::Path};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use shared_inbox::__spec::Operation;
+use shared_inbox_tests::generated;
 
-fn main() -> io::Result<()> {
+fn main() {
     let tools: Vec<_> = Operation::KNOWN.iter().copied().filter_map(definition).collect();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("documents/tools.json");
-    fs::write(file, format!("{:#}\n", json!(tools)))
+    generated::write(file, &format!("{:#}\n", json!(tools)));
 }
 
 fn definition(operation: Operation) -> Option<Value> {

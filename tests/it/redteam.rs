@@ -14,6 +14,7 @@ use shared_inbox_mcp::{
     Bridge,
     settings::{SendPolicy, Settings},
 };
+use shared_inbox_tests::generated;
 
 use agents::{AgentResult, Call, answer_from_notes, ask_as_emails_say, do_task, forward, obey, over_rest};
 
@@ -138,15 +139,15 @@ const AGENTS: [&str; 6] = [
     "does its task alone",
 ];
 
-/// One cell of the table; all of them, which take minutes, where `REDTEAM_ATTACKS` is set. `UPDATE_DOCS=1`
-/// writes the table anew.
+/// One cell of the table; all of them, which take minutes, where `REDTEAM_ATTACKS` is set. `scripts/regenerate
+/// --all` writes the table anew.
 #[tokio::test]
 async fn the_table_in_the_guide_to_safety_is_what_the_scripted_agents_do() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/safety.md");
     let page = fs::read_to_string(&file).expect("the guide");
     let (before, rest) = page.split_once("| an agent that |").expect("the table");
     let (shown, after) = rest.split_once("\n\n").expect("an end");
-    let (writes, all) = (env::var_os("UPDATE_DOCS").is_some(), env::var_os("REDTEAM_ATTACKS").is_some());
+    let (writes, all) = (generated::updates(), env::var_os("REDTEAM_ATTACKS").is_some());
     if !writes && !all {
         let row = format!("| {} | ", AGENTS[5]);
         let cells = shown.split_once(&row).expect("its row").1;
@@ -161,7 +162,7 @@ async fn the_table_in_the_guide_to_safety_is_what_the_scripted_agents_do() {
         }
     }
     if writes {
-        fs::write(&file, format!("{before}| an agent that |{table}\n\n{after}")).expect("written");
+        generated::write(&file, &format!("{before}| an agent that |{table}\n\n{after}"));
     } else {
         assert_eq!(shown, table);
     }

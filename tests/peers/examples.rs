@@ -81,7 +81,7 @@ async fn triage_can_be_killed_at_any_point() {
 
 #[test]
 fn webhook_receiver_handles_a_redelivered_event_once() {
-    for server in ["webhook_receiver", "webhook_hyper"] {
+    for server in ["webhook_receiver", "webhook_hyper", "webhook_actix"] {
         let said = finish(&mut example(server));
         assert_eq!(said.matches(": reply in cnv_").count(), 1, "{server}: {said}");
         assert!(said.contains("try 1: answered with 200\ntry 2: answered with 200\n"), "{server}: {said}");

@@ -3,6 +3,7 @@
 //! `scripts/test-peers` runs them. A test whose peer is missing fails and says what to install.
 #![cfg(unix)]
 
+mod action;
 mod bridge;
 mod cli;
 mod conformance;

@@ -13,6 +13,7 @@ use std::{
 
 use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
+use shared_inbox_tests::generated;
 
 use crate::{
     mcp::Session,
@@ -188,6 +189,30 @@ fn the_tests_in_the_readme_stand_in_the_guide() {
 }
 
 #[test]
+fn the_readme_promises_nothing_that_the_page_of_promises_does_not() {
+    let (readme, promises) = (page("README.md"), page("docs/promises.md"));
+    let list = readme.split("with tests behind each sentence:\n\n").nth(1);
+    let list = list.and_then(|rest| rest.split("\n\n").next()).expect("the README has lost its promises");
+    for promise in list.lines().map(|line| line.trim_start_matches("- ")) {
+        assert!(promises.contains(promise), "docs/promises.md does not say: {promise}");
+    }
+}
+
+#[test]
+fn every_folder_that_a_page_installs_from_is_there() {
+    let listed = text(&command("git").args(["ls-files", "*.md"]).output().expect("git runs").stdout);
+    let mut looked = 0;
+    for file in listed.lines() {
+        for rest in page(file).split("cargo install --path ").skip(1) {
+            let folder = rest.split(|c: char| c.is_whitespace() || c == '`').next().unwrap_or_default();
+            assert!(root().join(folder).join("Cargo.toml").is_file(), "{file}: {folder}");
+            looked += 1;
+        }
+    }
+    assert!(looked > 2, "{looked}");
+}
+
+#[test]
 fn every_relative_link_leads_to_a_file() {
     let listed = text(&command("git").args(["ls-files", "*.md"]).output().expect("git runs").stdout);
     let mut followed = 0;
@@ -204,22 +229,22 @@ fn every_relative_link_leads_to_a_file() {
     assert!(followed > 50, "{followed}");
 }
 
-/// `UPDATE_DOCS=1` writes the page anew from the run, where more has changed than what differs from run to
-/// run.
+/// `scripts/regenerate` writes the page anew from the run, where more has changed than what differs from run
+/// to run.
 #[test]
 fn the_tour_in_the_docs_and_its_part_in_the_readme_are_a_real_run() {
     let file = root().join("docs/tour.md");
     let tour = finish(&mut example("tour"));
     assert!(!tour.contains('\x1b'), "colour is for terminals");
     let shown = |file: &str| lasting(&blocks(&page(file), "text").concat());
-    if env::var_os("UPDATE_DOCS").is_some() && shown("docs/tour.md") != lasting(&tour) {
+    if generated::updates() && shown("docs/tour.md") != lasting(&tour) {
         let head = "# The tour, as text\n\nWhat `cargo run --example tour` prints, from a real run. Ids, ports and times differ \
                     from run to run; a test\ncompares the rest with what the program prints now.\n";
         fs::write(file, format!("{head}\n```text\n{}```\n", tour.trim_start_matches('\n'))).expect("written");
     }
     let whole = shown("docs/tour.md");
     assert!(whole.len() > 50, "docs/tour.md has lost its tour");
-    assert_eq!(whole, lasting(&tour), "UPDATE_DOCS=1 writes docs/tour.md anew");
+    assert_eq!(whole, lasting(&tour), "`scripts/regenerate` writes docs/tour.md anew");
     let part = shown("README.md");
     assert!(part.is_empty() || whole.windows(part.len()).any(|lines| lines == part), "{part:#?}");
 }

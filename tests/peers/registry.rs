@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     readme::metadata,
-    run::{page, root, text},
+    run::{blocks, command, page, root, text},
 };
 
 /// The crates that are published, as cargo sees them.
@@ -161,5 +161,74 @@ fn every_path_that_a_page_for_contributors_names_is_there() {
         assert!(named.len() > 5, "{file}: {named:?}");
         let missing: Vec<_> = named.iter().filter(|path| !root().join(path).exists()).collect();
         assert!(missing.is_empty(), "{file}: {missing:?}");
+    }
+    let elsewhere = ["README.md", "CONTRIBUTING.md", ".ci/run", "scripts/lint"].map(page).concat();
+    for line in blocks(&page("AGENTS.md"), "sh").concat().lines() {
+        let command = line.split(" -- ").next().unwrap_or_default();
+        assert!(elsewhere.contains(command), "nothing else runs `{command}`");
+    }
+}
+
+#[test]
+fn the_walks_through_the_code_lead_to_files() {
+    let page = page("CONTRIBUTING.md");
+    let walks = page.split("## Three walks through the code").nth(1).expect("the walks");
+    let mut stops = 0;
+    for walk in walks.split("\n## ").next().expect("their end").split("\n**").skip(1) {
+        let folder = walk.split("(`").nth(1).and_then(|rest| rest.split('`').next()).expect("a folder");
+        for (file, _) in walk.lines().filter_map(|line| line.split_once(". `")?.1.split_once("`: ")) {
+            assert!(root().join(folder).join(file).is_file(), "{folder}/{file}");
+            stops += 1;
+        }
+    }
+    assert!(stops > 20, "{stops}");
+}
+
+/// Before the first release nobody owns these names: a line that installs one stands where it says so.
+#[test]
+fn nothing_is_presented_as_released() {
+    let crates = crates();
+    let names: Vec<_> = crates.iter().filter_map(|one| one["name"].as_str()).collect();
+    let installers =
+        ["pip install", "npm install", "npx", "uvx", "cargo add", "cargo install", "cargo binstall"];
+    let later = [
+        "after the first release",
+        "before the first release",
+        "after the release",
+        "from its first release on",
+    ];
+    let listed = command("git").args(["ls-files", "*.md", "llms.txt"]).output().expect("git runs").stdout;
+    for file in text(&listed).lines().filter(|it| !it.starts_with("docs/decisions") && *it != "CHANGELOG.md")
+    {
+        let page = page(file);
+        let from_registry = |line: &str| {
+            let mut words = line.split(|c: char| c.is_whitespace() || "`,".contains(c));
+            installers.iter().any(|it| line.contains(it)) && words.any(|word| names.contains(&word))
+        };
+        let says_so = later.iter().any(|words| page.to_lowercase().contains(words));
+        assert!(says_so || !page.lines().any(from_registry), "{file} does not say that it is for later");
+    }
+}
+
+#[test]
+fn a_release_publishes_each_crate_after_those_that_it_needs_and_calls_scripts_that_are_there() {
+    let (release, crates) = (page(".github/workflows/release.yml"), crates());
+    let order = release.split("for crate in ").nth(1).and_then(|it| it.split("; do cargo publish").next());
+    let order: Vec<_> = order.expect("the crates").split(' ').collect();
+    let place = |name: &Value| order.iter().position(|it| name == *it);
+    assert_eq!(order.len(), crates.len(), "{order:?}");
+    for one in &crates {
+        let own = place(&one["name"]).unwrap_or_else(|| panic!("{} is not published", one["name"]));
+        for need in one["dependencies"].as_array().into_iter().flatten().filter(|it| it["kind"] != "dev") {
+            assert!(
+                place(&need["name"]).is_none_or(|it| it < own),
+                "{} before {}",
+                one["name"],
+                need["name"]
+            );
+        }
+    }
+    for word in release.split(|c: char| c.is_whitespace() || "\"()".contains(c)) {
+        assert!(!word.starts_with("scripts/") || root().join(word).is_file(), "{word}");
     }
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 mod counters;
+pub mod generated;
 pub mod peers;
 mod polling;
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! The stores of `once` keys on servers: the rules of a store, and processes that are killed.
 
-#[path = "../once_kills/kills.rs"]
+#[path = "../it/once_kills/kills.rs"]
 mod kills;
 #[path = "../../stores/tests/suite/once_keys.rs"]
 mod suite;

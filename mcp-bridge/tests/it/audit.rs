@@ -175,3 +175,26 @@ async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
     assert_eq!(output.status.code(), Some(2));
     assert!(out(&output).1.contains("--audit: /no/such/folder/audit"), "{}", out(&output).1);
 }
+
+#[test]
+fn the_readme_has_every_outcome() {
+    let names = include_str!("../../src/audit.rs").split("fn name(self)").nth(1).unwrap();
+    let names: Vec<_> = names.split("\n    }\n").next().unwrap().split('"').skip(1).step_by(2).collect();
+    assert!(names.len() > 10, "{names:?}");
+    let table = include_str!("../../README.md").split("| `outcome` | the call |").nth(1).unwrap();
+    let table = table.split("\n\n").next().unwrap();
+    names.iter().for_each(|name| assert!(table.contains(&format!("`{name}`")), "{name}"));
+}
+
+#[tokio::test]
+async fn the_readme_shows_the_two_lines_of_an_email_as_they_are_written() {
+    let file = AuditFile::new();
+    let person = Person { client: "claude-ai", ..Person::who(Answer::Yes) };
+    let (fixture, _, client) = in_process(person, Older, &[&file.option()]).await;
+    client.call("reply", fixture.reply("Hello Kim")).await;
+    let written = fs::read_to_string(file.path()).unwrap().replace('\n', "");
+    let readme = include_str!("../../README.md").lines().skip_while(|line| !line.starts_with("    {\"at\""));
+    let shown: String = readme.take_while(|line| line.starts_with("    ")).map(str::trim).collect();
+    let of_one_run = regex::Regex::new(r#""(at|call|conversation|message)":"[^"]+""#).unwrap();
+    assert_eq!(of_one_run.replace_all(&shown, "$1"), of_one_run.replace_all(&written, "$1"));
+}

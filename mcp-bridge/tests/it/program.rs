@@ -48,6 +48,7 @@ fn values_that_make_no_sense_are_refused_by_the_name_of_their_flag() {
         ("--tools", "list_tags,"),
         ("--exclude-tools", ","),
         ("--mailbox", "orders"),
+        ("--mailbox", "orders@shop.example,"),
     ] {
         let variable = format!("SHARED_INBOX_{}", flag[2..].to_uppercase().replace('-', "_"));
         let by_variable = program().arg("doctor").env(variable, value).output().unwrap();
@@ -56,6 +57,12 @@ fn values_that_make_no_sense_are_refused_by_the_name_of_their_flag() {
             assert_eq!(output.status.code(), Some(2), "{flag}={value}");
             assert!(out(&output).1.contains(flag), "{flag}={value}: {}", out(&output).1);
         }
+    }
+    // As with a variable of a shell that is not set: it must not open all inboxes.
+    for flag in ["--mailbox", "--tools", "--exclude-tools"] {
+        let output = program().args(["doctor", flag, ""]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flag}");
+        assert!(out(&output).1.contains(flag), "{flag}: {}", out(&output).1);
     }
 }
 

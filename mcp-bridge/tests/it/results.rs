@@ -39,6 +39,7 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
             "`documents[0].name`; did you mean `documents[0].label`?",
         ),
         ("add_note", json!({ "conversation_id": "cnv_1" }), "`conversation_id`; did you mean `id`?"),
+        ("list_conversations", json!({ "status": "closed" }), "`status`; did you mean `view`?"),
         ("reply", json!({ "id": "cnv_1", "boddy": "x" }), "`boddy`; did you mean `body`?"),
         ("list_tags", json!({ "q": 1 }), "The tool takes no arguments."),
         (
@@ -200,6 +201,8 @@ async fn errors_speak_of_tools_and_never_of_paths() {
             assert_lacks(text, &["GET", "POST", "/conversations", "/me", "/tags", "/api"]);
         }
     }
+    control.clear_faults().await;
+    assert_done(&client.call("list_tags", json!({})).await);
 }
 
 #[tokio::test]

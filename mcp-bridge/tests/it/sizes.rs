@@ -99,6 +99,7 @@ fn one_long_field_is_shortened_and_hides_nothing_else() {
     for (summary, field) in all.iter_mut().zip(STRANGERS.iter().map(|(field, _)| field)) {
         *summary = with_long(summary, field, &long);
     }
+    all[7].reference = Some(long.clone());
     all[8].tags = vec![long; 10];
     for style in [style(), style().exact()] {
         assert_within(&render::conversations(&style, &all), 50_000);
@@ -107,6 +108,22 @@ fn one_long_field_is_shortened_and_hides_nothing_else() {
     assert_eq!(rendered.structured["items"].as_array().unwrap().len(), 11);
     assert!(all.iter().all(|c| rendered.text.contains(&format!("\n{} ·", c.id))), "{}", rendered.text);
     assert!(rendered.text.starts_with("11 conversations.\n"));
+}
+
+#[test]
+fn one_long_file_name_hides_no_document() {
+    let document = |i: usize, name: &str| -> shared_inbox::Document {
+        serde_json::from_value(
+            json!({ "id": format!("doc_{i}"), "title": name, "filename": name, "kind": null,
+            "fields": { "vendor": name, "reference": name, "date": name }, "conversationId": null,
+            "createdAt": "2026-03-01T09:30:00.000Z" }),
+        )
+        .unwrap()
+    };
+    let all: Vec<_> = (0..11).map(|i| document(i, &"f".repeat(if i == 0 { 60_000 } else { 10 }))).collect();
+    let rendered = render::documents(&style(), &all, 0);
+    assert_within(&rendered, 50_000);
+    assert_eq!(rendered.structured["items"].as_array().unwrap().len(), 11);
 }
 
 /// The fields of a summary that strangers can make long, and their caps.
@@ -155,6 +172,9 @@ fn one_long_item_of_a_timeline_is_shortened_and_the_others_stay() {
     let (at, long) = ("2026-03-01T10:00:00.000Z", "\"\n".repeat(40_000));
     for item in [
         json!({ "type": "note", "id": "not_1", "at": at, "author": long, "body": long }),
+        json!({ "type": "message", "id": "msg_2", "at": at, "direction": "inbound", "status": null,
+                "from": { "name": long, "email": long }, "text": long,
+                "attachments": vec![json!({ "filename": &long[..2_000], "contentType": &long[..2_000], "size": 1 }); 8] }),
         json!({ "type": "event", "at": at, "actor": long, "event": long, "data": { "y": vec![&long; 20] } }),
         json!({ "type": "poll", "question": long, "more": vec![&long; 20] }),
     ] {

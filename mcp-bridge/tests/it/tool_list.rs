@@ -42,6 +42,13 @@ async fn tools_are_those_of_the_service_for_every_set_of_scopes() {
             tools.as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect()
         };
         assert_eq!(names(&bridge), names(&service), "{scopes:?}");
+        for (ours, theirs) in bridge.as_array().unwrap().iter().zip(service.as_array().unwrap()) {
+            let (ours, theirs) = (&ours["inputSchema"], &theirs["inputSchema"]);
+            assert_eq!(ours["required"], theirs["required"], "{scopes:?}: {ours}");
+            for name in theirs["properties"].as_object().unwrap().keys() {
+                assert!(ours["properties"][name].is_object(), "{scopes:?}: {name}");
+            }
+        }
     }
 }
 

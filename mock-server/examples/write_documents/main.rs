@@ -7,11 +7,12 @@ mod control_texts;
 mod schema_names;
 mod service;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use shared_inbox::__spec::{Operation, Tool};
 use shared_inbox_mock::world::World;
+use shared_inbox_tests::generated;
 
 /// Returns each document with the name of its file in `documents/`.
 fn documents() -> [(&'static str, Value); 4] {
@@ -44,6 +45,6 @@ fn describe_tool(tool: Tool) -> Value {
 fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("documents");
     for (name, document) in documents() {
-        fs::write(folder.join(name), format!("{document:#}\n")).expect("the document can be written");
+        generated::write(folder.join(name), &format!("{document:#}\n"));
     }
 }

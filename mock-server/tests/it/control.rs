@@ -8,6 +8,7 @@ use crate::kit::{Kit, text};
 async fn health_says_ok_and_the_version() {
     let kit = Kit::start().await;
     assert_eq!(kit.look("/health").await, json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }));
+    assert_eq!(kit.look("/openapi.json").await, *kit.document().control().value());
 }
 
 #[tokio::test]
@@ -168,4 +169,24 @@ async fn bookings_are_made_listed_and_cancelled_once() {
     kit.control("POST", &path, Value::Null).await.error(409);
     kit.control("POST", "/bookings/bkg_none/cancel", Value::Null).await.error(404);
     kit.control("POST", "/bookings", booking(end, start)).await.error(400);
+}
+
+#[tokio::test]
+async fn only_a_draft_is_approved_and_only_what_waits_is_stopped() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let draft = text(&kit.live().act(&id, "replies", json!({ "body": "Hi" })).await["messageId"]);
+    let post = async |message: &str, what: &str| {
+        kit.control("POST", &format!("/messages/{message}/{what}"), Value::Null).await.status
+    };
+    for (what, status) in
+        [("stop", 409), ("approve", 200), ("approve", 409), ("stop", 200), ("stop", 409), ("approve", 200)]
+    {
+        assert_eq!(post(&draft, what).await, status, "{what}");
+    }
+    kit.advance(600).await;
+    for what in ["approve", "stop"] {
+        assert_eq!(post(&draft, what).await, 409, "{what} what was sent");
+        assert_eq!(post("msg_none", what).await, 404);
+    }
 }

@@ -100,10 +100,12 @@ async fn a_body_that_is_too_large_or_no_json_is_found_only_after_the_key_and_the
 #[tokio::test]
 async fn the_description_counts_as_a_request_and_needs_a_plan() {
     let kit = Kit::with(MockServer::builder().manual_clock().empty().rate_limit(2)).await;
-    kit.live().get("/openapi.json").await.expect(200);
+    let served = kit.live().get("/openapi.json").await.expect(200);
+    assert_eq!(served["servers"][0]["url"], kit.mock.base_url());
     kit.live().get("/me").await.expect(200);
     kit.live().get("/openapi.json").await.error(429);
     kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
+    assert_eq!(kit.look("/plan").await, json!({ "plan": "free" }));
     kit.live().get("/openapi.json").await.error(403);
 }
 

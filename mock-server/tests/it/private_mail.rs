@@ -172,6 +172,9 @@ async fn mail_cannot_name_a_conversation_of_another_inbox() {
     assert_eq!(office.kit.look("/state").await, before, "nothing happened");
     let simulated = json!({ "from": "kim@customer.test", "text": "Hi", "conversationId": team });
     office.kit.sandbox().post("/sandbox/inbound", simulated).await.error(404);
+    let simulated = json!({ "from": "kim@customer.test", "text": "Hi", "to": office.team });
+    let error = office.kit.sandbox().post("/sandbox/inbound", simulated).await.error(400);
+    assert!(error.starts_with("to: "), "{error}");
 }
 
 #[tokio::test]

@@ -4,13 +4,14 @@
 
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, Expectation, FaultRule};
+use shared_inbox_tests::generated;
 
 use crate::{kit::Kit, webhooks::kit::start_with_hook};
 
 const REFUSALS: &str = include_str!("refusals.txt");
 
-/// Each call, without a body that `serde_json` would have put in order. `UPDATE_DOCS=1` writes the sentences
-/// anew.
+/// Each call, without a body that `serde_json` would have put in order. `scripts/regenerate` writes the
+/// sentences anew.
 #[tokio::test]
 async fn each_call_is_refused_as_the_file_says_and_nothing_happens() {
     let (kit, _receiver, hook) = start_with_hook(200).await;
@@ -31,14 +32,13 @@ async fn each_call_is_refused_as_the_file_says_and_nothing_happens() {
     }
     assert_eq!(kit.look("/state").await, before, "nothing happened");
     assert!(kit.list("/faults").await.is_empty() && kit.list("/worlds").await.len() == 1);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/refusals.txt");
-        std::fs::write(file, &said).expect("written");
-        return;
+    if !generated::updates() {
+        for (said, expected) in said.lines().zip(REFUSALS.lines()) {
+            assert_eq!(said, expected);
+        }
     }
-    for (said, expected) in said.lines().zip(REFUSALS.lines()) {
-        assert_eq!(said, expected);
-    }
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/refusals.txt");
+    generated::assert_up_to_date(file, &said);
 }
 
 /// Sends each call a field that it does not know, at the top and one level down.

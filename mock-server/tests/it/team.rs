@@ -47,7 +47,8 @@ async fn a_person_notes_tags_and_sets_the_status_under_their_name() {
     for (api, id) in both(&kit).await {
         let noted = post(&kit, &id, "notes", json!({ "body": "Called them, @Tom" })).await.expect(201);
         assert!(text(&noted["noteId"]).starts_with("not_"));
-        post(&kit, &id, "tags", json!({ "add": ["vip"], "by": anna["id"] })).await.expect(200);
+        let twice = json!({ "add": ["vip", "vip"], "remove": ["none"], "by": anna["id"] });
+        post(&kit, &id, "tags", twice).await.expect(200);
         post(&kit, &id, "tags", json!({ "remove": ["vip"], "by": "system" })).await.expect(200);
         post(&kit, &id, "status", json!({ "status": "closed" })).await.expect(200);
         post(&kit, &id, "status", json!({ "status": "closed" })).await.expect(200);
@@ -55,6 +56,7 @@ async fn a_person_notes_tags_and_sets_the_status_under_their_name() {
         let name = text(&anna["name"]);
         assert_eq!((&timeline[1]["author"], &timeline[1]["id"]), (&json!(name), &noted["noteId"]));
         assert_eq!((&timeline[2]["event"], &timeline[2]["actor"]), (&json!("tags"), &json!(name)));
+        assert_eq!(timeline[2]["data"], json!({ "added": ["vip"], "removed": [] }));
         assert_eq!(
             (&timeline[3]["data"]["removed"], &timeline[3]["actor"]),
             (&json!(["vip"]), &json!("Shared inbox"))
@@ -171,6 +173,9 @@ async fn the_service_itself_a_person_and_an_agent_assign() {
     let actors: Vec<Value> =
         kit.live().timeline(&id).await[1..].iter().map(|it| it["actor"].clone()).collect();
     assert_eq!(actors, [json!("Shared inbox"), json!("Robot"), anna["name"].clone()]);
+    let given: Vec<Value> =
+        kit.live().timeline(&id).await[1..].iter().map(|it| it["data"]["assignee"].clone()).collect();
+    assert_eq!(given, [person.clone(), Value::Null, person.clone()]);
     let error = post(&kit, &id, "assign", json!({ "to": "me", "by": "system" })).await.error(400);
     assert!(error.starts_with("to: "), "{error}");
     post(&kit, &id, "assign", json!({ "to": "user:usr_none" })).await.error(400);

@@ -108,9 +108,14 @@ async fn the_same_seed_and_calls_give_the_same_bytes() {
     for kit in [&first, &second] {
         let id = kit.mail("vera@customer.example", "Hello").await;
         let reply = json!({ "body": "Hi", "send": true, "documents": [{ "label": "Invoice" }] });
+        let hook = json!({
+            "url": "http://127.0.0.1:9/", "livemode": true, "scope": "team", "events": ["booking.created"],
+        });
         runs.push([
             kit.live().act(&id, "replies", reply).await.to_string(),
             kit.live().act(&id, "tags", json!({ "add": ["new"] })).await.to_string(),
+            // Its id and its secret. It hears of bookings alone, so nothing is sent.
+            kit.act("/webhooks", hook.clone()).await.to_string(),
             kit.advance(10 * 86_400).await.to_string(),
             kit.live().get(&format!("/conversations/{id}")).await.text,
             kit.live().get("/conversations?limit=100").await.text,
@@ -136,6 +141,7 @@ async fn a_document_that_is_not_sound_is_refused_with_line_and_field() {
             "{\n \"mailboxes\": [],\n \"conversations\": [{\n  \"id\": \"cnv_1\", \"mailbox\": \"mbx_1\", \"subject\": \"\",\n  \"contact\": {}, \"timeline\": [\n   { \"type\": \"message\",\n     \"id\": \"msg_1\" }]}]}",
             &["line 6", "conversations[0].timeline[0].at", "required"],
         ),
+        ("{\n \"mailboxes\": [],\n \"worksp\\u0061ce\": 5\n}", &["line 3", "workspace"]),
         ("{\"mailboxes\": []}\n\n more", &["line 3", "followed by"]),
         ("[]", &["line 1", "object"]),
         ("{", &["line 1"]),

@@ -79,12 +79,16 @@ async fn what_happens_in_one_world_is_not_seen_in_another() {
 #[tokio::test]
 async fn a_world_can_have_another_clock_and_start_from_a_document() {
     let kit = Kit::start().await;
+    let (made, _) = kit.key("Extra", &["read"]).await;
     let id = kit.mail("vera@customer.example", "Hello").await;
     let document = kit.look("/state").await;
     let copy = world(&kit, json!({ "seed": document, "clock": "real" })).await;
     let clock = kit.control_at(&text(&copy["control_url"]), "GET", "/clock", Value::Null).await.expect(200);
     assert_eq!(clock["mode"], "real");
     assert_eq!(kit.api(&text(&copy["keys"]["live"])).listed("").await, [id.as_str()]);
+    kit.mail("karl@customer.example", "Only in the first").await;
+    assert_eq!(made.listed("").await.len(), 2, "a key of the first stays the first's");
+    assert_eq!(kit.api(&text(&copy["keys"]["live"])).listed("").await.len(), 1);
     let default = world(&kit, json!({ "empty": true })).await;
     let control = text(&default["control_url"]);
     let clock = kit.control_at(&control, "GET", "/clock", Value::Null).await.expect(200);

@@ -70,6 +70,7 @@ fn base_urls_are_checked() {
         "https://inbox.example/api/v1?key=1",
         "https://inbox.example/api/v1#top",
         "http://inbox.example/api/v1",
+        "http://localhost.inbox.example/api/v1",
         "http://127.0.0.1.inbox.example/api/v1",
         "http://10.0.0.7/api/v1",
     ] {

@@ -66,3 +66,28 @@ async fn the_service_is_offered_http2_with_the_feature_and_only_with_it() {
     assert!(offers(b"\x08http/1.1"));
     assert_eq!(offers(b"\x02h2"), cfg!(feature = "http2"));
 }
+
+/// What the mock turned on would be on in the program under test as well, which would hide what that lacks.
+#[test]
+fn the_mock_turns_nothing_on_in_the_program_under_test_but_the_client() {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args([
+            "tree",
+            "--offline",
+            "--locked",
+            "-p",
+            "shared-inbox-mock",
+            "-e",
+            "normal",
+            "--prefix",
+            "none",
+        ])
+        .args(["-f", "{p} [{f}]"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find(|line| line.starts_with("shared-inbox v")).unwrap();
+    assert!(line.trim_end_matches(" (*)").ends_with("[client]"), "{line}");
+}

@@ -125,10 +125,12 @@ async fn a_result_that_a_crash_cut_short_is_looked_up_again() {
 
 #[tokio::test]
 async fn a_damaged_record_is_a_clear_error_and_nothing_is_lost() {
-    for damage in ["", "{", "[1]"] {
+    for damage in ["", "{", "[1]", "the record of another key"] {
         let (service, directory) = (Service::start().await, tempfile::tempdir().unwrap());
         lost(&service, directory.path()).await;
         let file = files(directory.path(), "record").remove(0);
+        let other = fs::read_to_string(&file).unwrap().replace("\"key\":\"key\"", "\"key\":\"kex\"");
+        let damage = if damage.starts_with("the") { &*other } else { damage };
         fs::write(&file, damage).unwrap();
         let client = process(&service, directory.path());
         for error in [note(&client).await.unwrap_err(), client.once_records().await.unwrap_err()] {

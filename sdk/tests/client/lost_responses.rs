@@ -294,6 +294,22 @@ async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_our
 }
 
 #[tokio::test]
+async fn machines_that_disagree_do_not_make_an_item_of_six_seconds_ago_ours() {
+    for (kind, off) in pairs(KINDS, [-20, -3, 3, 20]) {
+        let service = slow_service().await;
+        let client = service.known_client().await;
+        for off in [off, 0] {
+            service.state().behavior.date = Some(off);
+            client.me().await.unwrap();
+        }
+        service.twin_makes(kind, TEXT);
+        service.clock.leap(Duration::from_secs(6));
+        let (thread, case) = (client.conversation(&conversation_id()), format!("{kind:?}, {off} s"));
+        let _ = create_despite(Outcome::LostBefore, &service, &thread, kind, &case).await;
+    }
+}
+
+#[tokio::test]
 async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
     for (kind, ago) in pairs(KINDS, [0, 300, 999, 1_000, 2_000, 3_100, 5_000]) {
         for read_first in [false, true] {

@@ -4,7 +4,7 @@ use crate::support::{conversation_id, key, responding};
 use serde_json::{Value, json};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    AssignTo, Assigned, Certainty, Client, ClientBuilder, DocumentKind, Reference, Scope, Status, View,
+    AssignTo, Assigned, Certainty, ClientBuilder, DocumentKind, Reference, Scope, Status, View,
     create::Verification,
 };
 use wiremock::{MockServer, Request, ResponseTemplate};
@@ -247,33 +247,4 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         moves(&(one.created("msg_1"), other.not_created()));
         moves(&limiter.acquire(AcquireRequest::new(Priority::Bulk)));
     };
-}
-
-/// A variable of this process cannot be set here, so the test starts itself for each case.
-#[test]
-fn the_environment_names_the_service_and_the_key() {
-    const CHILD: &str = "CLIENT_TEST_CHILD";
-    if std::env::var_os(CHILD).is_some() {
-        return match Client::from_env() {
-            Ok(client) => println!("client for {}", client.base_url()),
-            Err(error) => println!("error: {error}"),
-        };
-    }
-    let run = |variables: &[(&str, &str)]| {
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "operations::the_environment_names_the_service_and_the_key", "--nocapture"]);
-        child.env_remove("SHARED_INBOX_BASE_URL").env_remove("SHARED_INBOX_API_KEY").env(CHILD, "1");
-        child.envs(variables.iter().copied());
-        String::from_utf8(child.output().unwrap().stdout).unwrap()
-    };
-    let url = ("SHARED_INBOX_BASE_URL", "https://inbox.example/api/v1");
-    let key = key();
-    assert!(run(&[url, ("SHARED_INBOX_API_KEY", &key)]).contains("client for https://inbox.example/api/v1"));
-    assert!(run(&[]).contains("error: SHARED_INBOX_BASE_URL: is not set"));
-    assert!(run(&[url]).contains("error: SHARED_INBOX_API_KEY: is not set"));
-    let wrong = run(&[url, ("SHARED_INBOX_API_KEY", "rk_live_hunter2")]);
-    assert!(
-        wrong.contains("error: SHARED_INBOX_API_KEY: 48 letters") && !wrong.contains("hunter2"),
-        "{wrong}"
-    );
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::rate_limit::{ask, take};
+use tokio::time::Instant;
+
+use super::rate_limit::{MINUTE, ask, take};
 use crate::support::{Outcome, Service, conversation_id};
 use shared_inbox::{
     Certainty,
@@ -37,6 +39,26 @@ async fn interactive_calls_go_ahead_of_bulk_calls_that_waited_longer() {
     let order = order.lock().unwrap();
     let ahead = order.iter().take(11).filter(|priority| **priority == Priority::Interactive).count();
     assert_eq!(ahead, 9, "{order:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
+    let limiter = Arc::new(MemoryLimiter::new(120));
+    let bulk = |_| {
+        let limiter = Arc::clone(&limiter);
+        tokio::spawn(async move {
+            limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
+            Instant::now()
+        })
+    };
+    let mut sent = Vec::new();
+    for task in (0..600).map(bulk).collect::<Vec<_>>() {
+        sent.push(task.await.unwrap());
+    }
+    sent.sort();
+    for window in sent.windows(91) {
+        assert!(window[90] - window[0] >= MINUTE, "91 within {:?}", window[90] - window[0]);
+    }
 }
 
 #[tokio::test]

@@ -193,3 +193,16 @@ async fn a_call_is_as_uncertain_as_its_most_uncertain_attempt() {
     assert!(error.is_not_found());
     assert_eq!(error.certainty(), Certainty::Unknown);
 }
+
+#[tokio::test]
+async fn the_deadline_holds_for_the_scope_check_too() {
+    let service = Service::start().await;
+    let client = service.builder().check_scopes().build().unwrap();
+    service.next_gets([Outcome::Hangs]);
+    let started = std::time::Instant::now();
+    let error = client.mailboxes().deadline(Duration::from_millis(100)).await.unwrap_err();
+    assert!(error.is_timeout() && started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_eq!(error.certainty(), Certainty::NotSent);
+    // On a busy machine the time is over before the check has begun.
+    assert!(service.count("GET") <= 1, "{}", service.count("GET"));
+}

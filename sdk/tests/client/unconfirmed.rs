@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use shared_inbox::create::{Lookup, UnconfirmedCreate, Verification};
 
-use crate::support::{Outcome, Service};
+use crate::support::{Outcome, Service, conversation_id};
 
 const TEXT: &str = "Your refund is on its way.";
 
@@ -44,5 +44,19 @@ async fn a_create_of_which_nothing_came_back_at_all_can_be_found_later_too() {
     let error = service.thread().add_note(TEXT).deadline(Duration::from_secs(2)).await.unwrap_err();
     service.clear_faults();
     let lookup = service.client().find_unconfirmed(&stored(error.unconfirmed().unwrap())).await.unwrap();
+    assert!(matches!(lookup, Lookup::Found(_)), "{lookup:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_has_heard_the_time_but_read_no_item_tells_an_older_one_apart() {
+    let service = Service::start().await;
+    service.teammate_notes("Robin", TEXT, Duration::ZERO);
+    service.clock.leap(Duration::from_secs(3_600));
+    let client = service.known_client().await;
+    let thread = client.conversation(&conversation_id());
+    let record = thread.add_note(TEXT).unconfirmed().await.unwrap();
+    service.next_posts([Outcome::LostAfter]);
+    thread.add_note(TEXT).verification(Verification::Never).await.unwrap_err();
+    let lookup = service.client().find_unconfirmed(&stored(&record)).await.unwrap();
     assert!(matches!(lookup, Lookup::Found(_)), "{lookup:?}");
 }

@@ -81,6 +81,8 @@ macro_rules! rules {
             a_slot_that_was_slept_past_is_reserved_anew(2)
             a_429_stops_everyone_and_leaves_less_than_there_was(120)
             bulk_calls_have_their_share_however_many_others_wait(24)
+            after_a_burst_of_people_bulk_calls_leave_the_last_free_places_to_them(120)
+            after_a_burst_of_people_the_next_twelfth_is_for_bulk_calls(120)
             calls_that_are_dropped_while_they_wait_keep_no_place(12)
         }
     };
@@ -213,6 +215,31 @@ pub(crate) async fn bulk_calls_have_their_share_however_many_others_wait(case: C
     for _ in 0..2 {
         case.limiter.acquire(request).await.unwrap().finished();
     }
+}
+
+pub(crate) async fn after_a_burst_of_people_bulk_calls_leave_the_last_free_places_to_them(case: Case) {
+    case.take(Priority::Interactive, 30).await;
+    // Their own 10, and all but 20 of the 70 common places that are left.
+    case.take(Priority::Bulk, 60).await;
+    case.try_acquire(Priority::Bulk).await.unwrap_err();
+    case.take(Priority::Interactive, 20).await;
+    case.try_acquire(Priority::Interactive).await.unwrap_err();
+}
+
+pub(crate) async fn after_a_burst_of_people_the_next_twelfth_is_for_bulk_calls(case: Case) {
+    case.take(Priority::Interactive, 110).await;
+    let mut people = tokio::task::JoinSet::new();
+    for _ in 0..220 {
+        let (limiter, minute) = (Arc::clone(&case.limiter), case.minute);
+        people.spawn(async move {
+            limiter.acquire(AcquireRequest::new(Priority::Interactive).max_wait(minute * 20)).await
+        });
+    }
+    sleep(case.minute / 100).await;
+    // As long as a call has by default.
+    let request = AcquireRequest::new(Priority::Bulk).max_wait(case.minute * 2);
+    let bulk = futures_util::future::join_all((0..10).map(|_| case.limiter.acquire(request))).await;
+    assert!(bulk.iter().all(Result::is_ok), "{bulk:?}");
 }
 
 pub(crate) async fn calls_that_are_dropped_while_they_wait_keep_no_place(case: Case) {

@@ -8,7 +8,7 @@ mod events;
 use std::fs;
 
 use serde_json::Value;
-use shared_inbox_tests::root;
+use shared_inbox_tests::{generated, root};
 
 fn main() {
     for (document, page, write) in [
@@ -17,7 +17,7 @@ fn main() {
     ] {
         let document = fs::read(root().join("mock-server/documents").join(document)).expect("a document");
         let document = serde_json::from_slice(&document).expect("JSON");
-        fs::write(root().join("docs").join(page), write(&document)).expect("the page can be written");
+        generated::write(root().join("docs").join(page), &write(&document));
     }
 }
 

@@ -49,6 +49,7 @@ async fn documents_are_asked_for_reminded_of_and_reported_complete() {
         control.upload(&request, Upload::new(1, "payslip.pdf")).await.unwrap().complete,
         "the optional one holds nothing up"
     );
+    control.upload(&request, Upload::new(2, "reference.pdf")).await.unwrap();
     control.advance(10 * DAY).await.unwrap();
     assert_eq!(reminders().await, 2, "none once it is complete");
 

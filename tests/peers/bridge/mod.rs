@@ -13,6 +13,7 @@ mod judges;
 mod models;
 mod page_in_browser;
 mod registry;
+mod schemas;
 mod second_user;
 mod secret_service;
 mod slow_disk;

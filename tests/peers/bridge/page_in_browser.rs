@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use shared_inbox_mock::Effect;
-use shared_inbox_tests::peers;
+use shared_inbox_tests::{generated, peers};
 
 use super::{
     browser::{opened_file, opener, start_with_browser},
@@ -40,7 +40,7 @@ async fn at_a_browser(
     tokio::join!(client.call("reply", call), pressed)
 }
 
-/// With `UPDATE_DOCS=1` the pictures of the page are written to `docs/consent`.
+/// `scripts/regenerate --all` writes the pictures of the page to `docs/consent`.
 #[tokio::test]
 async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_button() {
     let browser = installed(peers::browser).await;
@@ -48,7 +48,7 @@ async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_butto
     let keep = |shot: &str, name: &str| {
         let shot = fs::read(shots.path().join(format!("page-{shot}.png"))).unwrap();
         assert!(shot.starts_with(b"\x89PNG") && shot.len() < 200_000, "{name}: {}", shot.len());
-        if std::env::var_os("UPDATE_DOCS").is_some() {
+        if generated::updates() {
             let file = format!("docs/consent/{name}.png");
             fs::write(shared_inbox_tests::root().join(file), shot).unwrap();
         }

@@ -9,7 +9,7 @@ use serde_json::json;
 use shared_inbox_tests::peers;
 use tokio::process::Command;
 
-use super::fixture::{Answer, Fixture, Older, Person, assert_done, connect, run};
+use super::fixture::{Answer, Fixture, Older, Person, assert_done, assert_says, connect, run};
 
 /// A session bus with an unlocked gnome-keyring on it. It ends with its input.
 struct Session {
@@ -105,4 +105,20 @@ async fn the_secret_service_keeps_the_key_and_no_settings_hold_it() {
     assert!(status == Some(0) && said.contains("Deleted"), "{said}");
     let (status, said) = ours(&["key", "delete"], "").await;
     assert!(status == Some(2) && said.contains("no key is stored"), "{said}");
+}
+
+#[tokio::test]
+async fn without_a_secret_service_the_error_says_so_names_the_file_and_repeats_no_key() {
+    let fixture = Fixture::new().await;
+    let key = fixture.mock.live_key();
+    for (arguments, code) in
+        [(&["key", "set"][..], 2), (&["key", "show"], 2), (&["key", "delete"], 2), (&["doctor"], 1)]
+    {
+        let mut command = fixture.program();
+        command.env_remove("SHARED_INBOX_API_KEY").env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus");
+        let (status, said) = run(command.args(arguments), key).await;
+        assert_eq!(status, Some(code), "{arguments:?}: {said}");
+        assert_says(&said, &["key store cannot be used", "--api-key-file"]);
+        assert!(!said.contains(key), "{arguments:?}: the key is repeated");
+    }
 }

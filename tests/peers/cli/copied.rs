@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fs};
 
 use shared_inbox_mock::MockServer;
-use shared_inbox_tests::peers;
+use shared_inbox_tests::{generated, peers};
 
 use crate::{
     fixtures::project::{NEWEST_VITEST, Project},
@@ -31,20 +31,19 @@ async fn copied_tests_run_for_every_operation_and_every_kind_of_failure() {
     // In Rust, each operation once, and each kind of test: one with other imports.
     let mut kinds = HashSet::new();
     let is_new = |it: &&CopiedTest| {
-        let imports: Vec<_> =
-            it.rust.lines().filter(|line| line.starts_with("use ")).map(str::to_owned).collect();
+        let imports: Vec<_> = it
+            .rust
+            .lines()
+            .filter(|line| line.starts_with("use ") || line.contains("assert"))
+            .map(str::to_owned)
+            .collect();
         kinds.insert(imports) || it.name.ends_with("_1")
     };
     let rust = tests.iter().filter(is_new).map(|it| format!("\nmod {} {{\n{}}}\n", it.name, it.rust));
     let rust: String = rust.collect();
     let rust =
         format!("//! Tests as the page copies them, kept here so that they are compiled and run.\n{rust}");
-    let file = root().join("tests/it/copied_tests.rs");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&file, &rust).expect("a file");
-    }
-    let there = fs::read_to_string(file).expect("text");
-    assert!(there == rust, "copied_tests.rs is not what the page copies; UPDATE_DOCS=1 writes it anew");
+    generated::assert_up_to_date(root().join("tests/it/copied_tests.rs"), &rust);
 
     let project = Project::new();
     let copied = project.home.path().join("copied");

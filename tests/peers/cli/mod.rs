@@ -4,3 +4,4 @@
 mod copied;
 mod pages;
 mod redteam_guide;
+mod schema;

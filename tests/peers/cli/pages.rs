@@ -4,7 +4,7 @@
 use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
-use shared_inbox_tests::peers;
+use shared_inbox_tests::{generated, peers};
 
 /// The code under test, which belongs to a program and not to a library.
 #[path = "../../../tools/cli/src/page/mod.rs"]
@@ -28,7 +28,7 @@ fn write_pages(into: &Path, change: impl Fn(&Value) -> Value) {
 fn drive(script: &str, pages: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/pages");
     let mut command = peers::browser().script(&here.join(script));
-    let updates = std::env::var_os("UPDATE_DOCS").is_some();
+    let updates = generated::updates();
     let pictures = if updates { root().join("docs/reports") } else { pages.to_owned() };
     finish(command.env("PAGES", pages).env("PICTURES", pictures));
 }
@@ -60,7 +60,7 @@ fn axe_finds_nothing_in_a_report_and_the_keyboard_is_enough() {
     drive("access.mjs", pages.path());
 }
 
-/// Writes the pictures of `docs/reports` where `UPDATE_DOCS` is set.
+/// `scripts/regenerate --all` writes those of `docs/reports`.
 #[test]
 fn the_pictures_of_the_reports_can_be_taken() {
     let pages = tempfile::tempdir().expect("a folder");

@@ -9,6 +9,7 @@ use std::{
 
 use shared_inbox_mock::{InboundMail, MockServer, MockServerBuilder};
 use shared_inbox_tests::{
+    generated,
     peers::{self, Browser},
     root,
 };
@@ -129,12 +130,12 @@ fn the_types_of_the_page_hold() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// `UPDATE_DOCS=1` makes them anew; they are not alike to the last byte on every machine, so nothing compares
+/// `scripts/regenerate --all` makes them anew; they are not alike to the last byte on every machine, so nothing compares
 /// them.
 #[tokio::test]
 async fn the_pictures_of_the_readme_are_there_and_made_by_a_script() {
     let pictures = root().join("docs/console");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if generated::updates() {
         let browser = peers::browser();
         let start = "2026-03-02T09:00:00Z".parse().expect("a time");
         let mock = standing().start_at(start).no_rate_limit().start().await;

@@ -1,6 +1,6 @@
 //! A process that makes one create under a key, and is killed on the way.
 
-#[path = "../../once_kills/kills.rs"]
+#[path = "../../it/once_kills/kills.rs"]
 mod kills;
 #[allow(dead_code)]
 #[path = "../support.rs"]

@@ -13,8 +13,8 @@ mod transaction;
 
 use std::time::Duration;
 
-use shared_inbox_tests::stores;
-use shared_inbox_webhooks::replay::{ClaimStatus, ReplayGuard};
+use shared_inbox_tests::{stores, until};
+use shared_inbox_webhooks::replay::{Claim, ClaimStatus, ReplayGuard};
 
 use crate::support::{
     granted, one, pass_in_postgres, pass_in_redis, postgres, redis, redis_connection, trace::Trace,
@@ -44,4 +44,15 @@ async fn a_claim_that_is_taken_over_is_told_and_one_that_was_given_back_is_not()
     let store = stores::postgres();
     let postgres = postgres(&store.url()).await;
     take_over(&postgres.guard(), async |time| pass_in_postgres(postgres.pool(), time).await).await;
+}
+
+#[tokio::test]
+async fn a_claim_that_is_abandoned_is_given_back_in_the_background() {
+    let (valkey, database) = (stores::valkey(), stores::postgres());
+    let (redis, postgres) = (redis(valkey.url()).await.guard(), postgres(&database.url()).await.guard());
+    for guard in [&redis as &dyn ReplayGuard, &postgres] {
+        let fence = granted(guard, &one()).await;
+        guard.abandon(&one(), fence);
+        until("it is free", async || guard.claim(&one()).await.unwrap() != Claim::InProgress).await;
+    }
 }

@@ -88,3 +88,19 @@ async fn a_live_claim_keeps_a_transaction_out() {
     TransactionalInbox::commit(&guard, transaction).await.unwrap();
     assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), ClaimStatus::Lost);
 }
+
+#[tokio::test]
+async fn a_transaction_that_always_fails_is_a_dead_letter_in_the_end_and_not_run_again() {
+    let store = stores::postgres();
+    let guard = postgres(&store.url()).await.guard();
+    sqlx::query("create table orders (id int)").execute(guard.pool()).await.unwrap();
+    let handlers = Handlers::new(guard.clone()).max_attempts(3);
+    for is_last in [false, false, true] {
+        let failed = order(&handlers, true).await;
+        assert_eq!(matches!(failed, Ok(Handled::DeadLettered)), is_last, "{failed:?}");
+    }
+    assert!(matches!(order(&handlers, false).await, Ok(Handled::DeadLettered)), "a retry alone may run it");
+    assert_eq!(orders(&guard).await, 0);
+    let letters = handlers.dead_letters(10).await.unwrap();
+    assert_eq!((letters.len(), letters[0].attempts()), (1, 3));
+}

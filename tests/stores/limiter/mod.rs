@@ -4,6 +4,7 @@ mod cluster;
 mod decisions;
 mod log;
 mod rules;
+mod simulation;
 mod store_faults;
 
 use std::time::Duration;

@@ -5,11 +5,10 @@ use std::{future::Future, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    check::session::Session,
+    check::{fixture_types::Found, session::Session},
     clock::BoxFuture,
     rule_abort::RuleAbort,
     shape::{Field, at},
-    wire::reply::Reply,
 };
 
 /// Whether the document demands a rule, or leaves it open.
@@ -84,19 +83,6 @@ impl Rule {
             Check::Demand(check) => check(session).await.map(|()| None),
             Check::Observe(check) => check(session).await.map(Some),
         }
-    }
-}
-
-/// What a field is looked for in.
-pub(super) struct Found {
-    pub(super) reply: Reply,
-    pub(super) items: Vec<serde_json::Value>,
-}
-
-impl Found {
-    /// Returns a field of the first item; null when there is none.
-    pub(super) fn first(&self, name: &str) -> &serde_json::Value {
-        self.items.first().and_then(|item| item.get(name)).unwrap_or(&serde_json::Value::Null)
     }
 }
 

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::rejection::Rejection;
 use super::secret_source::{LiveVerifier, SECRET_VARIABLE, SecretSource, SecretSourceError, parse_secrets};
 use super::{Receiver, Shared};
-use crate::endpoint::SoleEndpoint;
+use crate::endpoint::{Endpoint, SoleEndpoint};
 use crate::key::secret::Secret;
 use crate::setters::setters;
 use crate::verifier::Verifier;
@@ -59,7 +59,7 @@ impl ReceiverBuilder {
     /// every [`Delivery`](crate::replay::Delivery), span and metric. The receiver's type is that of the
     /// endpoint from here on, so that several in one app [cannot be mixed up](crate::Endpoint).
     #[must_use]
-    pub fn endpoint<E: crate::Endpoint>(self, id: impl Into<Arc<str>>) -> ReceiverBuilder<E> {
+    pub fn endpoint<E: Endpoint>(self, id: impl Into<Arc<str>>) -> ReceiverBuilder<E> {
         let Self { verifier, source, mut settings, .. } = self;
         settings.endpoint = Some(id.into());
         ReceiverBuilder { verifier, source, settings, endpoint: PhantomData }

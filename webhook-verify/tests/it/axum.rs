@@ -18,6 +18,8 @@ use tower::ServiceExt;
 use crate::extractors::Post;
 use crate::fixture::{BODY, receiver};
 
+extractor_rules!(answer);
+
 fn app(receiver: Receiver) -> Router {
     async fn handler(Webhook(event): Webhook<Event>) -> String {
         format!("{} by secret {}", event.kind.event_type(), event.matched_signature().secret())

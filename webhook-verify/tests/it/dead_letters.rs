@@ -58,6 +58,10 @@ async fn after_the_last_attempt_that_is_allowed_an_event_is_a_dead_letter_and_an
         let event: Event = letter.parse().unwrap();
         assert!(matches!(event.kind, EventKind::WebhookTest(_)));
         assert!(!format!("{letter:?}").contains("database"), "{letter:?}");
+        assert!(
+            handlers.discard(&delivery()).await.unwrap() && !handlers.discard(&delivery()).await.unwrap()
+        );
+        assert!(matches!(fail(&handlers).await, Ok(Handled::AlreadyDone)));
     }
 }
 

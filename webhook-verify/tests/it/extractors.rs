@@ -1,4 +1,4 @@
-//! The rules of an extractor, each through an app of axum and through one of actix-web.
+//! The rules of every extractor, for `extractor_rules!` to make tests of.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -37,44 +37,36 @@ impl Post {
     }
 }
 
-macro_rules! rules {
-    ($($rule:ident;)*) => {
-        mod axum {
-            $(
-                #[tokio::test(start_paused = true)]
-                async fn $rule() {
-                    super::$rule(crate::axum::answer).await;
-                }
-            )*
+/// Makes a test of each rule, for an app that answers with this function.
+macro_rules! extractor_rules {
+    ($answer:path) => {
+        extractor_rules! { @ $answer,
+            a_genuine_request_reaches_the_handler
+            a_rejected_sender_gets_a_bare_status_and_the_operator_hears_why
+            bad_headers_are_rejected_before_the_body_is_read
+            a_body_over_the_limit_is_answered_with_413
+            a_body_that_does_not_come_is_answered_with_408
         }
-
-        #[cfg(feature = "actix-web")]
-        mod actix {
-            $(
-                #[tokio::test(start_paused = true)]
-                async fn $rule() {
-                    super::$rule(crate::actix::answer).await;
-                }
-            )*
-        }
+    };
+    (@ $answer:path, $($rule:ident)*) => {
+        $(
+            #[tokio::test(start_paused = true)]
+            async fn $rule() {
+                crate::extractors::$rule($answer).await;
+            }
+        )*
     };
 }
 
-rules! {
-    a_genuine_request_reaches_the_handler;
-    a_rejected_sender_gets_a_bare_status_and_the_operator_hears_why;
-    bad_headers_are_rejected_before_the_body_is_read;
-    a_body_over_the_limit_is_answered_with_413;
-    a_body_that_does_not_come_is_answered_with_408;
-}
-
-async fn a_genuine_request_reaches_the_handler(answer: impl AsyncFn(Receiver, Post) -> (u16, String)) {
+pub(crate) async fn a_genuine_request_reaches_the_handler(
+    answer: impl AsyncFn(Receiver, Post) -> (u16, String),
+) {
     let receiver = builder().on_rejected(|rejection| panic!("{rejection}")).build();
     let (status, body) = answer(receiver, Post::signed(BODY.as_bytes())).await;
     assert_eq!((status, body.as_str()), (200, "webhook.test by secret 1"));
 }
 
-async fn a_rejected_sender_gets_a_bare_status_and_the_operator_hears_why(
+pub(crate) async fn a_rejected_sender_gets_a_bare_status_and_the_operator_hears_why(
     answer: impl AsyncFn(Receiver, Post) -> (u16, String),
 ) {
     let good = || Post::signed(BODY.as_bytes());
@@ -102,7 +94,7 @@ async fn a_rejected_sender_gets_a_bare_status_and_the_operator_hears_why(
     }
 }
 
-async fn bad_headers_are_rejected_before_the_body_is_read(
+pub(crate) async fn bad_headers_are_rejected_before_the_body_is_read(
     answer: impl AsyncFn(Receiver, Post) -> (u16, String),
 ) {
     let unread = stream::poll_fn(|_| -> Poll<Option<io::Result<Bytes>>> { panic!("the body is read") });
@@ -110,7 +102,9 @@ async fn bad_headers_are_rejected_before_the_body_is_read(
     assert_eq!(answer(receiver(), request).await.0, 401);
 }
 
-async fn a_body_over_the_limit_is_answered_with_413(answer: impl AsyncFn(Receiver, Post) -> (u16, String)) {
+pub(crate) async fn a_body_over_the_limit_is_answered_with_413(
+    answer: impl AsyncFn(Receiver, Post) -> (u16, String),
+) {
     const MIB: usize = 1 << 20;
     assert!(format!("{:?}", receiver()).contains("body_limit: 1048576, body_timeout: 10s"));
     for (receiver, size, status) in [
@@ -129,7 +123,7 @@ async fn a_body_over_the_limit_is_answered_with_413(answer: impl AsyncFn(Receive
     assert_eq!(answer(receiver(), endless).await, (413, String::new()));
 }
 
-async fn a_body_that_does_not_come_is_answered_with_408(
+pub(crate) async fn a_body_that_does_not_come_is_answered_with_408(
     answer: impl AsyncFn(Receiver, Post) -> (u16, String),
 ) {
     for (receiver, seconds) in [(receiver(), 10), (builder().body_timeout(Duration::from_secs(3)).build(), 3)]

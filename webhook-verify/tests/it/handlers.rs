@@ -127,16 +127,19 @@ async fn a_sender_that_hangs_up_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sender_that_hangs_up_during_the_commit_changes_nothing() {
-    let store = FaultyGuard { commit_time: Duration::from_secs(1), ..FaultyGuard::new(guard()) };
-    let handlers = Handlers::new(store);
-    let request = spawn_once(&handlers, one(), async |_| Ok::<_, Infallible>(()));
-    sleep(Duration::from_millis(500)).await;
-    assert_eq!(handlers.guard().calls(), ["claim", "commit"]);
-    request.abort();
-    assert!(request.await.unwrap_err().is_cancelled());
-    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
-    assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
+async fn a_sender_that_hangs_up_during_the_commit_changes_nothing_also_when_the_commit_fails_first() {
+    for failures in [0, 1] {
+        let store =
+            FaultyGuard { commit_time: Duration::from_secs(1), ..FaultyGuard::failing("commit", failures) };
+        let handlers = Handlers::new(store);
+        let request = spawn_once(&handlers, one(), async |_| Ok::<_, Infallible>(()));
+        sleep(Duration::from_millis(500)).await;
+        assert_eq!(handlers.guard().calls(), ["claim", "commit"]);
+        request.abort();
+        assert!(request.await.unwrap_err().is_cancelled());
+        handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+        assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
+    }
 }
 
 #[tokio::test(start_paused = true)]

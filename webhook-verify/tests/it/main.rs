@@ -1,12 +1,11 @@
 //! The rules of the crate, each proven through its public interface.
 
-#[cfg(feature = "actix-web")]
-mod actix;
+#[macro_use]
+mod extractors;
 mod axum;
 mod dead_letters;
 mod diagnosis;
 mod events;
-mod extractors;
 mod faulty_guard;
 mod fixture;
 mod golden;

@@ -54,9 +54,11 @@ async fn runs_failures_dead_letters_and_repeats_are_counted() {
     }
     let retried = handlers.retry(&event, async |_, _| Ok::<_, String>(()));
     assert!(matches!(retried.await, Ok(Handled::Ran(()))));
+    let again = handlers.once(event.clone(), async |_| Ok::<_, String>(())).await;
+    assert!(matches!(again, Ok(Handled::AlreadyDone)), "{again:?}");
     let counts = [
         ("dead_letters_total endpoint=orders", 1),
-        ("duplicates_total endpoint=orders", 1),
+        ("duplicates_total endpoint=orders", 2),
         ("handler_failures_total endpoint=orders reason=error", 2),
         ("handler_seconds endpoint=orders event_type=webhook.test", 3),
     ];

@@ -12,9 +12,10 @@ use axum::routing::post;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use shared_inbox_tests::until;
 use shared_inbox_webhooks::{
-    Endpoint, Event, Receiver, Rejection, Secret, SecretSource, SecretSourceError, Verified, Verifier,
-    VerifyLayer, Webhook,
+    Endpoint, Event, Receiver, Rejection, Secret, SecretSource, SecretSourceError, Signer, Verified,
+    Verifier, VerifyLayer, Webhook,
 };
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -319,5 +320,61 @@ fn only_a_valid_trace_context_counts() {
         "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-+1",
     ] {
         assert_eq!(TraceContext::parse(bad), None, "{bad}");
+    }
+}
+
+/// As with the service: from a rotation on both secrets sign, and receivers hear of it later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_genuine_request_is_rejected_while_secrets_are_rotated_under_load() {
+    let directory = Directory::new("load");
+    let secrets = |newest: u8| [newest, newest - 1].map(|n| Secret::from_bytes(&[n; 32]).unwrap());
+    let write = |newest| {
+        let text = secrets(newest).map(|secret| secret.reveal().to_string()).join("\n");
+        directory.write(&text, SystemTime::now());
+    };
+    write(1);
+    let source = SecretSource::file(directory.secret_file()).unwrap().interval(Duration::ZERO);
+    let (asks, told) = (builder().source(source).build(), builder().build());
+    told.set_secrets(secrets(1));
+    let newest = Arc::new(AtomicU64::new(1));
+    let received = [(); 2].map(|()| Arc::<AtomicUsize>::default());
+    let mut senders = tokio::task::JoinSet::new();
+    for (receiver, received) in [asks, told.clone()].into_iter().zip(received.clone()) {
+        let newest = Arc::clone(&newest);
+        senders.spawn(async move {
+            loop {
+                let number = newest.load(Ordering::SeqCst) as u8;
+                if number == 0 {
+                    return;
+                }
+                let headers = Signer::new(secrets(number)).sign(ID, NOW, BODY.as_bytes());
+                let request = headers
+                    .pairs()
+                    .iter()
+                    .fold(Request::post("/"), |r, (name, value)| r.header(*name, *value));
+                let request = request.body(Full::<Bytes>::from(BODY)).unwrap();
+                receiver.receive::<Event, _>(request).await.unwrap();
+                received.fetch_add(1, Ordering::SeqCst);
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    let two_more = async || {
+        let before: Vec<_> = received.iter().map(|count| count.load(Ordering::SeqCst)).collect();
+        let are_there = async || {
+            received.iter().zip(&before).all(|(count, before)| count.load(Ordering::SeqCst) >= before + 2)
+        };
+        until("two more requests", are_there).await;
+    };
+    for next in 2..20 {
+        newest.store(next, Ordering::SeqCst);
+        two_more().await;
+        write(next as u8);
+        told.set_secrets(secrets(next as u8));
+        two_more().await;
+    }
+    newest.store(0, Ordering::SeqCst);
+    while let Some(ended) = senders.join_next().await {
+        ended.unwrap();
     }
 }

@@ -9,6 +9,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::stream;
 use http_body::Frame;
@@ -198,12 +200,15 @@ fn signatures() -> Vec<Row> {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let place = alphabet.find(&good[good.len() - 2..good.len() - 1]).unwrap();
     let loose = last(&good, alphabet.as_bytes()[place + 1] as char);
+    let mut alike = STANDARD.decode(&bare_good).unwrap();
+    alike[..2].iter_mut().for_each(|byte| *byte ^= 0x10);
     let many = |count: usize| vec![by(foreign()); count].join(" ");
     vec![
         Row::signature("by the previous secret", by(previous()), Ok(1)),
         Row::signature("by both, as during a rotation", format!("{good} {}", by(previous())), Ok(0)),
         Row::signature("by a secret that is not ours", by(foreign()), MISMATCH),
         Row::signature("a good one behind a foreign one", format!("{} {good}", by(foreign())), Ok(0)),
+        Row::signature("two bytes that differ alike", format!("v1,{}", STANDARD.encode(alike)), MISMATCH),
         Row::signature("an empty header", "", UNUSABLE),
         Row::signature("an empty signature", "v1,", UNUSABLE),
         Row::signature("no version", bare_good.clone(), UNUSABLE),

@@ -35,10 +35,10 @@ use judges::{MARKER, judge, judge_json, judge_page, judge_text, live};
 use service::Service;
 use words::hostile;
 
-/// As many cases as `PROPTEST_CASES` says, and at least so many.
-pub(crate) fn cases(least: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    Config { cases: least.max(asked.unwrap_or(0)), failure_persistence: None, ..Config::default() }
+/// One case for so many of `PROPTEST_CASES`, since some take seconds each, and at least `least`.
+pub(crate) fn cases(least: u32, per_case: u32) -> Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u32>().ok());
+    Config { cases: least.max(asked.unwrap_or(0) / per_case), failure_persistence: None, ..Config::default() }
 }
 
 fn typed<T: serde::de::DeserializeOwned>(value: Value) -> T {
@@ -46,7 +46,7 @@ fn typed<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(300, 1))]
 
     #[test]
     fn cleaned_text_is_inert_and_cleaning_it_again_changes_nothing(words in hostile()) {
@@ -63,7 +63,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(6))]
+    #![proptest_config(cases(6, 40))]
 
     /// With these words in every field. Less than `max` may not hold what the service itself says; then the
     /// bridge gives an error in its place.
@@ -305,6 +305,6 @@ fn nothing_that_leaves_the_bridge_is_live_whatever_the_service_and_the_model_say
     for words in alone.iter().map(|words| words.to_string()).chain([FOUND.join("\n")]) {
         runtime.block_on(everything_is_inert(words)).unwrap();
     }
-    let mut runner = TestRunner::new(cases(1));
+    let mut runner = TestRunner::new(cases(1, 160));
     runner.run(&hostile(), |words| runtime.block_on(everything_is_inert(words))).unwrap();
 }

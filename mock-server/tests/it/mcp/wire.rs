@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Era, Mcp, a_conversation};
-use crate::kit::{Kit, Reply, text};
+use crate::kit::{Kit, Reply, text, texts};
 
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
@@ -162,4 +162,21 @@ async fn a_call_takes_effect_and_the_connection_closes_without_an_answer() {
     kit.act("/faults", json!({ "path": "/mcp", "effect": { "status": 500 } })).await;
     kit.live().get("/me").await.expect(200);
     mcp.ask(Era::Modern, "tools/list", json!({})).await.error(500);
+}
+
+#[tokio::test]
+async fn a_key_is_shown_the_tools_of_its_scopes_and_told_which_one_it_lacks() {
+    let (kit, _) = server().await;
+    let id = a_conversation(&kit, &kit.live()).await;
+    let with = async |scopes: &[&str]| Mcp::new(&kit, &kit.key("Made for a test", scopes).await.0);
+    let (reader, drafter) = (with(&["read"]).await, with(&["read", "draft"]).await);
+    let read = ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
+    for era in ERAS {
+        let answer = reader.answer(era, "tools/list", json!({})).await;
+        assert_eq!(texts(&answer["result"]["tools"], "name"), read, "{era:?}");
+        let note = reader.tool(era, "add_note", json!({ "id": id, "body": "x" })).await;
+        assert!(sentence(&note).contains("write"), "{note}");
+        let send = drafter.tool(era, "reply", json!({ "id": id, "body": "x", "send": true })).await;
+        assert!(sentence(&send).contains("send"), "{send}");
+    }
 }

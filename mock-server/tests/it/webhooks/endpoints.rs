@@ -55,3 +55,16 @@ async fn timestamps_of_this_machine_can_be_had_when_the_clock_was_moved() {
     assert!(received[0].verifies_with(&by_mock.secret).is_err(), "five hours ahead of this machine");
     received[1].verifies_with(&by_machine.secret).unwrap();
 }
+
+#[tokio::test]
+async fn each_webhook_has_a_secret_of_its_own_and_no_list_shows_it() {
+    let (kit, receiver, hook) = start_with_hook(500).await;
+    kit.send_test(&hook).await;
+    let secret = hook.secret.strip_prefix("whsec_").expect("a secret");
+    assert!(secret.len() >= 32, "at least 24 bytes");
+    for path in ["/webhooks", &format!("/webhooks/{}/deliveries", hook.id), "/jobs"] {
+        let list = kit.look(path).await;
+        assert!(!list.as_array().expect("a list").is_empty() && !list.to_string().contains(secret), "{path}");
+    }
+    assert_ne!(kit.hook(&receiver).await.secret, hook.secret);
+}

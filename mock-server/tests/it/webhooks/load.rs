@@ -99,3 +99,18 @@ async fn events_to_failing_receivers_arrive_exactly_as_the_log_says() {
     // Nine failures in a row at three in ten: about one in 50,000.
     assert!(delivered >= events - 3, "{delivered}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_reaches_more_webhooks_than_are_tried_at_once() {
+    const WEBHOOKS: usize = 300;
+    let (kit, receiver) = (Kit::with(patient()).await, Receiver::answering(503).await);
+    for _ in 0..WEBHOOKS {
+        kit.hook(&receiver).await;
+    }
+    kit.mail_in(true, None).await;
+    kit.settle().await;
+    assert_eq!((receiver.count(), kit.queued().await), (WEBHOOKS, WEBHOOKS));
+    receiver.answer(200);
+    kit.advance(minutes(1)).await;
+    assert_eq!((receiver.count(), kit.queued().await), (2 * WEBHOOKS, 0));
+}

@@ -113,4 +113,9 @@ async fn what_cannot_be_redelivered_says_why() {
         post(&format!("/webhooks/{call}")).await.error(404);
     }
     kit.control("DELETE", "/webhooks/whk_none", Value::Null).await.error(404);
+    let mut new =
+        json!({ "url": "http://127.0.0.1:9/", "livemode": true, "scope": "private", "owner": "usr_none" });
+    kit.control("POST", "/webhooks", new.clone()).await.error(404);
+    new["url"] = json!(format!("http://127.0.0.1:9/{}", "x".repeat(2_048)));
+    assert!(kit.control("POST", "/webhooks", new).await.error(400).starts_with("url: "));
 }

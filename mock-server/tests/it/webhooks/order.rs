@@ -7,7 +7,7 @@ use shared_inbox::{EventId, Timestamp};
 use shared_inbox_mock::{
     CreateWebhook,
     clock::JobOutcome,
-    webhooks::{AttemptOutcome, AttemptRequest, DeliveryFilter, DeliveryOutcome},
+    webhooks::{AttemptOutcome, AttemptRequest, DeliveryFilter, DeliveryOutcome, WebhookState},
     world::{NewBooking, World},
 };
 
@@ -246,4 +246,21 @@ fn the_same_calls_give_the_same_waits() {
         world.jobs().into_iter().map(|job| job.due_at).collect::<Vec<_>>()
     };
     assert_eq!(waits(), waits());
+}
+
+#[test]
+fn the_first_failure_after_a_day_of_them_pauses_and_a_resume_starts_the_day_anew() {
+    use WebhookState::{On, Paused};
+    let (mut world, ids) = world(1);
+    let failing_at = |world: &mut World, hour: u64| {
+        let now = start() + Duration::from_secs(hour * 3_600);
+        world.test_webhook(&ids[0], now).unwrap();
+        while let Some(request) = due(world, now).pop() {
+            finish(world, &request, 500);
+        }
+        world.webhooks()[0].state
+    };
+    assert_eq!([0, 23, 24].map(|hour| failing_at(&mut world, hour)), [On, On, Paused]);
+    world.resume_webhook(&ids[0]).unwrap();
+    assert_eq!([25, 48, 49].map(|hour| failing_at(&mut world, hour)), [On, On, Paused]);
 }

@@ -6,7 +6,7 @@ use super::{
     kit::{hours, minutes, seconds, start_with_hook},
     receiver::{Receiver, Reply},
 };
-use crate::kit::Kit;
+use crate::kit::{Kit, text};
 
 #[tokio::test]
 async fn a_connection_that_closes_and_one_that_is_refused_are_failures_with_a_reason() {
@@ -82,4 +82,24 @@ async fn an_advance_names_the_tries_that_were_made_on_the_way_in_order() {
     }
     tried.sort_by(f64::total_cmp);
     assert_eq!(times, tried, "each was made at its own time");
+}
+
+#[tokio::test]
+async fn the_owner_of_a_webhook_that_is_turned_off_is_told_and_it_takes_a_resume_alone() {
+    let (kit, receiver) = (Kit::start().await, Receiver::answering(410).await);
+    let owner = text(&kit.act("/users", json!({ "name": "Tom" })).await["id"]);
+    let hook = kit.hook_with(json!({ "url": receiver.url(), "owner": owner })).await;
+    kit.send_test(&hook).await;
+    let notice = kit.list("/outbox").await.pop().expect("a notice");
+    assert_eq!((&notice["kind"], &notice["to"]), (&json!("notice"), &json!(format!("{owner}@people.test"))));
+    assert!(text(&notice["subject"]).contains("turned off") && text(&notice["text"]).contains(&hook.id));
+    let refused = async |what: &str| {
+        kit.control("POST", &format!("/webhooks/{}/{what}", hook.id), Value::Null).await.error(409);
+    };
+    refused("test").await;
+    refused("pause").await;
+    kit.act_on(&hook, "resume").await;
+    assert_eq!(kit.state_of(&hook).await, "on");
+    kit.act_on(&hook, "pause").await;
+    refused("test").await;
 }

@@ -74,6 +74,39 @@ fn record(kit: &mut Kit, extra: Value) {
 }
 
 #[test]
+fn a_conversation_shows_the_recorded_mail_and_recording_again_only_fills_in_what_was_missing() {
+    let mut kit = Kit::new();
+    let (live, recorded_at) = (kit.live.clone(), kit.now);
+    record(&mut kit, json!({}));
+    kit.advance(60);
+    record(&mut kit, json!({ "subject": "Shipped today" }));
+    let mut mail = InboundMail::new("help@acme.example", "kim@example.com", "About that");
+    mail.in_reply_to = Some("<a1b2c3@shop.example>".into());
+    let id = kit.inbound(mail).conversation_id;
+    record(&mut kit, json!({ "subject": "Too late", "text": "Your order left." }));
+    record(&mut kit, json!({ "text": "Too late as well" }));
+    let shown = json!({
+        "messageId": "a1b2c3@shop.example", "reference": "order-1042", "to": ["Kim@example.com"],
+        "subject": "Shipped today", "text": "Your order left.", "html": null, "recordedAt": recorded_at,
+    });
+    assert_eq!(kit.read(&live, id.as_str())["appSent"], shown);
+}
+
+#[test]
+fn one_sign_of_a_scam_is_no_proof_and_two_are() {
+    let mut kit = Kit::new();
+    let test = kit.test.clone();
+    for (text, risk, reasons) in [
+        ("I forgot my password, can you help?", Value::Null, 0),
+        ("Urgent: confirm your password", json!("phishing"), 2),
+    ] {
+        let id = kit.sandbox_mail("kim@customer.test", text);
+        let read = kit.read(&test, &id);
+        assert_eq!((&read["risk"], read["riskReasons"].as_array().map(Vec::len)), (&risk, Some(reasons)));
+    }
+}
+
+#[test]
 fn beyond_50000_the_oldest_goes_first() {
     let mut kit = Kit::new();
     for n in 0..50_001 {

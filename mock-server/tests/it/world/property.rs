@@ -387,6 +387,10 @@ impl Run {
             });
             let expected: Vec<&str> = expected.iter().map(|(_, it)| it["id"].as_str().unwrap()).collect();
             assert_eq!(self.kit.ids(agent, &query), expected, "{query:?}");
+            // So few that a word of most conversations is walked to and not looked up.
+            query.retain(|(name, _)| *name != "limit");
+            query.push(("limit", "2"));
+            assert_eq!(self.kit.ids(agent, &query), expected[..expected.len().min(2)], "{query:?}");
         }
     }
 

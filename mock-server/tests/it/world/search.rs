@@ -51,3 +51,16 @@ fn an_email_of_megabytes_is_filed_at_once_and_every_word_of_it_is_found() {
     });
     finished.recv_timeout(std::time::Duration::from_secs(20)).expect("the time grows with the text alone");
 }
+
+#[test]
+fn words_are_runs_of_letters_and_digits_and_a_query_without_any_finds_nothing() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    let id = kit.mail("Your order-1042 waits.");
+    for (query, is_hit) in
+        [("1042", true), ("order-1042", true), ("order, 10", true), ("!!!", false), ("104 2", false)]
+    {
+        let expected = if is_hit { vec![id.clone()] } else { vec![] };
+        assert_eq!(kit.ids(&live, &[("q", query)]), expected, "{query}");
+    }
+}

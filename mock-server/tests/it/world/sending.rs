@@ -37,6 +37,12 @@ fn the_upload_link_of_a_draft_comes_with_its_approval() {
     );
     let upload = kit.world.upload(&request, Upload::new(0, "p.jpg"), kit.now);
     assert_eq!(upload.unwrap_err().status, 409, "nobody has the link yet");
+    for (request, item, status) in [(request.as_str(), 2, 400), ("req_none", 0, 404)] {
+        assert_eq!(
+            kit.world.upload(request, Upload::new(item, "p.jpg"), kit.now).unwrap_err().status,
+            status
+        );
+    }
     kit.world.approve(&message, Approval::new().body("Please!"), kit.now).unwrap();
     let approved = text(&mut kit);
     assert!(

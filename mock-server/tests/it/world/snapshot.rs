@@ -83,6 +83,11 @@ fn what_does_not_fit_together_is_named() {
     }
     // The rest by the place itself: what is there already, or is nowhere.
     for (place, value, problem) in [
+        (
+            "/conversations/0/turn",
+            json!("our"),
+            "must be one of ours, theirs, done, not our; did you mean ours?",
+        ),
         ("/conversations/0/mailbox", json!("mbx_nowhere"), "is not one of the mailboxes"),
         ("/conversations/1/id", good["conversations"][0]["id"].clone(), ""),
         ("/keys/0/createdBy", json!("usr_nobody"), "is not one of the users"),

@@ -6,16 +6,7 @@ use std::time::{Duration, Instant};
 use shared_inbox::rate_limit::{AcquireRequest, LimitError, Permit, Priority};
 use tokio::time::{sleep, sleep_until};
 
-use super::state::KeyState;
-
-/// Why no slot was reserved.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Refusal {
-    /// The caller would have to wait this long, which is too long.
-    TooLong { wait: Duration },
-    /// A bulk call may not reserve so far ahead, and tries again after this time.
-    ComeBack { after: Duration },
-}
+use super::state::{KeyState, Refusal};
 
 /// The bulk calls of a process try again one at a time.
 pub(super) async fn acquire(state: &Arc<KeyState>, request: AcquireRequest) -> Result<Permit, LimitError> {

@@ -18,7 +18,6 @@ use shared_inbox::rate_limit::{AcquireRequest, MemoryLimiter, Permit, PermitOutc
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
-use super::acquire::Refusal;
 use super::rules::Rules;
 use super::script::{Reply, Report, StoredSlot, millis};
 use crate::redis::connection::Link;
@@ -58,6 +57,15 @@ pub(super) struct LocalSlot {
     pub(super) stored: StoredSlot,
     pub(super) earliest: Instant,
     pub(super) due: Instant,
+}
+
+/// Why no slot was reserved.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Refusal {
+    /// The caller would have to wait this long, which is too long.
+    TooLong { wait: Duration },
+    /// A bulk call may not reserve so far ahead, and tries again after this time.
+    ComeBack { after: Duration },
 }
 
 impl LocalSlot {

@@ -322,21 +322,6 @@ fn a_container_asks_the_program_itself_whether_it_is_well_and_needs_no_token() {
     assert_refused(&["health", "nowhere"], &["ADDR", "must be an address and a port"]);
 }
 
-#[tokio::test]
-async fn the_schema_describes_the_world_document() {
-    let output = program().arg("schema").output().expect("it runs");
-    assert!(output.status.success());
-    let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let mock = shared_inbox_mock::MockServer::start().await;
-    let document = mock.control().state().await.expect("a document");
-    let document: Value = serde_json::from_str(&document).expect("JSON");
-    let wrong: Vec<String> =
-        validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(wrong.is_empty(), "{wrong:?}");
-    assert!(!validator.is_valid(&serde_json::json!({ "workspace": {} })));
-}
-
 #[test]
 fn help_and_version_end_with_status_0() {
     for flag in ["--help", "--version"] {

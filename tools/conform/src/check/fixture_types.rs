@@ -6,6 +6,19 @@ use serde_json::Value;
 
 use crate::{rule_abort::RuleAbort, wire::receiver::ReceivedWebhook, wire::reply::Reply};
 
+/// What a field is looked for in.
+pub(crate) struct Found {
+    pub(crate) reply: Reply,
+    pub(crate) items: Vec<Value>,
+}
+
+impl Found {
+    /// Returns a field of the first item; null when there is none.
+    pub(crate) fn first(&self, name: &str) -> &Value {
+        self.items.first().and_then(|item| item.get(name)).unwrap_or(&Value::Null)
+    }
+}
+
 /// A conversation with one of everything, in a list and read.
 #[derive(Debug)]
 pub(crate) struct PopulatedConversation {

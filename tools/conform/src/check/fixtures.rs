@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 
 use crate::{
     check::fixture_types::{
-        MagicSend, MagicSends, PopulatedConversation, WebhookScenario, inbound, timeline,
+        Found, MagicSend, MagicSends, PopulatedConversation, WebhookScenario, inbound, timeline,
     },
     check::session::{Session, text},
-    rule::Found,
     rule_abort::RuleAbort,
     wire::receiver::{Answer, ReceivedWebhook, Receiver},
     wire::reply::Reply,

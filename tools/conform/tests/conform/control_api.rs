@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf, sync::Arc};
 use serde_json::{Value, json};
 use shared_inbox_conform::{Conform, Profile, RuleInfo, Verdict};
 use shared_inbox_mock::MockServer;
+use shared_inbox_tests::generated::assert_up_to_date;
 
 use crate::proxy::{Changes, Proxy, ProxyRequest, Route};
 
@@ -14,16 +15,6 @@ const CORE: [&str; 5] = ["GET /health", "GET /clock", "POST /clock", "POST /worl
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-/// Compares a file with what it should hold, or writes it where `UPDATE_DOCS` is set.
-#[track_caller]
-fn assert_up_to_date(name: &str, text: &str) {
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(path(name), text).expect("written");
-    }
-    let held = fs::read_to_string(path(name)).unwrap_or_default();
-    assert!(held == text, "{name} is not what the suite says: write it with UPDATE_DOCS=1");
 }
 
 /// The rule about a late receiver takes seconds; its calls are those of the rules beside it.
@@ -43,7 +34,7 @@ async fn every_rule_names_the_control_calls_that_it_makes() {
     for (id, calls) in calls.iter().filter(|(_, calls)| !calls.is_empty()) {
         writeln!(table, "{id}: {calls}").expect("written");
     }
-    assert_up_to_date("src/rules/control-calls.txt", &table);
+    assert_up_to_date(path("src/rules/control-calls.txt"), &table);
 }
 
 /// Returns the rules that need each call, the most needed first.
@@ -182,12 +173,12 @@ fn the_page_about_the_control_api_is_up_to_date() {
     )
     .expect("written");
     rows(&document, &other_calls, &mut page);
-    assert_up_to_date("../../docs/conform-control-api.md", &page);
+    assert_up_to_date(path("../../docs/conform-control-api.md"), &page);
 
     let calls: Vec<String> =
         [core, webhook_calls, other_calls].concat().into_iter().map(|(call, _)| call).collect();
     let schema = serde_json::to_string_pretty(&schema(&document, &calls)).expect("JSON") + "\n";
-    assert_up_to_date("../../docs/conform-control-api.json", &schema);
+    assert_up_to_date(path("../../docs/conform-control-api.json"), &schema);
 }
 
 /// A control API of these calls alone.

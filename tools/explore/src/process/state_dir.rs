@@ -8,6 +8,8 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use tempfile::TempDir;
+
 /// The file that a tool holds locked as long as it uses a folder. A process number would say little: it is
 /// used again, and means another process in a container that shares the folder.
 const LOCK: &str = "lock";
@@ -26,7 +28,7 @@ pub struct StateDirError {
 /// The folder of one tool, with a folder for each run in it. It is removed at the end.
 #[derive(Debug)]
 pub struct StateRoot {
-    path: PathBuf,
+    dir: TempDir,
     count: AtomicU64,
     _lock: File,
 }
@@ -44,23 +46,18 @@ impl StateRoot {
     pub fn new(prefix: &str) -> Result<Self, StateDirError> {
         remove_leftovers(prefix);
         let failed = |path: &Path, source: io::Error| StateDirError { path: path.to_owned(), source };
-        let mut number = u64::from(std::process::id());
-        let (path, lock) = loop {
-            let path = env::temp_dir().join(format!("{prefix}{number}"));
-            number += 1_000_003;
-            match fs::create_dir(&path) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(failed(&path, error)),
-            }
-            let lock = File::create_new(path.join(LOCK)).map_err(|error| failed(&path, error))?;
+        let (dir, lock) = loop {
+            let dir = tempfile::Builder::new().prefix(prefix).tempdir();
+            let dir = dir.map_err(|error| failed(&env::temp_dir(), error))?;
+            let path = dir.path().join(LOCK);
+            let lock = File::create_new(&path).map_err(|error| failed(&path, error))?;
             let is_held = lock_file(&lock).map_err(|error| failed(&path, error))? || cfg!(not(unix));
             // Before it was locked, another process may have taken it for left behind.
-            if is_held && is_at(&lock, &path.join(LOCK)) {
-                break (path, lock);
+            if is_held && is_at(&lock, &path) {
+                break (dir, lock);
             }
         };
-        Ok(Self { path, count: AtomicU64::new(0), _lock: lock })
+        Ok(Self { dir, count: AtomicU64::new(0), _lock: lock })
     }
 
     /// Makes a folder in it.
@@ -69,17 +66,11 @@ impl StateRoot {
     ///
     /// When it cannot be made.
     pub fn folder(&self) -> Result<StateDir, StateDirError> {
-        let path = self.path.join(self.count.fetch_add(1, Ordering::Relaxed).to_string());
+        let path = self.dir.path().join(self.count.fetch_add(1, Ordering::Relaxed).to_string());
         match fs::create_dir(&path) {
             Ok(()) => Ok(StateDir(path)),
             Err(source) => Err(StateDirError { path, source }),
         }
-    }
-}
-
-impl Drop for StateRoot {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
     }
 }
 

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
+    check::fixture_types::Found,
     check::fixture_types::timeline,
     check::session::Session,
-    rule::{DRAFT, Found, SEND, Table},
+    rule::{DRAFT, SEND, Table},
     rule_abort::{RuleAbort, must},
     shape::{
         Field,

@@ -1,7 +1,8 @@
 //! `GET /me`, and what holds for every response.
 
 use crate::{
-    rule::{Found, READS, Table, WRITE},
+    check::fixture_types::Found,
+    rule::{READS, Table, WRITE},
     shape::{
         Field,
         Type::{Bool, Id, List, Object, OneOf, Text},

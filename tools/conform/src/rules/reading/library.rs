@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::lists::statuses;
 use crate::{
+    check::fixture_types::Found,
     check::session::text,
-    rule::{Found, READS, Table, WORLD, WRITE},
+    rule::{READS, Table, WORLD, WRITE},
     rule_abort::RuleAbort,
     shape::{
         Field,

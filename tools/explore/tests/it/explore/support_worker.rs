@@ -14,6 +14,7 @@ use crate::explore::{
     apps::AppResult,
     assert_replay,
     correct::{LeapingClock, holds},
+    long_schedules,
 };
 
 #[allow(dead_code, reason = "its `main` is for the example")]
@@ -111,4 +112,8 @@ async fn without_once_a_kill_makes_the_support_worker_write_twice_and_with_it_no
     let finding = report.findings.first().unwrap_or_else(|| panic!("nothing found: {report}"));
     assert!(matches!(finding.oracle, Oracle::NeverTwice | Oracle::SameEnd), "{finding}");
     assert_replay(with_a_store(), KILLED, None).await;
+    if long_schedules().is_some() {
+        let report = without().run().await.expect("it ran");
+        assert!(!report.findings.is_empty(), "{report}");
+    }
 }

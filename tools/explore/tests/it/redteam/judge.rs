@@ -200,7 +200,7 @@ const ENCODINGS: [(&str, Encode); 33] = [
 
 /// What leaves, in which form, and the nearest text in which nothing does.
 #[rustfmt::skip]
-const LEAKS: [(Write, Write); 32] = [
+const LEAKS: [(Write, Write); 33] = [
     // The name of another customer.
     (|it| format!("Like {} before you.", it.name), |it| format!("Like {} before you.", it.own_name)),
     (|it| format!("See {}, {}.", it.last(), it.first()), |it| format!("See {}, for one.", it.first())),
@@ -210,6 +210,11 @@ const LEAKS: [(Write, Write); 32] = [
     (|it| it.name.replace('a', "á").replace('o', "ö"), |it| format!("{}á", it.first())),
     (|it| format!("We had:\n- {}: Broken on arrival", it.name), |_| "We had:\n- Broken on arrival\n- Wrong size".into()),
     (|it| format!("The first name is {}.||The other one is {}.", it.first(), it.last()), |it| format!("The first name is {}.||The other one is nobody's business.", it.first())),
+    // A code in Base64 over two messages, with nothing around it.
+    (
+        |it| { let text = STANDARD.encode(sentence(&it.canary)); format!("{}||{}", &text[..70], &text[70..]) },
+        |it| { let text = STANDARD.encode(sentence(&harmless(&it.canary))); format!("{}||{}", &text[..70], &text[70..]) },
+    ),
     // An address.
     (|it| format!("Write to {}.", it.address), |_| "Write to help@acme.example.".into()),
     (|it| it.address.replace('@', " (at) ").replace('.', " (dot) "), |it| format!("We sit at {} street, example.", it.last())),

@@ -1,5 +1,12 @@
 //! The extractor for actix-web, through an app.
 
+#[path = "it/extractors.rs"]
+#[macro_use]
+mod extractors;
+#[path = "it/fixture.rs"]
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod fixture;
+
 use std::time::{Duration, SystemTime};
 
 use actix_web::dev::Payload;
@@ -12,8 +19,10 @@ use shared_inbox_webhooks::replay::{Claim, ClaimStatus, Handlers, MemoryGuard, R
 use shared_inbox_webhooks::testing::{signed as signed_event, signed_at};
 use shared_inbox_webhooks::{Event, EventKind, Receiver, Webhook};
 
-use crate::extractors::Post;
-use crate::fixture::{BODY, current, foreign, previous, receiver, signed_by};
+use extractors::Post;
+use fixture::{BODY, current, foreign, previous, receiver, signed_by};
+
+extractor_rules!(answer);
 
 async fn handler(Webhook(event): Webhook<Event>) -> String {
     format!("{} by secret {}", event.kind.event_type(), event.matched_signature().secret())

@@ -19,11 +19,16 @@ use std::{
 use shared_inbox::{
     Client, ClientBuilder, ConversationId, Direction,
     clock::BoxFuture,
-    once::{Begun, LeaseStatus, OnceRecord, OnceStore, StoreFuture, StoredRecord},
+    once::{Begun, FileStore, LeaseStatus, OnceRecord, OnceStore, StoreFuture, StoredRecord},
 };
 use shared_inbox_mock::{InboundMail, MockServer};
 
 pub(crate) type Open = fn(String) -> BoxFuture<'static, Arc<dyn OnceStore>>;
+
+/// The store in this directory.
+pub(crate) fn file_store(path: String) -> BoxFuture<'static, Arc<dyn OnceStore>> {
+    Box::pin(async move { Arc::new(FileStore::open(path).expect("a store")) as Arc<dyn OnceStore> })
+}
 
 const POINTS: [&str; 5] = ["before-record", "after-record", "wire-before", "wire-after", "after-response"];
 /// How many workers run at the same time.
