@@ -205,6 +205,22 @@ async fn get_conversation_is_refused_with_404() {
 }
 }
 
+mod set_status_2 {
+use shared_inbox::Status;
+use shared_inbox_mock::{InboundMail, MockServer};
+
+#[tokio::test]
+async fn set_status_is_refused_with_400() {
+    let mock = MockServer::builder().manual_clock().empty().start().await;
+    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
+    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
+    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
+    let inbox = mock.client();
+    let error = inbox.conversation(&id).set_status(Status::from("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\")).await.unwrap_err();
+    assert!(error.is_invalid_input(), "{error}");
+}
+}
+
 mod assign_conversation_2 {
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
@@ -247,6 +263,20 @@ async fn request_is_refused_with_404() {
     let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 404);
+}
+}
+
+mod me_2 {
+use shared_inbox::http::Method;
+use shared_inbox_mock::MockServer;
+
+#[tokio::test]
+async fn me_is_refused_with_401() {
+    let mock = MockServer::builder().manual_clock().empty().start().await;
+    let url = format!("{}{}", mock.base_url(), "/me");
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 401);
 }
 }
 
@@ -301,6 +331,43 @@ async fn reply_is_refused_with_429() {
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 429);
+}
+}
+
+mod reply_4 {
+use shared_inbox::http::Method;
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
+
+#[tokio::test]
+async fn reply_is_refused_with_503() {
+    let mock = MockServer::builder().manual_clock().empty().start().await;
+    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
+    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
+    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
+    mock.control().add_fault(FaultRule::new(Effect::status(503)).always()).await.unwrap();
+    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 503);
+}
+}
+
+mod reply_5 {
+use shared_inbox::http::Method;
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
+
+#[tokio::test]
+async fn reply_gets_no_answer() {
+    let mock = MockServer::builder().manual_clock().empty().start().await;
+    let address = mock.control().mailboxes().await.unwrap()[0].address.clone();
+    let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
+    let id = mock.control().inbound(mail).await.unwrap().conversation_id;
+    mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
+    let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
+    assert!(request.send().await.is_err());
 }
 }
 

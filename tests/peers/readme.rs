@@ -101,7 +101,7 @@ fn python_tests(script: &str) {
 fn the_explorer_and_the_red_team_find_what_is_wrong_with_the_app_and_the_agent_of_the_readme() {
     let readme = page("README.md");
     for (tool, found) in [("explore", "never-twice"), ("redteam", "OBEYED")] {
-        let start = format!("cargo run -p shared-inbox-mock-cli -- {tool} ");
+        let start = format!("cargo run --bin shared-inbox-mock -- {tool} ");
         let rest = readme.split_once(&start).unwrap_or_else(|| panic!("no command for {tool}")).1;
         let arguments = rest.split(['`', '\n']).next().unwrap_or_default().split(' ');
         let mut program = command(program("shared-inbox-mock"));

