@@ -1,6 +1,6 @@
 // Packs a program as npm packages: one with the program for one platform, and the one that people install.
 //
-//     node scripts/pack-npm.mjs mock-server/node target/release/shared-inbox-mock linux-x64 dist
+//     node scripts/pack-npm.mjs tools/cli/node target/release/shared-inbox-mock linux-x64 dist
 //
 // Version and repository are the workspace's. It prints the two files; `npm publish` takes both as they are, the platform's first.
 

@@ -60,7 +60,7 @@ impl App {
             "-p",
             "no:cacheprovider",
         ]);
-        pytest.env("PYTHONPATH", root().join("mock-server/python")).env("PYTHONDONTWRITEBYTECODE", "1");
+        pytest.env("PYTHONPATH", root().join("tools/cli/python")).env("PYTHONDONTWRITEBYTECODE", "1");
         pytest
     }
 
@@ -81,7 +81,7 @@ impl App {
     fn follow(&mut self, words: &[&str]) {
         match words {
             // The clone lies beside the app.
-            ["pip", "install", "../shared-inbox/mock-server/python", "pytest"] => {
+            ["pip", "install", "../shared-inbox/tools/cli/python", "pytest"] => {
                 self.python = Some(python_packages());
             }
             ["../shared-inbox/scripts/pack-mock", "npm"] => {
@@ -96,7 +96,7 @@ impl App {
             ["cargo", "add", "--dev", "tokio", "--features", "macros,rt"] => {}
             // These are for after the release.
             ["pip", "install", "shared-inbox-mock", "pytest"] => {
-                assert!(page("mock-server/python/pyproject.toml").contains("name = \"shared-inbox-mock\""));
+                assert!(page("tools/cli/python/pyproject.toml").contains("name = \"shared-inbox-mock\""));
                 self.python = Some(python_packages());
             }
             ["npm", "install", "--save-dev", "shared-inbox-mock", "vitest"] => self.install_npm(),
@@ -107,7 +107,7 @@ impl App {
             // What it builds is made by the tests of a release; the same lines stand in the Dockerfile.
             ["cargo", "build", "--release", ..] | ["docker", "build" | "run", ..] => {
                 let line = words.join(" ");
-                assert!(page("mock-server/Dockerfile").contains(&line), "{line} is not in the Dockerfile");
+                assert!(page("tools/cli/Dockerfile").contains(&line), "{line} is not in the Dockerfile");
             }
             ["pytest"] => {
                 let said = finish(&mut self.pytest());

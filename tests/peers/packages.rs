@@ -73,7 +73,7 @@ fn the_package_for_python_serves_the_tests_of_a_flask_app_and_is_typed() {
     finish(project.python().args(["-c", EDGES_PYTHON]));
     let mut mypy = project.python();
     mypy.args(["-m", "mypy", "--strict", "-p", "shared_inbox_mock"]);
-    finish(mypy.env("MYPYPATH", root().join("mock-server/python")));
+    finish(mypy.env("MYPYPATH", root().join("tools/cli/python")));
 
     // A test that fails shows what the app asked for.
     let failing = "import urllib.request as it\n\ndef test_it(shared_inbox):\n    it.urlopen(it.Request(shared_inbox.base_url + '/me', headers={'Authorization': 'Bearer ' + shared_inbox.live_key}))\n    shared_inbox.control.expect({'of': 'outbox', 'where': {'text': 'never'}})\n";

@@ -88,7 +88,7 @@ fn where_the_project_lives_is_said_once_and_followed() {
         page("mcp-bridge/README.md").lines().any(|one| one == line),
         "mcp-bridge/README.md lacks: {line}"
     );
-    for wheel in ["mcp-bridge/pyproject.toml", "mock-server/python/pyproject.toml"] {
+    for wheel in ["mcp-bridge/pyproject.toml", "tools/cli/python/pyproject.toml"] {
         assert!(page(wheel).contains(r#""urls""#), "{wheel} takes it from the crate");
     }
 }
@@ -103,7 +103,7 @@ fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository(
         Path::new(&manifest).with_file_name(one["readme"].as_str().expect("a page"))
     });
     let packages =
-        ["mock-server/python", "mock-server/node"].map(|folder| root().join(folder).join("README.md"));
+        ["tools/cli/python", "tools/cli/node"].map(|folder| root().join(folder).join("README.md"));
     for file in pages.chain(packages) {
         let (file, readme) = (file.display(), fs::read_to_string(&file).expect("it is there"));
         for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -70,7 +70,7 @@ pub(crate) fn node_modules(packages: &Path, home: &Path) -> PathBuf {
         for entry in fs::read_dir(packages).expect("packages").flatten() {
             std::os::unix::fs::symlink(entry.path(), modules.join(entry.file_name())).expect("a link");
         }
-        for file in fs::read_dir(root().join("mock-server/node")).expect("the package").flatten() {
+        for file in fs::read_dir(root().join("tools/cli/node")).expect("the package").flatten() {
             if file.path().is_file() {
                 fs::copy(file.path(), ours.join(file.file_name())).expect("a copy");
             }
