@@ -102,8 +102,7 @@ fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository(
         let manifest = one["manifest_path"].as_str().expect("a path").to_owned();
         Path::new(&manifest).with_file_name(one["readme"].as_str().expect("a page"))
     });
-    let packages =
-        ["tools/cli/python", "tools/cli/node"].map(|folder| root().join(folder).join("README.md"));
+    let packages = ["tools/cli/python", "tools/cli/node"].map(|folder| root().join(folder).join("README.md"));
     for file in pages.chain(packages) {
         let (file, readme) = (file.display(), fs::read_to_string(&file).expect("it is there"));
         for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

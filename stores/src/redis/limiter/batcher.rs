@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use redis::RedisError;
 use tokio::sync::mpsc;
 
-use super::acquire::Refusal;
 use super::rules::Rules;
 use super::script::{Batch, Reply, Report, StoredSlot, millis};
-use super::state::{KeyState, LocalSlot, Message, Question, StoreReservation};
+use super::state::{KeyState, LocalSlot, Message, Question, Refusal, StoreReservation};
 use crate::redis::connection::Link;
 
 /// The most questions in one batch.
