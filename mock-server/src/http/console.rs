@@ -8,100 +8,79 @@ use http::{HeaderValue, Method, Response};
 
 use super::response;
 
-/// Returns the file at a path, and its media type.
+/// Each file with its path and its media type, as it is served.
 #[cfg(feature = "console")]
-fn file(path: &str) -> Option<(&'static str, &'static str)> {
-    macro_rules! embed {
-        ($name:literal) => {{
-            const TEXT: &[u8] = include_bytes!(concat!("../../console/", $name));
-            static STRIPPED: [u8; strip::<0>(TEXT).1] = strip(TEXT).0;
-            str::from_utf8(&STRIPPED).unwrap_or_default()
-        }};
-    }
+static FILES: std::sync::LazyLock<Vec<(&str, &str, Bytes)>> = std::sync::LazyLock::new(|| {
     macro_rules! files {
-        ($kind:literal: $($name:literal)*) => {
-            match path {
-                $(concat!("/console/", $name) => return Some((embed!($name), $kind)),)*
-                _ => {}
-            }
+        ($($kind:literal: $($name:literal)*;)*) => {
+            vec![$($((concat!("/console/", $name), $kind, stripped(include_str!(concat!("../../console/", $name)))),)*)*]
         };
     }
-    if path == "/" {
-        return Some((embed!("index.html"), "text/html; charset=utf-8"));
-    }
-    files!("text/css; charset=utf-8": "style.css");
-    files!("image/svg+xml": "icon.svg");
-    files!("text/javascript; charset=utf-8":
-        "again.js" "api.js" "approvals.js" "bookings.js" "calls.js" "clock.js" "compose.js" "conversation.js" "copy.js"
-        "deliveries.js" "differences.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "list.js" "live.js"
-        "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js" "trace.js"
-        "ui.js" "uploads.js" "webhooks.js" "worlds.js"
-    );
-    None
-}
+    let mut files = files![
+        "text/html; charset=utf-8": "index.html";
+        "text/css; charset=utf-8": "style.css";
+        "image/svg+xml": "icon.svg";
+        "text/javascript; charset=utf-8":
+            "again.js" "api.js" "approvals.js" "bookings.js" "calls.js" "clock.js" "compose.js" "conversation.js" "copy.js"
+            "deliveries.js" "differences.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "list.js" "live.js"
+            "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js"
+            "trace.js" "ui.js" "uploads.js" "webhooks.js" "worlds.js";
+    ];
+    // The page itself.
+    files[0].0 = "/";
+    files
+});
 
-/// Removes indentation, empty lines, comments that begin a line and types (`/** @…`) anywhere, at compile
-/// time. Returns as much of the text as fits, and its length.
+/// Returns the file at a path, and its media type.
 #[cfg(feature = "console")]
-const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
-    let (mut out, mut length, mut at) = ([0; N], 0, 0);
-    while at < text.len() {
-        // At the beginning of a line.
-        let next = if at + 1 < text.len() { text[at + 1] } else { 0 };
-        if matches!(text[at], b'\t' | b'\n' | b' ') {
-            at += 1;
-        } else if text[at] == b'/' && next == b'/' {
-            while at < text.len() && text[at] != b'\n' {
-                at += 1;
-            }
-        } else if text[at] == b'/' && next == b'*' {
-            at = after_comment(text, at);
-        } else {
-            let mut ended = false;
-            while at < text.len() && !ended {
-                if is_type(text, at) {
-                    at = after_comment(text, at);
-                    continue;
-                }
-                if length < N {
-                    out[length] = text[at];
-                }
-                ended = text[at] == b'\n';
-                length += 1;
-                at += 1;
-            }
-        }
-    }
-    (out, length)
-}
-
-/// Returns whether a comment with a type begins here.
-#[cfg(feature = "console")]
-const fn is_type(text: &[u8], at: usize) -> bool {
-    let start = b"/** @";
-    let mut i = 0;
-    while i < start.len() {
-        if at + i >= text.len() || text[at + i] != start[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
-}
-
-/// Returns where the text continues after the comment that begins here.
-#[cfg(feature = "console")]
-const fn after_comment(text: &[u8], mut at: usize) -> usize {
-    at += 3;
-    while at < text.len() && !(text[at - 1] == b'*' && text[at] == b'/') {
-        at += 1;
-    }
-    at + 1
+fn file(path: &str) -> Option<(Bytes, &'static str)> {
+    let (_, kind, text) = FILES.iter().find(|(at, ..)| *at == path)?;
+    Some((text.clone(), kind))
 }
 
 #[cfg(not(feature = "console"))]
-fn file(_: &str) -> Option<(&'static str, &'static str)> {
+fn file(_: &str) -> Option<(Bytes, &'static str)> {
     None
+}
+
+/// Removes indentation, empty lines, comments that begin a line and types (`/** @…`) anywhere.
+#[cfg(feature = "console")]
+fn stripped(text: &str) -> Bytes {
+    let mut left = text;
+    let mut out = String::with_capacity(text.len());
+    loop {
+        left = left.trim_start_matches(['\t', '\n', ' ']);
+        if left.is_empty() {
+            return out.into();
+        }
+        if left.starts_with("//") {
+            left = left.find('\n').map_or("", |end| &left[end..]);
+        } else if left.starts_with("/*") {
+            left = after_comment(left);
+        } else {
+            left = copy_line(left, &mut out);
+        }
+    }
+}
+
+/// Copies a line without its types, and returns what comes after it.
+#[cfg(feature = "console")]
+fn copy_line<'t>(mut left: &'t str, out: &mut String) -> &'t str {
+    loop {
+        let end = left.find('\n').map_or(left.len(), |end| end + 1);
+        let Some(at) = left[..end].find("/** @") else {
+            out.push_str(&left[..end]);
+            return &left[end..];
+        };
+        out.push_str(&left[..at]);
+        left = after_comment(&left[at..]);
+    }
+}
+
+/// Returns what comes after the comment that a text begins with.
+#[cfg(feature = "console")]
+fn after_comment(text: &str) -> &str {
+    text.split_once("*/").map_or("", |(_, rest)| rest)
 }
 
 /// Only files of this server are run, shown or requested; no page may frame it, and no text becomes markup.
@@ -115,7 +94,7 @@ pub(crate) fn respond(method: &Method, path: &str) -> Option<Response<Bytes>> {
     if method != Method::GET && method != Method::HEAD {
         return Some(response::wrong_method("GET"));
     }
-    let mut response = Response::new(Bytes::from_static(text.as_bytes()));
+    let mut response = Response::new(text);
     let headers = [
         ("content-type", kind),
         ("content-security-policy", POLICY),
