@@ -52,7 +52,7 @@ fn a_page_with_long_stories_stays_small_and_says_what_it_leaves_out() {
     let mut report = sample("redteam");
     let attacks = report["attacks"].as_array().expect("attacks").clone();
     let story: Vec<String> =
-        (0..300).map(|n| format!("agent     call {n} {}", "<blank> ".repeat(200))).collect();
+        (0..300).map(|n| format!("agent     call {n} {}", "<blank> ".repeat(20))).collect();
     report["attacks"] = attacks.iter().cycle().take(200).cloned().collect();
     for attack in report["attacks"].as_array_mut().expect("attacks") {
         (attack["story"], attack["why"]) = (json!(story), json!("because ".repeat(500)));

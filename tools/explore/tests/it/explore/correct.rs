@@ -213,7 +213,8 @@ async fn pairs_around_a_create_come_before_the_single_steps_at_reads() {
         Oracle::SameEnd,
     ];
     let scenario = Scenario::new(["Where is my order 1042?"]).nobody_approves().without_rules(rules);
-    let explore = Explore::function(scenario, app).seconds(3600.0);
+    // A slow response takes as long as an app may.
+    let explore = Explore::function(scenario, app).seconds(3600.0).app_timeout(Duration::from_secs(1));
     let all = explore.clone().max_schedules(1).run().await.expect("it ran").coverage.singles.of as u64;
     let coverage = explore.max_schedules(all).run().await.expect("it ran").coverage;
     let is_at_read = |it: &&GridCell| it.kind == "failure" && it.place.starts_with("GET");

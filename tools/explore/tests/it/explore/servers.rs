@@ -23,17 +23,18 @@ async fn a_job_beside_a_server_is_disturbed_and_killed_like_the_rest() {
             .await
             .expect("it ran")
     };
+    let is_disturbed = async |token, line| {
+        let (marks, looks) = tokio::join!(replay("job-that-marks", token), replay("job-that-looks", token));
+        let finding = marks.findings.first().unwrap_or_else(|| panic!("{token}: {marks}"));
+        assert_eq!(finding.oracle, Oracle::NeverTwice, "{token}: {marks}");
+        assert!(finding.timeline.iter().any(|it| it.starts_with(line)), "{token}: {marks}");
+        assert!(looks.held(), "{token}: {looks}");
+    };
     // The first reply is the server's, the second one the job's.
-    for (token, line) in
-        [("1_0_lost-after@reply.1", "job       fails"), ("1_0_kill@reply.1.after", "job       is killed")]
-    {
-        let report = replay("job-that-marks", token).await;
-        let finding = report.findings.first().unwrap_or_else(|| panic!("{token}: {report}"));
-        assert_eq!(finding.oracle, Oracle::NeverTwice, "{token}: {report}");
-        assert!(finding.timeline.iter().any(|it| it.starts_with(line)), "{token}: {report}");
-        let report = replay("job-that-looks", token).await;
-        assert!(report.held(), "{token}: {report}");
-    }
+    tokio::join!(
+        is_disturbed("1_0_lost-after@reply.1", "job       fails"),
+        is_disturbed("1_0_kill@reply.1.after", "job       is killed"),
+    );
 }
 
 /// The command of `program.rs`, as this app.
@@ -188,10 +189,11 @@ async fn a_job_beside_a_server_runs_once_a_day_with_the_same_state_folder() {
         let scenario = Scenario::new(["Where is my order 1042?"]).server().days(2).job(["sh", "-c", script]);
         Explore::function(scenario.job_at(hour, 30), |context| run("correct", context.into())).replay("1_0")
     };
-    let report = at(2).await.expect("it ran");
+    let (right, late, none, failing) = tokio::join!(at(2), at(3), at(24), job("exit 3").replay("1_0"));
+    let report = right.expect("it ran");
     assert!(report.held(), "{report}");
-    assert!(at(3).await.expect_err("too late").to_string().contains("The job beside the server failed"));
-    assert!(at(24).await.expect_err("no hour").to_string().contains("job_at: must be a time of the day"));
-    let why = job("exit 3").replay("1_0").await.expect_err("it fails without trouble");
+    assert!(late.expect_err("too late").to_string().contains("The job beside the server failed"));
+    assert!(none.expect_err("no hour").to_string().contains("job_at: must be a time of the day"));
+    let why = failing.expect_err("it fails without trouble");
     assert!(why.to_string().contains("The job beside the server failed"), "{why}");
 }

@@ -94,7 +94,8 @@ async fn what_once_reads_to_find_a_create_of_a_killed_process_is_not_held_agains
 #[tokio::test]
 async fn what_one_handler_has_read_another_does_not_write_against() {
     let token = "1_0_slow@add_note.0_mail:0@add_note.0_assign:0@add_note.0";
-    assert_replay(with_a_store(), token, None).await;
+    // A slow response takes as long as an app may.
+    assert_replay(with_a_store().app_timeout(Duration::from_secs(2)), token, None).await;
 }
 
 /// The note of the killed handler is there, and beside it one of another key about the same customer.
