@@ -7,7 +7,7 @@ use std::{
     fmt::Display,
     future::Future,
     io::{self, IsTerminal, Write},
-    pin::pin,
+    pin::Pin,
     time::{Duration, Instant},
 };
 
@@ -91,21 +91,24 @@ impl Show {
             self.line(format_args!("{INDENT}{}", self.paint(Style::Code, line)));
         }
         let started = Instant::now();
-        let value = self.watch(call).await?;
-        let took = self.paint(Style::Dim, format_args!("({})", time(started.elapsed())));
-        let saw = saw(&value).to_string();
+        let value = self.watch(Box::pin(call)).await?;
+        self.result(&saw(&value).to_string(), started.elapsed());
+        Ok(value)
+    }
+
+    /// Shows what came back. The time stands behind the first line, a list goes on below it.
+    fn result(&self, saw: &str, took: Duration) {
+        let took = self.paint(Style::Dim, format_args!("({})", time(took)));
         let mut results = saw.lines().map(|line| fill(line, WIDTH - INDENT.len() - 4).join("\n"));
-        // The time stands behind the first result, a list goes on below it.
         let first = format!("{} {took}", results.next().unwrap_or_default());
         let lines: Vec<_> = std::iter::once(first).chain(results).collect();
         let text = lines.join("\n").replace('\n', &format!("\n{INDENT}    "));
         self.line(format_args!("{INDENT}  {} {text}", self.paint(Style::Result, "→")));
-        Ok(value)
     }
 
-    /// Awaits something, and shows that time passes when it takes long.
-    async fn watch<T>(&self, call: impl Future<Output = T>) -> T {
-        let mut call = pin!(call);
+    /// Awaits something, and shows that time passes when it takes long. Boxed, so that the fifty calls of the
+    /// tour are compiled by their types and not each by itself.
+    async fn watch<T>(&self, mut call: Pin<Box<dyn Future<Output = T> + '_>>) -> T {
         tokio::select! {
             biased;
             value = &mut call => return value,
