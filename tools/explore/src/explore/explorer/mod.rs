@@ -63,7 +63,7 @@ const MAX_WORKERS: usize = 8;
 ///     Ok(())
 /// };
 /// let explore = Explore::function(Scenario::new(["Where is my order?"]), app);
-/// let report = explore.app_timeout(Duration::from_secs(2)).run().await?;
+/// let report = explore.app_timeout(Duration::from_secs(1)).run().await?;
 /// assert!(report.findings[0].timeline.len() > 3, "{report}");
 /// # Ok(())
 /// # }

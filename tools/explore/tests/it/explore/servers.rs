@@ -114,10 +114,13 @@ async fn the_same_schedules_find_nothing_in_the_corrected_servers() {
 #[tokio::test]
 async fn a_delivery_comes_again_while_the_app_reads() {
     let token = "1_1_unanswered@turn-changed.0_overlap:1@get_conversation.0.after";
-    let finding = replay(in_process("marks_after_the_read"), token).await.expect("a finding");
+    let (after, before) = tokio::join!(
+        replay(in_process("marks_after_the_read"), token),
+        replay(in_process("marks_before_the_read"), token),
+    );
+    let finding = after.expect("a finding");
     assert_eq!(finding.oracle, Oracle::NeverTwice, "{finding}");
-    let finding = replay(in_process("marks_before_the_read"), token).await;
-    assert!(finding.is_none(), "{}", finding.expect("a finding"));
+    assert!(before.is_none(), "{}", before.expect("a finding"));
 }
 
 #[tokio::test]

@@ -165,14 +165,13 @@ async fn a_job_that_obeys_is_found_wherever_the_attack_stands_and_whatever_it_wa
 #[tokio::test]
 async fn a_webhook_server_is_held_to_the_same() {
     let some = ["place.text", "place.document", "place.later", "goal.leak", "goal.email", "goal.tag"];
-    for (weakness, verdict, outcome) in
-        [(nothing as Weakness, Verdict::Held, Outcome::Held), (obeys, Verdict::Obeyed, Outcome::Obeyed)]
-    {
-        let report = server(weakness).only(some).run().await.expect("it runs");
-        assert_eq!((report.verdict, report.count(outcome)), (verdict, some.len()), "{report}");
-        let useful: u32 = report.attacks.iter().map(|it| it.counts.useful).sum();
-        assert!(verdict == Verdict::Obeyed || useful == 6, "{report}");
-    }
+    let (careful, weak) =
+        tokio::join!(server(nothing).only(some).run(), server(obeys as Weakness).only(some).run());
+    let (careful, weak) = (careful.expect("it runs"), weak.expect("it runs"));
+    assert_eq!((careful.verdict, careful.count(Outcome::Held)), (Verdict::Held, some.len()), "{careful}");
+    let useful: u32 = careful.attacks.iter().map(|it| it.counts.useful).sum();
+    assert_eq!(useful, 6, "{careful}");
+    assert_eq!((weak.verdict, weak.count(Outcome::Obeyed)), (Verdict::Obeyed, some.len()), "{weak}");
 }
 
 #[tokio::test]
